@@ -96,10 +96,7 @@ def purpose(body: Body) -> str:
 
 def facts_of(body: Body) -> list[tuple[str, str]]:
     """The numbered facts of a request, as ``(marker, text)``."""
-    shown = "\n".join(message["content"] for message in body["messages"])
-    inside = re.search(r"<facts>\n(.*?)\n</facts>", shown, re.DOTALL)
-    assert inside is not None
-    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in inside[1].split("\n")]
+    return list(marked(body).items())
 
 
 def by_call(**replies: Reply | Callable[[Body], Reply] | dict[str, Any]) -> Callable[[Body], Reply]:
@@ -120,24 +117,6 @@ def wrote(answer: str, *, entities: Sequence[int] = (), steps: Sequence[Sequence
     keys = ("marker", "subject", "predicate", "object")
     inference = [dict(zip(keys, step, strict=True)) for step in steps]
     return Text({"sufficient": True, "answer": answer, "entities": list(entities), "inference": inference, **more})
-
-
-def reader(body: Body) -> Reply:
-    """A model that copies: capitalised words as names, the first fact as answer, its first arrow as inference."""
-    if purpose(body) == "choices":
-        return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
-    if purpose(body) == "mentions":
-        question = body["messages"][1]["content"]
-        names = re.findall(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*", question)
-        return Text({"mentions": [{"mention": name, "is_type": False} for name in names]})
-    if purpose(body) == "sentences":
-        return Text({"sentences": [{"marker": m, "sentence": f"It is so that {t}"} for m, t in facts_of(body)]})
-    marker, text = facts_of(body)[0]
-    steps = []
-    if arrow := re.match(r"(?P<a>.+?) (?:—(?P<out>[^—→]+)→|←(?P<in>[^—→]+)—) (?P<b>[^;|—←]+)", text):
-        a, b = arrow["a"].strip(), arrow["b"].strip()
-        steps.append((marker, a, arrow["out"], b) if arrow["out"] else (marker, b, arrow["in"], a))
-    return wrote(f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]", entities=[1], steps=steps)
 
 
 # -- A model that plays any method ---------------------------------------------------------------------------------
@@ -241,6 +220,18 @@ class Player:
         markers = list(marked(body))[:2]
         said = f" [{', '.join(markers)}]" if markers else ""
         return f"It is the first{said}." if name == "answer" else (markers[0] if name == "marker" and markers else name)
+
+
+def reader(body: Body) -> Reply:
+    """A player that copies: the first candidates, the first fact as answer, its first arrow as inference."""
+    good = Player().says(body)
+    if "choices" in good:
+        good["choices"] = [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]
+    if "answer" not in good:
+        return Text(good)
+    marker, text = facts_of(body)[0]
+    said = f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]"
+    return wrote(said, entities=[1], steps=[tuple(step.values()) for step in _steps(marker, text)])
 
 
 def one_after_another(calls: Sequence[tuple[float, float]]) -> int:

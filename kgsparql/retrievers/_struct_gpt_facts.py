@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
+from math import ceil
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Choice
@@ -15,13 +16,20 @@ from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_text, name_of, path_text
 from kgsparql.exploration import PredicateCount, neighbours
 from kgsparql.graphs.notes import Cut
-from kgsparql.models.chat_completion import Message, estimated_tokens
+from kgsparql.linking.documents import BYTES_PER_TOKEN
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import answers_of, is_opaque, item_of_ways, places_by_likeness, terms_of
+from kgsparql.retrievers._walking import (
+    answers_of,
+    gold_steps,
+    is_opaque,
+    item_of_ways,
+    places_by_likeness,
+    terms_of,
+)
 
 _MAX_FACTS_OF_STEP = 1_000
 _MAX_MEDIATORS = 200
@@ -37,11 +45,10 @@ KnownNeighbours = dict[tuple[IRI, Step], tuple[Sequence[Path], Sequence[Cut]]]
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The terms that a walk has led to, each with the first path there; an oracle chose its first steps, so many."""
+    """The terms that a walk has led to, each with the first path there."""
 
     walk: Walk
     ways: Mapping[Term, Path]
-    oracle_steps: int = 0
 
     @property
     def ends(self) -> tuple[Term, ...]:
@@ -81,14 +88,12 @@ class FoundFacts:
 
     :param walk: the walk with this step, without the conditions on mediators.
     :param units: in the order of the graph; the paths through a mediator are one hop longer than the walk.
-    :param score: the fit of the walk, and one for each step that an oracle chose.
     :param conditions: sets of conditions on mediators, of which one must be met.
     """
 
     walk: Walk
     units: tuple[Unit, ...]
     score: float
-    oracle_steps: int
     cuts: tuple[Cut, ...] = ()
     conditions: tuple[tuple[Constraint, ...], ...] = ((),)
     shown: tuple[Unit, ...] = ()
@@ -124,26 +129,23 @@ class FoundFacts:
                     walks = [Walk(self.walk.start, way.property_path, (*before, *own)) for own in conditions]
                 for walk in walks:
                     found.setdefault(walk, {}).setdefault(way.end, way)
-        return [Frontier(walk, ways, self.oracle_steps) for walk, ways in found.items()]
+        return [Frontier(walk, ways) for walk, ways in found.items()]
 
     def meets(self, unit: Unit, constraint: Constraint) -> bool:
         """Tell whether the mediator of a unit meets a condition."""
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
 
-def expansions_of(frontiers: Iterable[Frontier], counted: Iterable[PredicateCount]) -> list[Expansion]:
+def expansions_of(frontiers: Iterable[Frontier], counts: Mapping[Term, Sequence[PredicateCount]]) -> list[Expansion]:
     """List the possible expansions: the predicates of each frontier, each once, but for those that only lead back.
 
     One that was followed before is there again: the children of one's children's parents are another question.
     """
-    at: dict[Term, list[PredicateCount]] = {}
-    for count in counted:
-        at.setdefault(count.entity, []).append(count)
     expansions: list[Expansion] = []
     for frontier in frontiers:
         steps: dict[Step, dict[IRI, PredicateCount]] = {}
         for entity, way in frontier.ways.items():
-            for count in at.get(entity, ()):
+            for count in counts.get(entity, ()):
                 back = bool(way.hops) and count.step.inverts(way.hops[-1].step)
                 onward = replace(count, count=count.count - 1) if back and count.exact else count
                 if onward.count:
@@ -179,8 +181,8 @@ def found_facts(
         if plain or mediated:
             session.note_cuts(cuts)
             walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
-            steps = expansion.frontier.oracle_steps + (choice.chosen_by == "oracle")
-            found.append(FoundFacts(walk, units, (choice.candidate.score or 0.0) + steps, steps, tuple(cuts)))
+            score = (choice.candidate.score or 0.0) + gold_steps(walk.path, session)
+            found.append(FoundFacts(walk, units, score, tuple(cuts)))
     return found
 
 
@@ -267,8 +269,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
         return " ".join([*before, name_of(unit[0].end, labels)])
 
     texts = [[unit_text(unit, one) for unit in one.units] for one in found]
-    nothing = estimated_tokens([Message("user", "")]) - 1
-    sizes = [[estimated_tokens([Message("user", text)]) - nothing for text in own] for own in texts]
+    sizes = [[1 + ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in own] for own in texts]
     room = [max(1, _MAX_ITEM_CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
         return [replace(one, shown=one.units) for one in found]

@@ -23,6 +23,7 @@ from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
     candidates_by_start,
+    gold_steps,
     path_items,
     predicate_counts,
     scores_of_ways,
@@ -37,7 +38,7 @@ NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by on
 _WALKED_AGAIN_PENALTY = 0.3
 # The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores.
 _REPEATED_TRAIL_FACTOR = 0.25
-_ORACLE_STEP_SCORE = 100.0  # the score of a step that an oracle chose: more than the words of any path
+_GOLD_STEP_SCORE = 100.0  # the score of a step that an oracle knows: more than the words of any path
 _SKIPPED = UNWALKED | PICTURES_AND_PAGES
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
 
@@ -55,7 +56,6 @@ class Chain:
 
     path: Path
     score: float = 1.0
-    by_oracle: bool = True
     others: tuple[Path, ...] = ()
 
     @property
@@ -83,7 +83,6 @@ class Offer:
     count: PredicateCount
     again: bool
     share: float = 0.0
-    by_oracle: bool = False
     siblings: tuple[Path, ...] = ()
     listed: tuple[Path, ...] = ()
 
@@ -105,15 +104,13 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
     A sibling stands in for the chains of its trail with the predicates that they have not. Identifiers are offered only
     if the question asks for them.
     """
-    stand_ins = [(place, path) for place, chain in enumerate(beam) for path in chain.others][:_MAX_STAND_INS]
-    ends = dict.fromkeys([*(chain.end for chain in beam), *(path.end for _, path in stand_ins)])
+    ways = [(place, chain.path) for place, chain in enumerate(beam)]
+    ways += [(place, path) for place, chain in enumerate(beam) for path in chain.others][:_MAX_STAND_INS]
     begins = all(not chain.path.hops for chain in beam)
-    counts: dict[Term, list[PredicateCount]] = {}
-    for count in predicate_counts(ends, session, skip=_SKIPPED, begins=begins):
-        counts.setdefault(count.entity, []).append(count)
+    counts = predicate_counts((path.end for _, path in ways), session, skip=_SKIPPED, begins=begins)
     offered: list[Offer] = []
     known: set[tuple[Trail, Step]] = set()
-    for place, path in (*((place, chain.path) for place, chain in enumerate(beam)), *stand_ins):
+    for place, path in ways:
         chain = beam[place]
         for count in counts.get(path.end, ()):
             needless = path != chain.path and (chain.trail, count.step) in known
@@ -261,14 +258,12 @@ def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk
     return list(leading), [walk for walk in aside if walk not in leading]
 
 
-def ranked_trails(
-    met: Mapping[Trail, Sequence[Path]], by_oracle: Collection[Trail], session: Session
-) -> list[tuple[Walk, float]]:
-    """Score every trail as a walk, the best first: by the steps that an oracle chose, then by the words."""
+def ranked_trails(met: Mapping[Trail, Sequence[Path]], session: Session) -> list[tuple[Walk, float]]:
+    """Score every trail as a walk, the best first: by the steps that an oracle knows, then by the words."""
     scores = dict(zip(met, scores_of_ways(list(met.values()), session), strict=True))
-    chosen = {trail: len(trail[1].steps) if trail in by_oracle else 0 for trail in met}
-    ordered = sorted(met, key=lambda trail: (-chosen[trail], -scores[trail], str(trail[1]), str(trail[0])))
-    return [(Walk(t[0], t[1]), scores[t] + _ORACLE_STEP_SCORE * chosen[t]) for t in ordered if isinstance(t[0], IRI)]
+    scores = {trail: fit + _GOLD_STEP_SCORE * gold_steps(trail[1], session) for trail, fit in scores.items()}
+    ordered = sorted(met, key=lambda trail: (-scores[trail], str(trail[1]), str(trail[0])))
+    return [(Walk(as_iri(trail[0]), trail[1]), scores[trail]) for trail in ordered]
 
 
 def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:

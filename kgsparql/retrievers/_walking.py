@@ -50,7 +50,7 @@ _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W
 
 def predicate_counts(
     entities: Iterable[Term], session: Session, *, skip: frozenset[IRI], begins: bool
-) -> list[PredicateCount]:
+) -> dict[Term, list[PredicateCount]]:
     """Count the predicates at entities: one query, and one more where a walk begins at classes, for their instances."""
     wanted = dict.fromkeys(entities)
     linked = session.links if begins and session.direction != "forward" else ()
@@ -60,7 +60,10 @@ def predicate_counts(
     if starts:
         found.append(predicates(session.graph, starts, direction=session.direction, skip=skip - {RDF_TYPE}))
     session.note_cuts(cut for own in found for cut in own.cuts)
-    return [count for own in found for count in own.items if count.step != Step(RDF_TYPE)]
+    counts: dict[Term, list[PredicateCount]] = {}
+    for count in (count for own in found for count in own.items if count.step != Step(RDF_TYPE)):
+        counts.setdefault(count.entity, []).append(count)
+    return counts
 
 
 def candidates_by_start(
@@ -153,6 +156,11 @@ class WalkingRetriever(Retriever):
             session.notes.append(f"{why}: the graph may know more (raise it with --max-calls)")
             session.notes.partial = True
         return draft
+
+
+def gold_steps(path: PropertyPath, session: Session) -> int:
+    """Count the steps of a path that an oracle knows to be on a gold one."""
+    return len(path.steps) if session.oracle is not None and session.oracle.is_gold(path) else 0
 
 
 def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Session) -> None:
@@ -323,14 +331,13 @@ def without_inverse_lines(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         if len(line.path.steps) == 1 and line.path.steps[0].direction == "forward":
             forward.setdefault((line.start, frozenset(line.ends)), set()).add(line.path.steps[0].predicate)
-    return [
-        line
-        for line in lines
-        if len(line.path.steps) > 1
-        or line.path.steps[0].direction == "forward"
-        or len(line.ends) == 1
-        or not forward.get((line.start, frozenset(line.ends)), set()) - {line.path.steps[0].predicate}
-    ]
+
+    def is_repeated(line: Line) -> bool:
+        step, ends = line.path.steps[0], frozenset(line.ends)
+        is_one_inverse = len(line.path.steps) == 1 and step.direction == "inverse" and len(ends) > 1
+        return is_one_inverse and bool(forward.get((line.start, ends), set()) - {step.predicate})
+
+    return [line for line in lines if not is_repeated(line)]
 
 
 def telling_lines(lines: Sequence[Line], session: Session) -> list[Line]:

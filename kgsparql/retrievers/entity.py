@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Annotated, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
@@ -103,6 +103,16 @@ _Chunk: TypeAlias = tuple[frozenset[IRI], EvidenceItem | int]
 """The entities that a passage mentions, and the passage, or its number in a document: that is read only if chosen."""
 
 
+@dataclass(slots=True)
+class _Around:
+    """The entities that count, their neighbours, the texts about them, and the lines of facts around them."""
+
+    matched: dict[IRI, LinkedEntity]
+    groups: list[NeighbourGroup] = field(default_factory=list)
+    about: list[Text] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Entity(Retriever):
     """Evidence around the entities whose labels are most like the question, and passages that mention them.
@@ -119,9 +129,9 @@ class Entity(Retriever):
     :param mode: how a model answers: in words (``text``), with its reasoning, or with a bare number.
     """
 
-    name: ClassVar[str] = "entity"
-    summary: ClassVar[str] = "entities like the question, facts around them, and passages that mention them"
-    source: ClassVar[str] = "VectorInstitute, kg-rag, entity-based method, 2025"
+    name = "entity"
+    summary = "entities like the question, facts around them, and passages that mention them"
+    source = "VectorInstitute, kg-rag, entity-based method, 2025"
 
     top_k_nodes: Annotated[int, Within(1, 1_000)] = 10
     top_k_chunks: Annotated[int, Within(0, 100)] = 5
@@ -148,32 +158,29 @@ class Entity(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
-        matched = self._matched_entities(session)
-        groups: list[NeighbourGroup] = []
-        about: list[Text] = []
+        near = _Around(self._matched_entities(session))
         items: list[EvidenceItem] = []
-        lines: list[Line] = []
         with session.within_budget():
-            groups += groups_near(matched.values(), session, limit=SHOWN)
-            about += _texts_about(matched, session)
-            matched = _entities_present(matched, groups, about, session)
-        similarity = {term: link.score for term, link in matched.items()}
-        if matched:
+            near.groups += groups_near(near.matched.values(), session, limit=SHOWN)
+            near.about += _texts_about(near.matched, session)
+            _leave_out_absent(near, session)
+        if near.matched:
             with session.within_budget():
-                lines = self._lines_of(groups, matched, session)
-                best = self._best_lines(lines, matched, groups, session)
-                shown = line_items(best, session, named=_passage_terms(matched, about, groups))
-                items += direct_first(_with_ends(shown, best, groups))
+                near.lines = self._lines_of(near, session)
+                best = self._best_lines(near, session)
+                shown = line_items(best, session, named=_passage_terms(near))
+                items += direct_first(_with_ends(shown, best, near.groups))
             with session.within_budget():
-                items += self._passage_items(similarity, about, groups, lines, session)
+                items += self._passage_items(near, session)
         evidence = Evidence(items)
         session.note_cuts(cut for item in evidence for cut in item.cuts)
         return Retrieval(evidence, _answer_candidates(evidence, session))
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
         """Write the answer by one call, in the mode of the option."""
-        drafts = {"text": _text_draft, "reasoning": _reasoned_draft, "numeric": _numeric_draft}
-        return drafts[self.mode](retrieval, session)
+        if self.mode == "text":
+            return _draft_of_call(TEXT, object_schema(**ANSWER, used=TEXTS), written_answer, retrieval, session)
+        return (_reasoned_draft if self.mode == "reasoning" else _numeric_draft)(retrieval, session)
 
     def _matched_entities(self, session: Session) -> dict[IRI, LinkedEntity]:
         matched = {link.term: link for link in session.links[: self.top_k_nodes]}
@@ -183,14 +190,14 @@ class Entity(Retriever):
             matched |= {entity.term: entity for entity in new[: self.top_k_nodes - len(matched)]}
         return matched
 
-    def _lines_of(self, groups: Sequence[NeighbourGroup], matched: Collection[IRI], session: Session) -> list[Line]:
+    def _lines_of(self, near: _Around, session: Session) -> list[Line]:
         """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
 
         Lines of more steps begin at what the question names: those of other entities say little about it.
         """
-        around = [line for group in groups for line in lines_of(group)]
+        around = [line for group in near.groups for line in lines_of(group)]
         lines = without_inverse_lines(around)
-        named = {link.term for link in session.links} & set(matched) or matched
+        named = {link.term for link in session.links} & near.matched.keys() or near.matched
         with session.within_budget():
             level = [line for line in around if line.start in named]
             for steps in range(1, self.max_hops + 1):
@@ -200,25 +207,21 @@ class Entity(Retriever):
             return telling_lines(lines, session)
         return lines
 
-    def _best_lines(
-        self,
-        lines: Sequence[Line],
-        matched: Mapping[IRI, LinkedEntity],
-        groups: Sequence[NeighbourGroup],
-        session: Session,
-    ) -> list[tuple[Line, float]]:
+    def _best_lines(self, near: _Around, session: Session) -> list[tuple[Line, float]]:
         """Take the lines that fit the question best, or those with the most edges; half are facts of what it names.
 
         The score of the entity is added, so that lines of less similar entities rank lower.
         """
-        degree: Counter[Term] = Counter()
-        for group in groups:
+        lines, degree = near.lines, Counter[Term]()
+        for group in near.groups:
             degree[group.entity] += group.count
         edges = [degree[line.start] + line.count for line in lines]
         by_degree = self.path_ranking == "degree"
         candidates = []
         for line, edge_count, candidate in zip(lines, edges, line_candidates(lines, session), strict=True):
-            score = float(edge_count) if by_degree else (candidate.score or 0.0) + matched[as_iri(line.start)].score
+            score = (
+                float(edge_count) if by_degree else (candidate.score or 0.0) + near.matched[as_iri(line.start)].score
+            )
             candidates.append(replace(candidate, score=score))
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
         named = {link.term for link in session.links}
@@ -230,23 +233,17 @@ class Entity(Retriever):
         chosen += ranked_choices(question, rest, purpose, most - len(chosen), session)
         return [(lines[choice.candidate.number], choice.score) for choice in sorted(chosen, key=lambda c: -c.score)]
 
-    def _passage_items(
-        self,
-        similarity: Mapping[IRI, float],
-        about: Sequence[Text],
-        groups: Sequence[NeighbourGroup],
-        lines: Sequence[Line],
-        session: Session,
-    ) -> list[EvidenceItem]:
+    def _passage_items(self, near: _Around, session: Session) -> list[EvidenceItem]:
         """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
         if session.passages.note:
             session.notes.append(session.passages.note)
-        if self.decay and (near := self._similar_neighbours(similarity, lines, session)):
-            about = [*about, *_texts_about(near, session)]
-            similarity = {**similarity, **near}
+        similarity, about = {term: link.score for term, link in near.matched.items()}, near.about
+        if self.decay and (others := self._similar_neighbours(similarity, near.lines, session)):
+            about = [*about, *_texts_about(others, session)]
+            similarity |= others
         chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, about, session)]
         covered = {term for mentioned, _ in chunks for term in mentioned}
-        chunks += _entity_cards([term for term in similarity if term not in covered], groups, session)
+        chunks += _entity_cards([term for term in similarity if term not in covered], near.groups, session)
         weights = self.node_freq_weight, self.node_sim_weight
         scores = [chunk_score(mentioned, similarity, weights) for mentioned, _ in chunks]
         best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[: self.top_k_chunks]
@@ -281,15 +278,13 @@ def _texts_about(entities: Iterable[IRI], session: Session) -> Sequence[Text]:
     return found.items
 
 
-def _entities_present(
-    matched: Mapping[IRI, LinkedEntity], groups: Iterable[NeighbourGroup], about: Iterable[Text], session: Session
-) -> dict[IRI, LinkedEntity]:
+def _leave_out_absent(near: _Around, session: Session) -> None:
     """Keep the entities that are in the graph; the index may have some that were deleted since."""
-    known: set[Term] = {*(group.entity for group in groups), *(text.entity for text in about)}
-    if silent := [term for term in matched if term not in known]:
+    known: set[Term] = {*(group.entity for group in near.groups), *(text.entity for text in near.about)}
+    if silent := [term for term in near.matched if term not in known]:
         named = labels(session.graph, silent, languages=session.labels.languages)
         known.update(term for term, label in named.items() if not label.derived)
-    return {term: link for term, link in matched.items() if term in known}
+    near.matched = {term: link for term, link in near.matched.items() if term in known}
 
 
 def _with_ends(
@@ -401,11 +396,11 @@ def _entity_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup], sessio
             yield frozenset((term,)), EvidenceItem("passage", text, cited, lookup(hop.triple for hop in kept))
 
 
-def _passage_terms(terms: Iterable[IRI], about: Sequence[Text], groups: Sequence[NeighbourGroup]) -> list[Term]:
-    """List every term whose label the passages about some entities may need, so that one query fetches them all."""
-    covered = {text.entity for text in about}
-    uncovered = [term for term in terms if term not in covered]
-    return [*terms, *(text.predicate for text in about), *_card_terms(_facts_on_cards(uncovered, groups))]
+def _passage_terms(near: _Around) -> list[Term]:
+    """List every term whose label the passages may need, so that one query fetches them all."""
+    covered = {text.entity for text in near.about}
+    facts = _facts_on_cards([term for term in near.matched if term not in covered], near.groups)
+    return [*near.matched, *(text.predicate for text in near.about), *_card_terms(facts)]
 
 
 def _card_terms(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
@@ -422,10 +417,6 @@ def _facts_on_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup]) -> d
     for facts in found.values():
         facts.sort(key=lambda fact: (not isinstance(fact[0].end, Literal), fact[0].direction != "forward"))
     return {term: facts[:_MAX_PREDICATES_ON_CARD] for term, facts in found.items()}
-
-
-def _text_draft(retrieval: Retrieval, session: Session) -> Draft:
-    return _draft_of_call(TEXT, object_schema(**ANSWER, used=TEXTS), written_answer, retrieval, session)
 
 
 def _reasoned_draft(retrieval: Retrieval, session: Session) -> Draft:
@@ -473,7 +464,9 @@ def _numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
             reply = written_answer(text)
         except ModelReplyError:
             reply = WrittenAnswer(value)
-        return replace(reply, answer=value, markers=reply.markers or _markers_with(value, retrieval.evidence))
+        items = ((item.marker, normalised(item.text.replace(",", ""))) for item in retrieval.evidence)
+        holding = tuple(marker for marker, said in items if f" {normalised(value)} " in f" {said} ")
+        return replace(reply, answer=value, markers=reply.markers or holding)
 
     schema = object_schema(sufficient={"type": "boolean"}, answer={"type": "number"}, used=TEXTS)
     draft = _draft_of_call(NUMERIC, schema, read, retrieval, session)
@@ -483,12 +476,6 @@ def _numeric_draft(retrieval: Retrieval, session: Session) -> Draft:
         session.fall_back("answer", "no number in the reply")
         return draft
     return replace(draft, text=value)
-
-
-def _markers_with(number: str, evidence: Evidence) -> tuple[str, ...]:
-    wanted = f" {normalised(number)} "
-    said = {item.marker: f" {normalised(item.text.replace(',', ''))} " for item in evidence}
-    return tuple(marker for marker, text in said.items() if wanted in text)
 
 
 def _draft_of_call(

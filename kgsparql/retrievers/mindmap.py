@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, zip_longest
-from typing import Annotated, ClassVar
+from typing import Annotated
 from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
@@ -110,9 +110,9 @@ class MindMap(Retriever):
     :param verbalise: what the model reads: lines with arrows (``template``), or sentences it made of them (``model``).
     """
 
-    name: ClassVar[str] = "mindmap"
-    summary: ClassVar[str] = "shortest paths between the question's entities, and their neighbours"
-    source: ClassVar[str] = "Wen et al., ACL 2024, arXiv 2308.09729"
+    name = "mindmap"
+    summary = "shortest paths between the question's entities, and their neighbours"
+    source = "Wen et al., ACL 2024, arXiv 2308.09729"
 
     paths_kept: Annotated[int, Within(0, 10_000)] = 5
     lines_per_entity: Annotated[int, Within(0, 1_000)] = 10
@@ -211,8 +211,7 @@ class MindMap(Retriever):
         """
         found: list[list[Segment]] = [[]]
         cuts: list[Cut] = []
-        remaining = list(entities)
-        start = remaining.pop(0) if remaining else None
+        start, remaining = next(iter(entities), None), list(entities[1:])
         with session.within_budget():
             while start is not None and remaining:
                 end = remaining.pop(0)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log10
 from operator import attrgetter
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Choice, Chosen, choose_or_mend, ranked_choices
@@ -70,9 +70,9 @@ class PathRanking(Weights, Retriever):
     :param prompt_paths: paths that a model chooses from.
     """
 
-    name: ClassVar[str] = "path_ranking"
-    summary: ClassVar[str] = "whole predicate paths ranked against the question, the best followed to every answer"
-    source: ClassVar[str] = "kgsparql"
+    name = "path_ranking"
+    summary = "whole predicate paths ranked against the question, the best followed to every answer"
+    source = "kgsparql"
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3

@@ -11,7 +11,7 @@ Source: ours; plans are enumerated and ranked in place of written after Gu et al
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval, reading_in_words
@@ -23,7 +23,6 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import printable
 from kgsparql.retrievers._plan_doubts import plan_doubts
 from kgsparql.retrievers._written_plans import PlanWriting
@@ -57,9 +56,9 @@ class QueryPlan(Retriever):
     :param plans_run: plans that are run, until one comes to something.
     """
 
-    name: ClassVar[str] = "query_plan"
-    summary: ClassVar[str] = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
-    source: ClassVar[str] = "kgsparql"
+    name = "query_plan"
+    summary = "counts, yes or no, extremes, comparisons and tables, computed by one checked query"
+    source = "kgsparql"
 
     sets: Annotated[int, Within(1, 500)] = 60
     plans_run: Annotated[int, Within(1, 20)] = 8
@@ -92,60 +91,54 @@ class QueryPlan(Retriever):
 
     def by_rank(self, asked: PlanQuestion) -> RankedChoice:
         """The likeliest of the plans that can be made of what the question names, and what it comes to."""
-        session, vocabulary = asked.session, asked.vocabulary
+        session = asked.session
         plans: list[RankedPlan] = []
         with session.within_budget():
             plans = asked.ranked_plans(self.plans_run)
         found: tuple[RankedPlan, Computed] | None = None
         with session.within_budget():
-            found = self._first_with_a_value(plans, session, vocabulary)
+            found = _first_with_a_value(plans, asked)
         if found is None and session.notes.partial and plans:
             # Nothing can be said without a value: run the best plan, whatever the budget says.
-            unlimited = session.unlimited()
+            unlimited = replace(asked, session=session.unlimited())
             with session.within_budget():
-                found = self._first_with_a_value(plans[:1], unlimited, vocabulary)
+                found = _first_with_a_value(plans[:1], unlimited)
         if found is None:
             return RankedChoice(tuple(plans))
         ranked, computed = found
         gaps: tuple[Gap, ...] = ()
         with session.within_budget():
-            gaps = plan_doubts(ranked, computed, asked)
-            gaps = gaps or self._rival_doubt(ranked, computed, plans, session, vocabulary)
+            gaps = plan_doubts(ranked, computed, asked) or _rival_doubt(ranked, computed, plans, asked)
         if not gaps and ranked.score < plans[0].score - _SAME:
             gaps = (_other_reading("a likelier reading comes to nothing", plans[0].plan, session),)
         return RankedChoice(tuple(plans), ranked, computed, gaps)
 
-    def _first_with_a_value(
-        self, plans: list[RankedPlan], session: Session, vocabulary: GraphVocabulary
-    ) -> tuple[RankedPlan, Computed] | None:
-        """The first plan that comes to something, of those that fit nearly as well as the best; else the best."""
-        tried: list[tuple[RankedPlan, Computed]] = []
-        for ranked in [own for own in plans if own.score >= plans[0].score - _NEARLY]:
-            try:
-                computed = run(ranked.plan, session.graph, vocabulary=vocabulary)
-            except QueryError as error:
-                session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
-                continue
-            if computed.rows and (computed.empty_part is None or isinstance(ranked.plan, a.Exists)):
-                return ranked, computed
-            tried.append((ranked, computed))
-        return tried[0] if tried else None
 
-    def _rival_doubt(
-        self,
-        ranked: RankedPlan,
-        computed: Computed,
-        plans: list[RankedPlan],
-        session: Session,
-        vocabulary: GraphVocabulary,
-    ) -> tuple[Gap, ...]:
-        """A doubt, where another plan fits just as well and comes to something else."""
-        others = [own for own in plans if own.plan != ranked.plan and abs(own.score - ranked.score) <= _SAME]
-        for other in others[:1]:
-            rival = run(other.plan, session.graph, vocabulary=vocabulary)
-            if rival.rows and rival.empty_part is None and _first_terms(rival) != _first_terms(computed):
-                return (_other_reading("another reading fits as well", other.plan, session),)
-        return ()
+def _first_with_a_value(plans: list[RankedPlan], asked: PlanQuestion) -> tuple[RankedPlan, Computed] | None:
+    """Run the plans that fit nearly as well as the best until one comes to something; else the best."""
+    tried: list[tuple[RankedPlan, Computed]] = []
+    for ranked in [own for own in plans if own.score >= plans[0].score - _NEARLY]:
+        try:
+            computed = run(ranked.plan, asked.session.graph, vocabulary=asked.vocabulary)
+        except QueryError as error:
+            asked.session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
+            continue
+        if computed.rows and (computed.empty_part is None or isinstance(ranked.plan, a.Exists)):
+            return ranked, computed
+        tried.append((ranked, computed))
+    return tried[0] if tried else None
+
+
+def _rival_doubt(
+    ranked: RankedPlan, computed: Computed, plans: list[RankedPlan], asked: PlanQuestion
+) -> tuple[Gap, ...]:
+    """Doubt a value where another plan fits just as well and comes to something else."""
+    others = [own for own in plans if own.plan != ranked.plan and abs(own.score - ranked.score) <= _SAME]
+    for other in others[:1]:
+        rival = run(other.plan, asked.session.graph, vocabulary=asked.vocabulary)
+        if rival.rows and rival.empty_part is None and _first_terms(rival) != _first_terms(computed):
+            return (_other_reading("another reading fits as well", other.plan, asked.session),)
+    return ()
 
 
 def _other_reading(why: str, plan: a.Plan, session: Session) -> Gap:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
@@ -43,6 +43,7 @@ from kgsparql.retrievers._walking import (
     SAMPLE,
     WalkingRetriever,
     candidates_by_start,
+    gold_steps,
     places_by_likeness,
     predicate_counts,
     scores_of_ways,
@@ -84,9 +85,9 @@ class StructGPT(WalkingRetriever):
     :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
     """
 
-    name: ClassVar[str] = "struct_gpt"
-    summary: ClassVar[str] = "predicates chosen step by step until their facts answer the question"
-    source: ClassVar[str] = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
+    name = "struct_gpt"
+    summary = "predicates chosen step by step until their facts answer the question"
+    source = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
 
     max_steps: Annotated[int, Within(1, 10)] = 3
     predicates_per_step: Annotated[int | None, Within(1, 3)] = None
@@ -118,9 +119,9 @@ class StructGPT(WalkingRetriever):
                 with session.within_budget():
                     seen = facts_retrieval(found, session, latest=len(step))
                     draft = draft_if_enough(seen, session) if session.can_spare_call("enough") else None
-                    if draft is not None and draft.sufficient and draft.text:
-                        return _cited_retrieval(seen, found, draft, session)
                     if draft is not None and draft.sufficient:  # an oracle writes no text
+                        if draft.text:
+                            return _cited_retrieval(seen, found, draft, session)
                         return _ends_retrieval(found, session)
                     walked.frontiers = self._next_frontiers(step, session)
             except MODEL_FAILED as error:
@@ -157,17 +158,16 @@ class StructGPT(WalkingRetriever):
         """Choose predicates; a model reads the likeliest, each with what it leads to."""
         if not candidates:
             return []
-        if session.oracle is None and not session.can_spare_call("predicates"):
-            return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
-        if session.model_reads:
-            candidates = _likeliest_first(candidates)[:_MAX_PREDICATES_READ]
-            own = [expansions[candidate.number] for candidate in candidates]
-            firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
-            candidates = with_examples(candidates, firsts, session)
-        with session.within_budget():
-            most = self.predicates_per_step or (3 if session.model_reads else 1)
-            return choose(candidates, "predicates", most, session)
-        return ranked_choices(session.question, candidates, "predicates", 1, session)
+        if session.oracle is not None or session.can_spare_call("predicates"):
+            if session.model_reads:
+                candidates = _likeliest_first(candidates)[:_MAX_PREDICATES_READ]
+                own = [expansions[candidate.number] for candidate in candidates]
+                firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
+                candidates = with_examples(candidates, firsts, session)
+            with session.within_budget():
+                most = self.predicates_per_step or (3 if session.model_reads else 1)
+                return choose(candidates, "predicates", most, session)
+        return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
 
     def _second_choices(
         self, candidates: Sequence[Candidate], expansions: list[Expansion], session: Session
@@ -272,11 +272,14 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
 def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
     """Follow the walks that a draft rests on to all their ends; if that finds more, the draft is dropped."""
     seen = replace(seen, draft=draft, sufficient=True)
-    cited = {marker for claim in draft.claims for marker in claim.markers}
-    cited |= {marker for answer in draft.answers for marker in answer.markers}
+    cited = {marker for one in (*draft.claims, *draft.answers) for marker in one.markers}
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
     others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHER_ITEMS_SHOWN]
-    walks = _walks_to([one for _, one in used], draft)
+    walks: dict[Walk, float] = {}
+    for _, one in used:  # behind mediators, only what leads to an answer
+        reached, answers = one.reached(), {answer.term for answer in draft.answers}
+        walks |= {own.walk: one.score for own in [own for own in reached if answers & own.ways.keys()] or reached}
+    walks = dict(islice(walks.items(), _MAX_COMPLETED_WALKS))
     expanded: list[EvidenceItem | None] = []
     with session.within_budget():
         expanded = expanded_items(list(walks), session.labels) if session.complete else []
@@ -294,17 +297,6 @@ def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft,
     items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, expanded, strict=True) if item is not None]
     evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
-
-
-def _walks_to(used: Sequence[FoundFacts], draft: Draft) -> dict[Walk, float]:
-    """Score the walks of the cited facts; behind mediators, only those that lead to an answer."""
-    answers = {answer.term for answer in draft.answers}
-    walks: dict[Walk, float] = {}
-    for one in used:
-        reached = one.reached()
-        leading = [own for own in reached if answers.intersection(own.ways)]
-        walks |= {own.walk: one.score for own in leading or reached}
-    return dict(list(walks.items())[:_MAX_COMPLETED_WALKS])
 
 
 def _complete_items(
@@ -325,8 +317,6 @@ def _complete_items(
 
 def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     """Follow the best walks to all their ends; the facts that were read, if nothing is to be completed."""
-    if not found:
-        return Retrieval()
     items: list[EvidenceItem] = []
     with session.within_budget():
         walks = _walk_scores(found, session)
@@ -341,9 +331,9 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
 
 
 def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
-    """Score the best walks: the steps that an oracle chose, and the fit, with all kinds known now."""
+    """Score the best walks: the steps that an oracle knows, and the fit, with all kinds known now."""
     reached = {own.walk: own for one in reversed(found) for own in one.reached()}
     fits = scores_of_ways([list(own.ways.values()) for own in reached.values()], session)
-    scores = {walk: fit + own.oracle_steps for (walk, own), fit in zip(reached.items(), fits, strict=True)}
+    scores = {walk: fit + gold_steps(walk.path, session) for walk, fit in zip(reached, fits, strict=True)}
     best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:_MAX_COMPLETED_WALKS]
     return {walk: scores[walk] for walk in best}

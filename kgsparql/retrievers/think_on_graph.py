@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 from typing import Literal as OneOf
 
 import numpy as np
@@ -71,7 +71,6 @@ class _Walked:
     depths: list[tuple[Chain, ...]] = field(default_factory=list)
     led_to: dict[tuple[Term, Step], NeighbourGroup] = field(default_factory=dict)
     met: dict[Trail, list[Path]] = field(default_factory=dict)
-    by_oracle: set[Trail] = field(default_factory=set)
     by_model: bool = False
     draft: Draft | None = None
     asks_again: bool = True
@@ -99,9 +98,9 @@ class ThinkOnGraph(WalkingRetriever):
     :param score_entities: have the entities scored, too; without, a seeded sample is kept (ToG-R).
     """
 
-    name: ClassVar[str] = "think_on_graph"
-    summary: ClassVar[str] = "a beam of chains from the question's entities, pruned and judged hop by hop"
-    source: ClassVar[str] = "Sun et al., ICLR 2024, arXiv 2307.07697"
+    name = "think_on_graph"
+    summary = "a beam of chains from the question's entities, pruned and judged hop by hop"
+    source = "Sun et al., ICLR 2024, arXiv 2307.07697"
 
     width: Annotated[int, Within(1, 50)] = 3
     depth: Annotated[int, Within(1, 10)] = 3
@@ -114,12 +113,8 @@ class ThinkOnGraph(WalkingRetriever):
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
-        is_model, scores = self.prune == "model", self.score_entities * (self.depth + 1)
-        return Cost(
-            calls=is_model * (self.depth + 1) + scores + self.depth + 1,
-            rounds=is_model * (self.depth + 1) + scores + self.depth + 1,
-            queries=self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60,
-        )
+        calls = (self.depth + 1) * (1 + (self.prune == "model") + self.score_entities)
+        return Cost(calls, calls, self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find chains (P); those that the answer rests on are followed to all their ends."""
@@ -128,7 +123,7 @@ class ThinkOnGraph(WalkingRetriever):
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
-        if not (walked.by_model or walked.by_oracle):
+        if not walked.by_model and session.oracle is None:
             note_order([(path, [""] * (len(path.steps) + 1)) for _, path in walked.met], session)
         return self._retrieval_of(walked, session)
 
@@ -143,11 +138,8 @@ class ThinkOnGraph(WalkingRetriever):
             return
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         chosen = expanded_offers(_chosen_offers(offered, choices, self.width, session), walked.led_to, session)
-        for one in chosen:
-            for path in one.siblings:
-                trail = path.start, path.property_path
-                walked.met.setdefault(trail, []).append(path)
-                walked.by_oracle |= {trail} if one.by_oracle else set()
+        for path in (path for one in chosen for path in one.siblings):
+            walked.met.setdefault((path.start, path.property_path), []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
         if kept:
             walked.depths.append(kept)
@@ -175,7 +167,7 @@ class ThinkOnGraph(WalkingRetriever):
         for candidate in candidates_of(offered, session):
             by_place.setdefault(offered[candidate.number].place, []).append(candidate)
         most = None
-        if self.prune == "model":
+        if self.prune == "model" and by_place:
             share = max(self.shortlist // len(by_place), _MIN_CANDIDATES_OF_CHAIN)
             most = max(1, min(share, self.shortlist, MAX_CHOICES // len(by_place)))
             by_place = {place: sorted(own, key=lambda c: -(c.score or 0.0)) for place, own in by_place.items()}
@@ -283,8 +275,8 @@ class ThinkOnGraph(WalkingRetriever):
             return [(walk, float(len(walks) - place)) for place, walk in enumerate(walks)], len(leading)
         if walked.by_model:  # the model chose these, and reads them all
             kept = dict.fromkeys(chain.trail for depth in walked.depths for chain in depth)
-            return ranked_trails({trail: walked.met[trail] for trail in kept}, walked.by_oracle, session), 0
-        return ranked_trails(walked.met, walked.by_oracle, session)[: self.width], 0
+            return ranked_trails({trail: walked.met[trail] for trail in kept}, session), 0
+        return ranked_trails(walked.met, session)[: self.width], 0
 
 
 def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
@@ -296,21 +288,18 @@ def _take_judgement(draft: Draft | None, walked: _Walked, session: Session) -> N
     """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
     if draft is None:
         return
-    is_enough = draft.sufficient is True
-    walked.stopped |= is_enough
-    if is_enough and draft.text:  # an oracle writes nothing
-        walked.draft = draft
-    walked.by_model |= bool(draft.text) or not is_enough
+    walked.stopped |= draft.sufficient is True
+    walked.draft = draft if draft.sufficient and draft.text else None  # an oracle writes nothing
+    walked.by_model |= bool(draft.text) or not draft.sufficient
     if draft.sufficient is None:
         session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
 
 def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
     """Choose, by the ranker if no call is left; a model may choose nothing."""
-    if session.oracle is None and not session.can_spare_call(purpose):
-        return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
-    with session.within_budget():
-        return choose(candidates, purpose, at_most, session)
+    if session.oracle is not None or session.can_spare_call(purpose):
+        with session.within_budget():
+            return choose(candidates, purpose, at_most, session)
     return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
 
 
@@ -328,10 +317,8 @@ def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: i
     chosen = []
     for own in kept:
         total = sum(value for _, value in own) if own[0][0].chosen_by == "model" else of_all
-        for choice, value in own:
-            offer = offered[choice.candidate.number]
-            by_oracle = choice.chosen_by == "oracle" and offer.chain.by_oracle
-            chosen.append(replace(offer, share=value / total if total else 1 / len(own), by_oracle=by_oracle))
+        shares = [(choice.candidate.number, value / total if total else 1 / len(own)) for choice, value in own]
+        chosen += [replace(offered[number], share=share) for number, share in shares]
     return chosen
 
 
@@ -370,7 +357,7 @@ def _scored_chains(
 def _chains_to(chosen: Sequence[Offer], scores: Mapping[tuple[int, Path], float]) -> list[Chain]:
     """Make a chain of each listed path; one without a score gets an equal share among its siblings."""
     return [
-        Chain(path, scores.get((i, path), one.share / len(one.listed)), one.by_oracle)
+        Chain(path, scores.get((i, path), one.share / len(one.listed)))
         for i, one in enumerate(chosen)
         for path in one.listed
     ]

@@ -26,7 +26,7 @@ from tests.model_server import ModelServer
 from tests.scripted import Player
 
 BACKENDS = ("embedded", "endpoint")
-HUB_DEGREE = 100_001
+HUB_DEGREE = 30_001
 SMALL = """
 :ann rdfs:label "Ann Alpha" ; a :Person ; :worksAt :acme , :bolt ; :studiedAt :uni ; :born "1970-01-01"^^xsd:date ;
     :employment [ :organisation :acme ; :role "engineer" ] , [ :organisation :bolt ; :role "pilot" ] ; :knows :cat .
@@ -94,7 +94,7 @@ def nobel_graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
 
 @pytest.fixture(scope="session")
 def hub_graphs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, kgsparql.KnowledgeBase]]:
-    """``:alpha`` is in ``:hub``, as 100,000 others are; ``:hub`` is part of ``:beta``."""
+    """``:alpha`` is in ``:hub``, as 30,000 others are, three times what is counted; ``:hub`` is part of ``:beta``."""
     data = tmp_path_factory.mktemp("hub") / "hub.nt"
     named = {"alpha": "Alpha", "hub": "The Hub", "beta": "Beta", "in": "is in", "of": "is part of"}
     with data.open("w", encoding="utf-8") as file:
@@ -138,7 +138,15 @@ def model_server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def model(model_server: ModelServer) -> Iterator[LanguageModel]:
+def model(model_server: ModelServer) -> LanguageModel:
+    """A model that is asked with no socket, which is faster."""
+    client = OpenAIClient("http://model.test/v1", timeout_s=20.0, transport=model_server.transport)
+    return LanguageModel("scripted-model", client)
+
+
+@pytest.fixture(scope="session")
+def slow_model(model_server: ModelServer) -> Iterator[LanguageModel]:
+    """A model behind a socket, whose replies may take their time."""
     made = LanguageModel("scripted-model", OpenAIClient(model_server.url, timeout_s=20.0))
     yield made
     made.client.close()
@@ -162,7 +170,7 @@ def ask(model_server: ModelServer, model: LanguageModel) -> Ask:
         model_server.requests.clear()
         if script is not None:
             model_server.script = script
-            options["model"] = model if response_cache is None else _keeping(model, response_cache)
+            options.setdefault("model", model if response_cache is None else _keeping(model, response_cache))
         events: list[Event] = []
         answer = knowledge.ask(question, retriever=method, emit=events.append, **options)
         return Asked(answer, knowledge, [request.body for request in model_server.requests], events)

@@ -297,7 +297,7 @@ def test_it_spends_no_more_than_it_says(once: Ask, method: str, backend: str) ->
 
 
 def test_its_calls_wait_for_each_other_no_more_often_than_it_says(
-    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase
+    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, slow_model: LanguageModel
 ) -> None:
     calls: list[tuple[float, float]] = []
 
@@ -306,7 +306,7 @@ def test_its_calls_wait_for_each_other_no_more_often_than_it_says(
         calls.append((began, began + _CALL_S))
         return Slow(_CALL_S, Player(sufficient=False)(body))
 
-    asked = ask(embedded, FEYNMAN, method, slow)
+    asked = ask(embedded, FEYNMAN, method, slow, model=slow_model)
     assert len(calls) == asked.answer.usage["model_calls"]
     assert one_after_another(calls) <= _bounds(method, asked)["rounds"]
 
@@ -417,13 +417,13 @@ def test_a_limit_on_time_ends_it(
 
 
 def test_a_model_that_takes_too_long_leaves_the_evidence(
-    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase
+    ask: Ask, method: str, embedded: kgsparql.KnowledgeBase, slow_model: LanguageModel
 ) -> None:
     def slow(body: dict[str, Any]) -> Any:
         reply = Player()(body)
         return Slow(30.0, reply) if "answer" in asked_for(body) else reply
 
-    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=0.5))
+    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=0.5), model=slow_model)
     check_honest(asked)
     assert asked.answer.status == "partial"
     assert asked.answer.text
@@ -480,7 +480,7 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     assert len(asked.answer.evidence) > 0
     assert asked.batches <= _bounds(method, asked)["queries"]
     assert asked.answer.usage["queries"] <= 500
-    assert asked.answer.usage["rows"] <= 50_000
+    assert asked.answer.usage["rows"] <= 28_000, "nobody reads the whole hub"
     expected = "not_in_graph" if player == "never enough" else "partial" if asked.answer.gaps else "answered"
     assert asked.answer.status == expected, "no budget ended it"
     said = ("at most", "more edges", "were walked on from")

@@ -160,13 +160,6 @@ def test_longer_lines_are_found_again_and_go_back_only_to_others() -> None:
         assert all(len(set(way.terms)) == len(way.terms) for way in item.ways)
 
 
-def test_the_place_of_a_cut_has_arrows() -> None:
-    made = "".join(f':o{i:03} :writtenBy :a ; rdfs:label "o{i:03}" . ' for i in range(70))
-    turtle = ':a rdfs:label "Ann Lee" . :writtenBy rdfs:label "written by" . ' + made
-    (cut,) = {str(cut) for item in retrieve(turtle, "What about Ann Lee?").evidence for cut in item.cuts}
-    assert cut == "ends of Ann Lee ←written by—: at most 50 of 70 taken"
-
-
 def test_members_of_a_class_that_is_named_are_its_neighbours() -> None:
     turtle = ":Dog a rdfs:Class ; rdfs:label 'dog' . :rex a :Dog ; rdfs:label 'Rex' . :tim a :Dog ."
     assert {a.label for a in retrieve(turtle, "Which dog is there?").candidates} >= {"Rex", "tim"}

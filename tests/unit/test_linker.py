@@ -17,6 +17,7 @@ from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linker import Linker
+from tests.conftest import graph_from
 from tests.unit.hashed_embedder import HashedEmbedder
 
 MakeGraph = Callable[..., OxigraphGraph]
@@ -56,14 +57,13 @@ def names(linker: Linker, question: str) -> list[str]:
     return [entity.term.value.removeprefix("http://example.org/") for entity in linker.link(question)]
 
 
-@pytest.fixture
-def linker(graph_of: MakeGraph) -> Linker:
-    return linker_of(graph_of(WORLD))
+@pytest.fixture(scope="module")
+def linker() -> Linker:
+    return linker_of(graph_from(WORLD))
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
+def test_what_a_question_names(linker: Linker) -> None:
+    for question, expected in (
         ("Where was Marie Curie born?", ["curie"]),
         ("where was marie curie born", ["curie"]),
         ("Where was Maria Skłodowska born?", ["curie"]),
@@ -73,45 +73,40 @@ def linker(graph_of: MakeGraph) -> Linker:
         ("Who won the Nobel Prize in physics in 1903?", ["phys03"]),
         ("Who is Benjamim Franklin?", ["franklin"]),
         ("Where is verizon?", []),
+        ("Which places are in the US?", ["us"]),  # an acronym is no stop word
+        ("tell us about it", []),
+        ("Who won the Nobel Prize in physics in 1905?", ["physics"]),  # a number is not another number
+        ("Which 2 people?", []),
+        ("Warsaw, Warszawa, Варшава and Warsaw", ["warsaw"]),
+        ("well " * 700 + "who is Marie Curie", ["curie"]),  # a long question is read to its end
         (f"In which venue was '{TITLE}' published?", ["paper"]),
         ("What is the Cafe de Flore?", ["cafe"]),
         ("Who?", []),
         ("who is in the and of", []),
         ("???", []),
         ("", []),
-    ],
-)
-def test_what_a_question_names(linker: Linker, question: str, expected: list[str]) -> None:
-    assert sorted(names(linker, question)) == sorted(expected)
+    ):
+        assert sorted(names(linker, question)) == sorted(expected), question
 
 
-def test_a_mention_says_where_it_is(linker: Linker) -> None:
+def test_a_mention_says_where_it_is_and_an_alternative_label_scores_a_little_less(linker: Linker) -> None:
     question = "So, where was  Marie Curie born?"
     (link,) = linker.link(question)
     assert question[link.mention.start : link.mention.end] == link.mention.text == "Marie Curie"
     assert (link.score, link.matched, link.label, link.kind) == (1.0, "exact", "Marie Curie", "entity")
-
-
-def test_an_alternative_label_scores_a_little_less(linker: Linker) -> None:
     (link,) = linker.link("Maria Sklodowska")
     assert 0.9 < link.score < 1
+    assert names(linker, "Café de Flore") == names(linker, "Cafe\u0301 de Flore") == ["cafe"], "L36"
 
 
-def test_L36_both_spellings_of_an_accent_link(linker: Linker) -> None:
-    assert names(linker, "Café de Flore") == names(linker, "Cafe\u0301 de Flore") == ["cafe"]
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
+def test_L39_questions_in_other_scripts(linker: Linker) -> None:
+    for question, expected in (
         ("Варшава находится в какой стране?", "warsaw"), ("أين تقع وارسو", "warsaw"),
         ("東京はどこですか", "tokyo"), ("京都はどこですか", "kyoto"), ("ワルシャワの人口は", "warsaw"),
         ("華沙在哪裡?", "warsaw"), ("วอร์ซออยู่ที่ไหน", "warsaw"), ("도쿄는 어디에 있나요?", "tokyo"),
         ("दिल्ली कहाँ है?", "hindi"), ("what is 🍕 ?", "pizza"), ("Gdzie leży Warszawa?", "warsaw"),
-    ],
-)  # fmt: skip
-def test_L39_questions_in_other_scripts(linker: Linker, question: str, expected: str) -> None:
-    assert names(linker, question) == [expected]
+    ):  # fmt: skip
+        assert names(linker, question) == [expected]
 
 
 def test_L40_the_asked_language_breaks_ties(graph_of: MakeGraph) -> None:
@@ -152,20 +147,6 @@ def test_classes_are_linked_when_nothing_else_is(graph_of: MakeGraph) -> None:
     assert (link.kind, link.mention.is_type) == ("class", True)
 
 
-def test_an_acronym_is_not_a_stop_word(linker: Linker) -> None:
-    assert names(linker, "Which places are in the US?") == ["us"]
-    assert names(linker, "tell us about it") == []
-
-
-def test_a_number_is_not_another_number(linker: Linker) -> None:
-    assert names(linker, "Who won the Nobel Prize in physics in 1905?") == ["physics"]
-    assert names(linker, "Which 2 people?") == []
-
-
-def test_nothing_is_linked_twice(linker: Linker) -> None:
-    assert names(linker, "Warsaw, Warszawa, Варшава and Warsaw") == ["warsaw"]
-
-
 def test_the_threshold_applies_however_it_was_found(linker: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.linking.linker.THRESHOLD", 0.4)
     assert names(linker, "Where is verizon?") == ["verizon"]
@@ -179,16 +160,12 @@ def test_find_lists_what_is_only_alike(linker: Linker) -> None:
     assert linker.find("zzzzzz") == []
 
 
-def test_a_long_question_is_read_to_its_end(linker: Linker) -> None:
-    question = "well " * 700 + "who is Marie Curie"
-    assert names(linker, question) == ["curie"]
-
-
-@pytest.mark.parametrize(("a", "b"), [("share", "sharkey"), ("1903", "1904"), ("cat", "car"), ("won", "wan"),
-    ("deliver", "driver"), ("faust", "fausta"), ("bilbo", "bilbao"),
-])  # fmt: skip
-def test_words_that_are_not_typing_errors_of_each_other(a: str, b: str) -> None:
-    assert similarity(a, b) == 0
+def test_words_that_are_not_typing_errors_of_each_other() -> None:
+    for a, b in (
+        ("share", "sharkey"), ("1903", "1904"), ("cat", "car"), ("won", "wan"), ("deliver", "driver"),
+        ("faust", "fausta"), ("bilbo", "bilbao"),
+    ):  # fmt: skip
+        assert similarity(a, b) == 0, (a, b)
 
 
 MUSIC = """
@@ -201,9 +178,9 @@ MUSIC = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
+def test_names_and_not_words_that_look_like_them(graph_of: MakeGraph) -> None:
+    linker = linker_of(graph_of(MUSIC))
+    for question, expected in (
         ("Who produced Thriller?", ["Thriller_album"]),
         ("Who sang the song Thriller?", ["Thriller_song"]),
         ("Who produced the album Thriller?", ["Thriller_album"]),
@@ -216,10 +193,8 @@ MUSIC = """
         ("Who is Faust?", []),
         ("Where is Bilbo?", []),
         ("What did they deliver?", []),
-    ],
-)
-def test_names_and_not_words_that_look_like_them(graph_of: MakeGraph, question: str, expected: list[str]) -> None:
-    assert names(linker_of(graph_of(MUSIC)), question) == expected
+    ):
+        assert names(linker, question) == expected, question
 
 
 def test_a_name_before_a_parenthesis_is_below_the_whole_name(graph_of: MakeGraph) -> None:
@@ -250,9 +225,13 @@ def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
     assert linker.suggest("qqq xxx") == linker.suggest("???") == ()
 
 
-@pytest.mark.parametrize(
-    ("question", "mentions", "missing"),
-    [
+def test_names_that_the_graph_lacks(graph_of: MakeGraph) -> None:
+    linker = linker_of(
+        graph_of(
+            ':a rdfs:label "Asthma" . :b rdfs:label "Ada Lark" . :c rdfs:label "Pneumonitis" . :d rdfs:label "rib" .'
+        )
+    )
+    for question, mentions, missing in (
         ("What treats Asthma and Pneumonia?", [("Asthma", False), ("Pneumonia", False)], ["Pneumonia"]),
         ("What treats Asthma and Pneumonia?", [("Asthma", False), ("drug", True), ("Measles", False)], []),
         ("What treats Asthma and Asthma?", [("Asthma", False), ("asthma", False)], []),
@@ -264,20 +243,12 @@ def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
         ("what treats asthma and pneumonia?", None, []),
         ("WHAT TREATS ASTHMA AND PNEUMONIA?", None, []),
         ("Welche Medikamente helfen gegen Asthma und Husten?", None, []),
-    ],
-)
-def test_names_that_the_graph_lacks(
-    graph_of: MakeGraph, question: str, mentions: list[tuple[str, bool]] | None, missing: list[str]
-) -> None:
-    graph = graph_of(
-        ':a rdfs:label "Asthma" . :b rdfs:label "Ada Lark" . :c rdfs:label "Pneumonitis" . :d rdfs:label "rib" .'
-    )
-    linker = linker_of(graph)
-    links = linker.link(question, mentions)
-    assert links
-    found = linker.unlinked_names(question, links, mentions)
-    assert [name for name, _ in found] == missing
-    assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
+    ):
+        links = linker.link(question, mentions)
+        assert links
+        found = linker.unlinked_names(question, links, mentions)
+        assert [name for name, _ in found] == missing
+        assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
 
 
 def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:

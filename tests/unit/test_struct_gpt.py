@@ -180,11 +180,16 @@ def test_D3_mistake_01_and_06_a_question_of_three_hops_is_answered_at_the_third_
     assert asked.bodies == again.bodies, "nothing is kept from one question to the next"
 
 
+def to_answer(predicate: str, answer: str) -> Script:
+    """Choose a predicate, and say just what it leads to."""
+    return by_call(predicates=choosing(predicate), facts=enough_with(answer, text=answer))
+
+
 def test_mistake_02_predicates_are_followed_backwards_too() -> None:
     turtle = ':a rdfs:label "Alpha" . :b :wrote :a ; rdfs:label "Beta" . :wrote rdfs:label "wrote" .'
-    script = by_call(predicates=choosing("wrote"), facts=enough_with("Beta"))
-    assert ask(turtle, "Who wrote Alpha?", script).labels == ["Beta"]
-    assert ask(turtle, "Who wrote Alpha?", script, direction="forward").answer.status == "not_in_graph"
+    assert ask(turtle, "Who wrote Alpha?", to_answer("wrote", "Beta")).labels == ["Beta"]
+    forward = ask(turtle, "Who wrote Alpha?", to_answer("wrote", "Beta"), direction="forward")
+    assert forward.answer.status == "not_in_graph"
 
 
 def test_mistake_03_a_value_called_nobel_is_no_no() -> None:
@@ -210,7 +215,7 @@ def test_mistake_05_a_name_is_not_found_in_a_longer_one() -> None:
     :room.from rdfs:label "room.from" . :award rdfs:label "award" . :awardReceived rdfs:label "award received" .
     :c rdfs:label "Gamma" . :d rdfs:label "Delta" ."""
     for label, answer in (("award", "Gamma"), ("award received", "Delta")):
-        asked = ask(turtle, "What of Alpha?", by_call(predicates=choosing(label), facts=enough_with(answer)))
+        asked = ask(turtle, "What of Alpha?", to_answer(label, answer))
         line = next(text for text in numbered(asked.bodies[0]).values() if f"—{label}→" in text)
         named = ask(turtle, "What of Alpha?", by_call(predicates=Text(line), facts=enough_with(answer)))
         assert asked.labels == named.labels == [answer]
@@ -228,7 +233,7 @@ def test_mistake_07_a_wish_for_more_facts_is_no_answer() -> None:
 def test_mistake_08_case_and_colons_of_an_answer_are_kept() -> None:
     for value in ("http://Example.org/Some:Thing", "McDONALD: a Life"):
         turtle = f':a rdfs:label "Alpha" ; :at "{value}" . :at rdfs:label "at" .'
-        asked = ask(turtle, "What of Alpha?", by_call(predicates=choosing("at"), facts=enough_with(value, text=value)))
+        asked = ask(turtle, "What of Alpha?", to_answer("at", value))
         assert asked.labels == [value]
         assert value in asked.answer.text
 
@@ -247,8 +252,7 @@ def test_mistake_09_a_server_that_fails_is_told() -> None:
 
 def test_mistake_10_literals_are_answers_and_end_the_walk() -> None:
     turtle = ':a rdfs:label "Alpha" ; :height "42" , "43"@en . :height rdfs:label "height" .'
-    script = by_call(predicates=choosing("height"), facts=enough_with("nothing"))
-    asked = ask(turtle, "What is the height of Alpha?", script)
+    asked = ask(turtle, "What is the height of Alpha?", to_answer("height", "nothing"))
     assert (calls(asked), asked.answer.error) == (["predicates", "facts", "facts"], None)
     assert set(ask(turtle, "What is the height of Alpha?").labels) == {"42", "43"}
 

@@ -394,6 +394,13 @@ def test_a_model_that_chose_no_predicate_reads_those_of_what_else_is_meant() -> 
         assert [link.term for link in asked.answer.linked] == [IRI(EX + "book")]
 
 
+def test_another_meaning_that_leads_nowhere_is_nothing_to_choose_from() -> None:
+    turtle = ':film rdfs:label "Dune" ; :year "1984" . :book rdfs:label "Dune" .'
+    for method in ("think_on_graph", "struct_gpt"):
+        asked = ask_about(turtle, script(predicates=NOTHING), "who wrote Dune?", entities=(), retriever=method)
+        assert (asked.answer.status, purposes(asked)) == ("not_in_graph", ["predicates"])
+
+
 def test_after_the_first_hop_a_choice_of_nothing_ends_the_walk() -> None:
     def predicates(body: Body) -> Reply:
         return NOTHING if any("→ uni" in line for line in listed(body)) else picking(works_at=0.9)(body)

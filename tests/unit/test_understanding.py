@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.terms import IRI
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, graph_from
 
 FILMS = """
 :directed rdfs:label "directed by" . :starred rdfs:label "starred actors" . :year rdfs:label "release year" .
@@ -29,33 +25,35 @@ FILMS = """
 :born rdfs:label "birth year" . :jonas :born 1961 . :other :born 1980 .
 """
 
-Ask = Callable[[str], Answer]
+
+@cache
+def knowledge_of(turtle: str) -> KnowledgeBase:
+    return KnowledgeBase(graph_from(turtle), embedder="none")
 
 
-@pytest.fixture
-def ask(graph_of: Callable[..., OxigraphGraph]) -> Ask:
-    knowledge = KnowledgeBase(graph_of(FILMS), embedder="none")
-    return partial(knowledge.ask, retriever="path_ranking")
+def ask(question: str, turtle: str = FILMS) -> Answer:
+    """Ask about films by looking up, about another graph as by default."""
+    return knowledge_of(turtle).ask(question, retriever="path_ranking" if turtle is FILMS else "auto")
 
 
 def codes(answer: Answer) -> set[str]:
     return {gap.code for gap in answer.gaps}
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
+def gap_texts(answer: Answer) -> list[str]:
+    return [gap.text for gap in answer.gaps]
+
+
+def test_what_is_understood_is_answered() -> None:
+    for question, first in (
         ("Who directed Glass Orchard?", "Hanna Viklund"),
         ("Who starred in The Tide?", "Jonas Weir"),
         ("When was The Tide released?", "1994"),
         ("Which films did Mira Castellan star in?", "Glass Orchard"),
         ("Who wrote The Tide?", "Odette Farrow"),
-    ],
-)
-def test_what_is_understood_is_answered(ask: Ask, question: str, first: str) -> None:
-    answer = ask(question)
-    assert (answer.status, answer.gaps) == ("answered", ())
-    assert answer.answers[0].label == first
+    ):
+        answer = ask(question)
+        assert (answer.status, answer.gaps, answer.answers[0].label) == ("answered", (), first)
 
 
 PUPILS = """
@@ -68,9 +66,8 @@ PUPILS = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "first"),
-    [
+def test_a_predicate_is_followed_the_way_that_is_asked() -> None:
+    for question, first in (
         ("Who was Olof Ekman's teacher?", "Vera Holm"),
         ("Who were the pupils of Olof Ekman?", "Ida Brandt"),
         ("Whom did Olof Ekman teach?", "Ida Brandt"),
@@ -79,20 +76,11 @@ PUPILS = """
         ("Which instruments are there?", "violin"),
         ("What is a kind of instrument?", "violin"),
         ("What is the type of the instrument?", "tool"),
-    ],
-)
-def test_a_predicate_is_followed_the_way_that_is_asked(
-    graph_of: Callable[..., OxigraphGraph], question: str, first: str
-) -> None:
-    assert KnowledgeBase(graph_of(PUPILS), embedder="none").ask(question).answers[0].label == first
-
-
-def test_a_predicate_that_only_goes_the_other_way_is_no_answer(graph_of: Callable[..., OxigraphGraph]) -> None:
-    answer = KnowledgeBase(graph_of(PUPILS), embedder="none").ask("Who were Ida Brandt's students?")
-    assert (answer.status, [gap.text for gap in answer.gaps if gap.code == "step"]) == (
-        "partial",
-        ["the question asks for the other way of 'teacher'"],
-    )
+    ):
+        assert ask(question, PUPILS).answers[0].label == first, question
+    other_way = ask("Who were Ida Brandt's students?", PUPILS)
+    assert other_way.status == "partial"
+    assert "the question asks for the other way of 'teacher'" in gap_texts(other_way)
 
 
 STAFF = """
@@ -110,18 +98,13 @@ def test_a_predicate_that_leads_both_ways_is_no_answer_where_none_is_asked() -> 
     assert knowledge.ask("Who was Paul Langevin's doctoral advisor?").status == "answered"
 
 
-def test_two_steps_to_one_kind_are_no_answer_where_only_the_kind_is_said(
-    graph_of: Callable[..., OxigraphGraph],
-) -> None:
-    knowledge = KnowledgeBase(
-        graph_of("""
-            :takes rdfs:label "rangeIncludes" . :has rdfs:label "domainIncludes" . :property rdfs:label "Property" .
-            :person rdfs:label "Person" . :actor a :property ; rdfs:label "actor" ; :takes :person .
-            :name a :property ; rdfs:label "givenName" ; :has :person .
-        """)
-    )
-    answer = knowledge.ask("What are the properties of Person?")
-    assert (answer.status, [gap.text for gap in answer.gaps]) == ("partial", ["P2 fits the question as well as P1"])
+def test_two_steps_to_one_kind_are_no_answer_where_only_the_kind_is_said() -> None:
+    turtle = """
+        :takes rdfs:label "rangeIncludes" . :has rdfs:label "domainIncludes" . :property rdfs:label "Property" .
+        :person rdfs:label "Person" . :actor a :property ; rdfs:label "actor" ; :takes :person .
+        :name a :property ; rdfs:label "givenName" ; :has :person ."""
+    answer = ask("What are the properties of Person?", turtle)
+    assert (answer.status, gap_texts(answer)) == ("partial", ["P2 fits the question as well as P1"])
 
 
 def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
@@ -141,21 +124,16 @@ PARTS_OF_NAMES = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "first", "doubt"),
-    [
+def test_more_of_a_name_is_meant_rather_and_less_of_one_is_a_doubt() -> None:
+    for question, first, doubt in (
         ("When was Marie Curie born?", "1867", None),
         ("When was Curie born?", "1859", "'Curie' may be"),
         ("When was Niels Bohr born?", "1922", "'Niels Bohr' may be"),
         ("Who are the authors of Optical Resonance?", "authors list", "a list of what is asked for"),
-    ],
-)
-def test_more_of_a_name_is_meant_rather_and_less_of_one_is_a_doubt(
-    graph_of: Callable[..., OxigraphGraph], question: str, first: str, doubt: str | None
-) -> None:
-    answer = KnowledgeBase(graph_of(PARTS_OF_NAMES), embedder="none").ask(question)
-    assert answer.answers[0].label == first
-    assert [gap.text for gap in answer.gaps] == [] if doubt is None else doubt in answer.gaps[0].text
+    ):
+        answer = ask(question, PARTS_OF_NAMES)
+        assert answer.answers[0].label == first
+        assert answer.gaps == () if doubt is None else doubt in answer.gaps[0].text
 
 
 MADE = """
@@ -167,19 +145,13 @@ MADE = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "doubt"),
-    [
+def test_what_looks_like_an_answer_is_a_doubt() -> None:
+    for question, doubt in (
         ("Which director made the most films?", "'made' was taken for Made"),
         ("Which films did Jon Weir both write and direct?", "this asks for 'both write and direct'"),
         ("Who starred in films directed by the noir brothers?", "'starred actors' is only beside what was found"),
-    ],
-)
-def test_what_looks_like_an_answer_is_a_doubt(
-    graph_of: Callable[..., OxigraphGraph], question: str, doubt: str
-) -> None:
-    answer = KnowledgeBase(graph_of(MADE), embedder="none").ask(question)
-    assert doubt in " ".join(gap.text for gap in answer.gaps), (answer.text, answer.gaps)
+    ):
+        assert doubt in " ".join(gap_texts(ask(question, MADE))), question
 
 
 def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
@@ -196,30 +168,26 @@ SONGS = """
 """
 
 
-def test_what_was_computed_of_one_of_two_of_a_name_is_no_answer(graph_of: Callable[..., OxigraphGraph]) -> None:
-    knowledge = KnowledgeBase(graph_of(SONGS), embedder="none")
-    answer = knowledge.ask("Which is the longest song by Sirens?")
+def test_what_was_computed_of_one_of_two_of_a_name_is_no_answer() -> None:
+    answer = ask("Which is the longest song by Sirens?", SONGS)
     assert (answer.status, codes(answer)) == ("partial", {"ambiguous"})
-    assert "Sirens (album)" in answer.gaps[0].text
-    assert "Sirens (band)" in answer.gaps[0].text
-    assert knowledge.ask("Which is the longest song by Sirens (album)?").status == "answered"
+    assert all(name in answer.gaps[0].text for name in ("Sirens (album)", "Sirens (band)"))
+    assert ask("Which is the longest song by Sirens (album)?", SONGS).status == "answered"
 
 
-def test_the_second_step_goes_the_way_that_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
-    answer = KnowledgeBase(graph_of(STAFF), embedder="none").ask("Who is the manager of the members of Data Services?")
-    assert (answer.status, [own.label for own in answer.answers[:1]]) == ("answered", ["Elena Herzog"])
-
-
-def test_the_end_of_a_chain_that_was_not_found_is_said(graph_of: Callable[..., OxigraphGraph]) -> None:
-    knowledge = KnowledgeBase(graph_of(STAFF), embedder="none")
-    whole = knowledge.ask("What is the nationality of Bob Roth's spouse?")
-    assert (whole.status, whole.answers[0].label) == ("answered", "Chile")
-    part = knowledge.ask("What is the nation of Bob Roth's spouse?")
+def test_a_chain_is_walked_as_it_is_asked_and_what_of_it_was_not_found_is_said() -> None:
+    for question, first in (
+        ("Who is the manager of the members of Data Services?", "Elena Herzog"),
+        ("What is the nationality of Bob Roth's spouse?", "Chile"),
+        ("What is the name of Bob Roth's spouse?", "Eve Roth"),
+    ):
+        answer = ask(question, STAFF)
+        assert (answer.status, answer.answers[0].label) == ("answered", first)
+    part = ask("What is the nation of Bob Roth's spouse?", STAFF)
     assert (part.status, part.answers[0].label, [gap.words for gap in part.gaps]) == ("partial", "Eve Roth", ["nation"])
-    assert knowledge.ask("What is the name of Bob Roth's spouse?").status == "answered"
-    longer = knowledge.ask("Who is the spouse of the spouse of Bob Roth's spouse?")
-    text = "the question goes 3 steps, to 'spouse', and what was found goes 1"
-    assert (longer.status, text in [gap.text for gap in longer.gaps]) == ("partial", True)
+    longer = ask("Who is the spouse of the spouse of Bob Roth's spouse?", STAFF)
+    assert longer.status == "partial"
+    assert "the question goes 3 steps, to 'spouse', and what was found goes 1" in gap_texts(longer)
 
 
 EXPERTS = """
@@ -231,17 +199,14 @@ EXPERTS = """
 """
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
+def test_what_is_asked_for_has_to_do_with_all_names() -> None:
+    for question in (
         "Which person is a member of Marketing and has area of expertise Network?",
         "Which members of Marketing have area of expertise Network?",
-    ],
-)
-def test_what_is_asked_for_has_to_do_with_all_names(graph_of: Callable[..., OxigraphGraph], question: str) -> None:
-    answer = KnowledgeBase(graph_of(EXPERTS), embedder="none").ask(question)
-    assert (answer.status, answer.retriever) == ("answered", "query_plan")
-    assert [one.label for one in answer.answers] == ["Kevin Faust"]
+    ):
+        answer = ask(question, EXPERTS)
+        assert (answer.status, answer.retriever) == ("answered", "query_plan")
+        assert [one.label for one in answer.answers] == ["Kevin Faust"]
 
 
 LAUREATES = """
@@ -249,27 +214,23 @@ LAUREATES = """
 :leeds rdfs:label "Leeds Institute" ; :laureates :ida, :olof . :ida rdfs:label "Ida Brandt" ; :award :prize .
 :olof rdfs:label "Olof Ekman" . :prize rdfs:label "Harbour Prize" .
 """
-AFFILIATED = ":ida :affiliated :leeds . :olof :affiliated :leeds ."
 
 
-@pytest.mark.parametrize(("more", "doubts"), [("", {"affiliated"}), (AFFILIATED, set())])
-def test_a_predicate_that_leads_to_the_same_is_not_missed(
-    graph_of: Callable[..., OxigraphGraph], more: str, doubts: set[str]
-) -> None:
-    answer = KnowledgeBase(graph_of(f"{LAUREATES} :vera :affiliated :other . {more}"), embedder="none").ask(
-        "Which Nobel laureates were affiliated with the Leeds Institute?"
-    )
-    assert {one.label for one in answer.answers[:2]} == {"Ida Brandt", "Olof Ekman"}
-    assert {gap.words for gap in answer.gaps if gap.code == "predicate"} == doubts
+def test_a_predicate_that_leads_to_the_same_is_not_missed() -> None:
+    for more, doubts in (("", {"affiliated"}), (":ida :affiliated :leeds . :olof :affiliated :leeds .", set())):
+        graph = f"{LAUREATES} :vera :affiliated :other . {more}"
+        answer = ask("Which Nobel laureates were affiliated with the Leeds Institute?", graph)
+        assert {one.label for one in answer.answers[:2]} == {"Ida Brandt", "Olof Ekman"}
+        assert {gap.words for gap in answer.gaps if gap.code == "predicate"} == doubts
 
 
-def test_of_two_questions_the_one_that_was_not_answered_is_said(ask: Ask) -> None:
+def test_of_two_questions_the_one_that_was_not_answered_is_said() -> None:
     answer = ask("Who wrote The Tide and when was it released?")
     assert answer.status == "partial"
     assert answer.text.startswith("No sure answer: only a part of this is answered, and not 'when was it released'")
 
 
-def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> None:
+def test_a_predicate_that_the_entity_does_not_have_is_no_answer() -> None:
     answer = ask("Who directed The Tide?")
     assert (answer.status, codes(answer)) == ("partial", {"predicate"})
     assert answer.text.splitlines()[0] == (
@@ -278,9 +239,8 @@ def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> Non
     assert answer_to_json(answer)["not_understood"][0]["words"] == "directed"
 
 
-@pytest.mark.parametrize(
-    ("question", "code"),
-    [
+def test_what_is_not_accounted_for_is_said() -> None:
+    for question, code in (
         ("Did Mira Castellan star in The Tide?", "operation"),
         ("Which actors starred in The Tide and not in Glass Orchard?", "operation"),
         ("Which films starred Mira Castellan and Tom Hanks?", "name"),
@@ -289,13 +249,12 @@ def test_a_predicate_that_the_entity_does_not_have_is_no_answer(ask: Ask) -> Non
         ("Which films did Vera Castellan star in?", "part_of_name"),
         ("When was Jonas Weir born?", "ambiguous"),
         ("Who was the first actor starring in The Tide?", "operation"),
-    ],
-)
-def test_what_is_not_accounted_for_is_said(ask: Ask, question: str, code: str) -> None:
-    answer = ask(question)
-    assert answer.status == "partial"
-    assert code in codes(answer)
-    assert answer.text.startswith("No sure answer: ")
+    ):
+        answer = ask(question)
+        assert (answer.status, code in codes(answer)) == ("partial", True), question
+        assert answer.text.startswith("No sure answer: ")
+    given = knowledge_of(FILMS).ask("When was Jonas Weir born?", entities=["http://example.org/other"])
+    assert "ambiguous" not in codes(given), "an entity that was given is not doubted"
 
 
 OWN_NAMES = """
@@ -304,48 +263,31 @@ OWN_NAMES = """
 """
 
 
-@pytest.mark.parametrize(
-    ("question", "doubts"),
-    [
+def test_what_something_is_called_is_only_an_answer_where_that_is_asked() -> None:
+    for question, doubts in (
         ("Who is the wife of Ida Brandt?", True),
         ("Who belongs to the family of Olof Ekman?", True),
         ("What is the name of Ida Brandt?", False),
         ("What is the family name of Olof Ekman?", False),
-    ],
-)
-def test_what_something_is_called_is_only_an_answer_where_that_is_asked(
-    graph_of: Callable[..., OxigraphGraph], question: str, doubts: bool
-) -> None:
-    answer = KnowledgeBase(graph_of(OWN_NAMES), embedder="none").ask(question)
-    text = "what was found is only the name of what is asked about"
-    assert (text in {gap.text for gap in answer.gaps}) == doubts
+    ):
+        text = "what was found is only the name of what is asked about"
+        assert (text in gap_texts(ask(question, OWN_NAMES))) == doubts, question
 
 
-def test_an_entity_that_was_given_is_not_doubted(ask: Ask, graph_of: Callable[..., OxigraphGraph]) -> None:
-    knowledge = KnowledgeBase(graph_of(FILMS), embedder="none")
-    answer = knowledge.ask("When was Jonas Weir born?", entities=["http://example.org/other"])
-    assert "ambiguous" not in codes(answer)
-
-
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
+def test_operations() -> None:
+    for question, kind in (
         ("How many films are there?", "count"), ("Who won more than two prizes?", "comparison"),
         ("Who was hired before 2015?", "comparison"), ("What is the total budget?", "total"),
         ("Which employees don't have a manager?", "negation"), ("Is Ann a chemist?", "yes or no"),
         ("Who is the youngest?", "extreme"), ("Who wrote Nothing but the Truth?", None), ("Who is Isa?", None),
-    ],
-)  # fmt: skip
-def test_operations(question: str, kind: str | None) -> None:
-    operation = operation_asked(question)
-    assert (operation and operation.kind) == kind
+    ):  # fmt: skip
+        operation = operation_asked(question)
+        assert (operation and operation.kind) == kind, question
 
 
-def test_of_very_many_meanings_three_are_told(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_of_very_many_meanings_three_are_told() -> None:
     people = " ".join(f':p{i} rdfs:label "Ann Weir" ; :born {1900 + i} .' for i in range(7))
-    answer = KnowledgeBase(graph_of(f':born rdfs:label "birth year" . {people}'), embedder="none").ask(
-        "What is the birth year of Ann Weir?"
-    )
+    answer = ask("What is the birth year of Ann Weir?", f':born rdfs:label "birth year" . {people}')
     (gap,) = (gap for gap in answer.gaps if gap.code == "ambiguous")
     assert gap.text.count(" or ") == gap.text.count("(-e http") == 3
     assert gap.text.endswith(" or 4 others")
