@@ -181,7 +181,7 @@ class PathRanking(Weights, Retriever):
                 said = choose_or_mend(listed, "paths", self.paths_kept, session, links)
             else:
                 said = Chosen(tuple(ranked_choices(session.question, listed, "paths", self.paths_kept, session)))
-        chosen = _taken(first, said.choices)
+        chosen = _taken_paths(first, said.choices)
         if said.wants_more:
             with session.within_budget():
                 chosen += self._second_choices(said, likely, session) if mends else []
@@ -208,7 +208,7 @@ class PathRanking(Weights, Retriever):
         listed += [] if said.choices else right[: self.paths_kept]
         candidates, links = numbered_list(listed, session), None if others else links_to_mend(session)
         again = choose_or_mend(candidates, "paths", self.paths_kept, session, links)
-        chosen = _taken(listed, again.choices)
+        chosen = _taken_paths(listed, again.choices)
         if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
             chosen = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
         mend_links(session, [one.link for one in chosen])
@@ -228,7 +228,7 @@ class PathRanking(Weights, Retriever):
         return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
 
 
-def _taken(listed: Sequence[LikelyPath], choices: Iterable[Choice]) -> list[LikelyPath]:
+def _taken_paths(listed: Sequence[LikelyPath], choices: Iterable[Choice]) -> list[LikelyPath]:
     return [
         replace(listed[choice.candidate.number], score=choice.score, by_ranker=choice.chosen_by == "ranker")
         for choice in choices

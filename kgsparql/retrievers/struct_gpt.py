@@ -272,7 +272,8 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
 def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
     """Follow the walks that a draft rests on to all their ends; if that finds more, the draft is dropped."""
     seen = replace(seen, draft=draft, sufficient=True)
-    cited = {marker for one in (*draft.claims, *draft.answers) for marker in one.markers}
+    cited = {marker for claim in draft.claims for marker in claim.markers}
+    cited |= {marker for answer in draft.answers for marker in answer.markers}
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
     others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHER_ITEMS_SHOWN]
     walks: dict[Walk, float] = {}
