@@ -28,7 +28,7 @@ from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.retrievers import with_options
-from kgsparql.retrievers._walking import SHOWN, line_items, lines_around
+from kgsparql.retrievers._walking import SHOWN, line_items, lines_of
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 
@@ -154,7 +154,8 @@ class LabelNeighbours(_Baseline):
         kept: list[tuple[Line, float]] = []
         with session.within_budget():
             terms, most = [entity.term for entity in found], self.ends_per_line
-            lines = lines_around(neighbours(session.graph, terms, direction=session.direction, limit=most).items)
+            groups = neighbours(session.graph, terms, direction=session.direction, limit=most).items
+            lines = [line for group in groups for line in lines_of(group)]
             for entity in found:
                 own = [line for line in lines if line.start == entity.term]
                 if len(own) > self.lines:
