@@ -191,10 +191,7 @@ class Entity(Retriever):
         return matched
 
     def _lines_of(self, near: _Around, session: Session) -> list[Line]:
-        """Find the lines of one step around all entities, and of up to ``max_hops + 1`` steps from the named ones.
-
-        Lines of more steps begin at what the question names: those of other entities say little about it.
-        """
+        """Find lines of one step around all entities, longer ones from those that the question names."""
         around = [line for group in near.groups for line in lines_of(group)]
         lines = without_inverse_lines(around)
         named = {link.term for link in session.links} & near.matched.keys() or near.matched
@@ -208,10 +205,7 @@ class Entity(Retriever):
         return lines
 
     def _best_lines(self, near: _Around, session: Session) -> list[tuple[Line, float]]:
-        """Take the lines that fit the question best, or those with the most edges; half are facts of what it names.
-
-        The score of the entity is added, so that lines of less similar entities rank lower.
-        """
+        """Take the lines that fit best, with their entity, or have most edges; half are facts of what is named."""
         lines, degree = near.lines, Counter[Term]()
         for group in near.groups:
             degree[group.entity] += group.count
