@@ -5,8 +5,23 @@ from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Self
 
 from kgsparql.errors import DataError, InputError
+
+
+class ClosedAtExit:
+    """What is closed where a ``with`` ends."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close files and connections; the next use opens them again."""
+        raise NotImplementedError
 
 
 def resource(folder: str, name: str) -> Traversable:

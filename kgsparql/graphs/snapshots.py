@@ -22,6 +22,7 @@ from typing import Any, Literal
 from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, ReplayMissError, SnapshotError, StoreError
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.resources import ClosedAtExit
 from kgsparql.storage.files import (
     partial_path,
     put_in_place,
@@ -39,7 +40,7 @@ _QUESTION, _MEASURED = "question", "measured"
 """The kinds of exchange that hold the time and cost of a question, and other times that were measured."""
 
 
-class Snapshot:
+class Snapshot(ClosedAtExit):
     """A directory that a run is recorded into, or replayed from.
 
     A replay sends no request. Values that depend on the clock, the machine or an earlier run are as they were recorded.
@@ -69,12 +70,6 @@ class Snapshot:
         recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
         if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
             note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
-
-    def __enter__(self) -> Snapshot:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the recording; the next exchange opens it again."""

@@ -93,11 +93,7 @@ def _body_of(response: urllib3.BaseHTTPResponse, request: HttpRequest) -> bytes:
     return body.getvalue()[: limit if is_error else None]
 
 
-class _ThisThread(threading.local):
-    request: HttpRequest
-
-
-_this_thread = _ThisThread()
+_this_thread = threading.local()  # its ``request``
 
 
 class _Watched(HTTPConnection):

@@ -39,7 +39,7 @@ from kgsparql.models.chat_completion import (
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
-from kgsparql.resources import cache_directory
+from kgsparql.resources import ClosedAtExit, cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ KIND = "model"
 _MODELS = "models"  # the kind of exchange that keeps a server's list of its models
 
 
-class LanguageModel:
+class LanguageModel(ClosedAtExit):
     """Model on a server; what this server refuses for this model is found out once and remembered.
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none. That of a
@@ -92,12 +92,6 @@ class LanguageModel:
             if error.code != "E_LLM_EMPTY":
                 raise
         return self._value_at(1, call, usage, emit)
-
-    def __enter__(self) -> LanguageModel:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""

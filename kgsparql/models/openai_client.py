@@ -31,6 +31,7 @@ from kgsparql.http.address import Address
 from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError, Transport, retry_after_s, send
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, unreadable_url, without
+from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:
     from kgsparql.http.connections import NetworkTransport
@@ -57,7 +58,7 @@ _Failed: TypeAlias = tuple[UnreachableError, float | None]
 """The error of a try, and after how many seconds it may be sent again; ``None``: it may not."""
 
 
-class OpenAIClient:
+class OpenAIClient(ClosedAtExit):
     """Sends requests to one server; several threads may use it. Connections are kept open between calls.
 
     :param base_url: up to and with ``/v1``; ``OPENAI_BASE_URL`` if not given, else OpenAI's own.
@@ -126,12 +127,6 @@ class OpenAIClient:
         """Load what sends requests, which takes seconds on a busy machine and is no part of a call's time."""
         with self._lock:
             self._client = self._client or self._new_client()
-
-    def __enter__(self) -> OpenAIClient:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         """Close what nobody closed: no call is under way when nothing refers to the client any more."""

@@ -13,9 +13,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
+from kgsparql.resources import ClosedAtExit
 
 _T = TypeVar("_T")
 
@@ -59,7 +60,7 @@ class _Use:
             self.connection = None
 
 
-class SqliteFile:
+class SqliteFile(ClosedAtExit):
     """One file, opened when it is first used, and again in a forked process; a StoreError if it is not ours."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
@@ -67,12 +68,6 @@ class SqliteFile:
         self.contents = contents
         self._uses: dict[int, _Use] = {}
         weakref.finalize(self, _close_own, self._uses).atexit = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection | None]:

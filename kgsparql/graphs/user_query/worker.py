@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
@@ -34,12 +34,13 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
 from kgsparql.rdf.terms import PrefixMap, printable
+from kgsparql.resources import ClosedAtExit
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
-class QueryWorker:
+class QueryWorker(ClosedAtExit):
     """Runs checked queries in a process of its own, kept between queries and started again after it was killed.
 
     :param target: a store on disk, RDF files, or a ``pyoxigraph.Store``, which is sent when the worker starts.
@@ -73,12 +74,6 @@ class QueryWorker:
         self._is_loading = False
         self._busy = threading.Lock()
         self._may_repeat = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     @property
     def pid(self) -> int | None:

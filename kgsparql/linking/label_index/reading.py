@@ -287,9 +287,7 @@ class _Reader:
 
     def _polled_solutions(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions with progress, until it is cancelled."""
-        is_here = isinstance(self.graph, OxigraphGraph)
-        solutions = self._streamed_solutions(query) if is_here else self._result_of(self._streamed_solutions, query)
-        for number, solution in enumerate(solutions):
+        for number, solution in enumerate(self._result_of(self._streamed_solutions, query)):
             if number % AT_ONCE == 0:
                 self._poll_s()
                 self.progress("reading labels", len(self.found), None)
