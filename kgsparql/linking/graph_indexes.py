@@ -395,13 +395,11 @@ class GraphIndexes:
 
     def _directory_of(self, graph: KnowledgeGraph) -> Location:
         directory = index_directory(graph, self._parent or cache_directory())
-        return self._copy_in_snapshot(directory, self._parent) if isinstance(directory, Path) else directory
+        return self._copy_in_snapshot(directory) if isinstance(directory, Path) else directory
 
-    def _copy_in_snapshot(self, directory: Path, parent: Location | None = None) -> Path:
+    def _copy_in_snapshot(self, directory: Path) -> Path:
         """Return the directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
-        if self._snapshot is None:
-            return directory
-        return self._snapshot.cache_copy(directory, parent if isinstance(parent, Path) else cache_directory())
+        return self._snapshot.cache_copy(directory, directory.parents[1]) if self._snapshot else directory
 
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""
