@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
 from tests.unit.scored import asking, entity, item, link, of, path, record, scores, topics, triple
@@ -115,3 +117,13 @@ def test_a_question_whose_model_failed_has_failed() -> None:
     assert of("triple_recall linking_recall@1 queries", question, lost) == [1, 1, 3]
     silent = record(status="partial", error=("E_MODEL", "gone"))
     assert of("hits@1 abstained abstention_recall", asking(""), silent) == [0, 0, 0]
+
+
+def test_the_margin_is_to_the_next_path() -> None:
+    for made, margin in (
+        (record(*path("a b", score=0.9), entity("c", score=0.6, marker="P2")), pytest.approx(0.3)),
+        (record(*path("a b", score=0.9)), 0.9),
+        (SILENT, None),
+        (record(entity("a"), status="error", error=("E_TIMEOUT", "late")), None),
+    ):
+        assert METRICS["margin"].of(asking("a"), made) == margin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -67,14 +68,10 @@ def test_what_was_written_is_read(begun: Run) -> None:
     ]
 
 
-def test_nobody_chose_nobody_linked_and_nobody_noted_it_are_not_the_same() -> None:
-    for linked in ((), None):
-        for chosen_by in ((), None, ("model", "words")):
-            made = replace(RECORD, linked=linked, chosen_by=chosen_by)
-            assert Record.from_json(json.loads(json.dumps(made.to_json()))) == made
-
-
 def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
+    for linked, chosen_by in product(((), None), ((), None, ("model", "words"))):
+        made = replace(RECORD, linked=linked, chosen_by=chosen_by)
+        assert Record.from_json(json.loads(json.dumps(made.to_json()))) == made
     names = "model_calls rounds prompt_tokens completion_tokens cost paid_cost queries rows seconds"
     answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
     made = Record.of(answer, question="q", method="m", degrees={}, chosen_by=["words", "model", "words"], links=False)
@@ -99,12 +96,10 @@ def test_the_half_line_of_a_killed_process_is_left_out_and_then_cut_off(begun: R
 
 def test_a_line_that_is_no_json_or_no_record_is_named(begun: Run) -> None:
     file = begun.path / "answers" / "mindmap.jsonl"
-    file.write_bytes(b"{oops}\n")
-    with pytest.raises(DataError, match=r"mindmap\.jsonl:1: not JSON"):
-        Run.open(begun.path).records("mindmap")
-    file.write_text('{"question": "q1", "what": 1}\n')
-    with pytest.raises(DataError, match="mindmap"):
-        Run.open(begun.path).records("mindmap")
+    for line, said in (("{oops}", "not JSON"), ('{"question": "q1", "what": 1}', "not a record: ")):
+        file.write_text(f"{line}\n")
+        with pytest.raises(DataError, match=rf"mindmap\.jsonl:1: {said}"):
+            Run.open(begun.path).records("mindmap")
 
 
 def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run, tmp_path: Path) -> None:
@@ -117,13 +112,12 @@ def test_a_directory_with_something_in_it_is_left_alone_and_is_no_run(begun: Run
         (tmp_path / "run.json").write_text(text)
         with pytest.raises(DataError, match=r"run\.json"):
             Run.open(tmp_path)
-    with pytest.raises(InputError, match="a run is there already"):
-        Run.begin(begun.path, CONFIG, [QUESTION])
     other = tmp_path / "other"
     other.mkdir()
     (other / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="something is there already"):
-        Run.begin(other, CONFIG, [QUESTION])
+    for path, said in ((begun.path, "a run is there already"), (other, "something is there already")):
+        with pytest.raises(InputError, match=said):
+            Run.begin(path, CONFIG, [QUESTION])
     assert [file.name for file in other.iterdir()] == ["thesis.tex"]
 
 

@@ -83,10 +83,8 @@ def asked(knowledge: kgsparql.KnowledgeBase, tmp_path: Path) -> Callable[..., tu
         told = Told({f"q{i}": what for i, what in enumerate(does)})
         questions = [Question(id=str(i), text=f"q{i}", answers=(GoldAnswer(BOHR, ""),)) for i in range(len(does))]
         asking = AskOptions(entities=(CURIE,), cancel=threading.Event())
-        plan = Plan(
-            questions=questions, methods=[Method(label="told", retriever=told)], asking=asking,
-            workers=workers,
-        )  # fmt: skip
+        methods = [Method(label="told", retriever=told)]
+        plan = Plan(questions=questions, methods=methods, asking=asking, workers=workers)
         path = tmp_path / "run"
         config = {"dataset": {"name": "d"}, "methods": [{"label": "told"}], "model": ""}
         there = Run.open(path) if path.exists() else Run.begin(path, config, questions)
@@ -156,11 +154,8 @@ def test_answers_of_one_path_have_their_degrees_also_beside_a_literal(
     made, _ = asked((SMALL, BOHR, Literal("1922")), (BOHR,))
     record = made.records("told")["0"]
     degrees = {given.term: given.degree for given in record.answers}
-    counted = {
-        str(t): len(list(knowledge.graph.store.quads_for_pattern(t, None, None, None)))
-        + len(list(knowledge.graph.store.quads_for_pattern(None, None, t, None)))
-        for t in (SMALL, BOHR)
-    }
+    found = knowledge.graph.store.quads_for_pattern  # type: ignore[attr-defined]
+    counted = {str(t): len([*found(t, None, None), *found(None, None, t)]) for t in (SMALL, BOHR)}
     assert degrees == {**counted, '"1922"': None}
     assert counted[str(BOHR)] > counted[str(SMALL)]
     assert METRICS["hits@1"].of(made.questions[1], made.records("told")["1"]) == 1
@@ -181,11 +176,6 @@ def test_questions_side_by_side_are_all_recorded_and_no_thread_is_left_after_an_
 
 
 def test_waiting_for_calls_at_the_same_time_counts_once() -> None:
-    calls = [
-        ModelCalled(at_s=2.0, seconds=2.0),
-        ModelCalled(at_s=2.5, seconds=1.5),
-        ModelCalled(at_s=5.0, seconds=1.0),
-        ModelCalled(at_s=5.0, seconds=0.5),
-    ]
+    calls = [ModelCalled(at_s=at, seconds=s) for at, s in ((2.0, 2.0), (2.5, 1.5), (5.0, 1.0), (5.0, 0.5))]
     assert model_seconds(calls) == pytest.approx(3.5)
     assert model_seconds([]) == 0

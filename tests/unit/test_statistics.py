@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from kgsparql.evaluation.statistics import (
     Difference,
     Interval,
+    RiskCoverage,
     bonett_price,
     differences,
     holm,
     intervals,
     mcnemar,
+    risk_coverage,
     wilson,
 )
 from tests.deep import examples
@@ -192,3 +194,38 @@ def test_they_agree_with_scipy() -> None:
     theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(0)).confidence_interval
     ours = interval(*values)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
+
+
+def surest(*rows: tuple[float, float]) -> RiskCoverage | None:
+    """Risk and coverage of answers, each with its margin and whether it is right."""
+    margins, rights = np.array(rows, float).reshape(-1, 2).T
+    return risk_coverage({"margin": margins, "hits@1": rights})
+
+
+def test_risk_and_coverage_by_hand() -> None:
+    nan = float("nan")
+    for rows, curve, right, auroc in (
+        # of four pairs of right and wrong, only .5 is below .7
+        ([(0.1, 0), (0.9, 1), (0.5, 1), (0.7, 0)], [1, 1 / 2, 2 / 3, 1 / 2], (1, 1, 1 / 2, 2 / 3, 1 / 2), 3 / 4),
+        # answers of equal margin share what is right among them
+        ([(1, 1), (1, 0), (1, 0), (1, 0)], [1 / 4] * 4, (1 / 4,) * 5, 1 / 2),
+        # what has no margin or no known answer is left out
+        ([(0.9, 1), (nan, 1), (0.5, nan)], [1], (1,) * 5, None),
+    ):
+        found = surest(*rows)
+        assert found is not None
+        assert (found.n, found.auroc) == (len(curve), auroc)
+        assert (found.curve.tolist(), found.right) == (pytest.approx(curve), pytest.approx(right))
+    assert surest((nan, 1)) is None
+    assert risk_coverage({"hits@1": np.array([1.0])}) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=30))
+@examples(60)
+def test_auroc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int, bool]]) -> None:
+    found = surest(*rows)
+    assert found is not None
+    pairs = [(m, n) for m, is_right in rows for n, other in rows if is_right and not other]
+    share = sum((m > n) + (m == n) / 2 for m, n in pairs) / len(pairs) if pairs else None
+    assert found.auroc == (None if share is None else pytest.approx(share))
+    assert found.curve[-1] == pytest.approx(sum(right for _, right in rows) / len(rows))

@@ -135,11 +135,12 @@ def run(
     limits: LimitOptions,
     snapshots: SnapshotOptions,
     dataset: DatasetArgument,
-    asked: QuestionOptions,
+    *,
     retriever: MethodsOption = None,
     preset: PresetOption = None,
     option: OptionsOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False,
+    asked: QuestionOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
@@ -240,12 +241,13 @@ def tune(
     model: ModelOptions,
     limits: LimitOptions,
     dataset: DatasetArgument,
-    asked: QuestionOptions,
+    *,
     retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
     option: ValuesOption = None,
     trials: TrialsOption = None,
     metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1",
     share: ShareOption = 0.5,
+    asked: QuestionOptions,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
 
