@@ -106,17 +106,15 @@ def _is_plain_name(text: str) -> bool:
 
 def _shared_names(graph: KnowledgeGraph, names: Mapping[IRI, str], languages: Sequence[str]) -> set[str]:
     """Find the names that more than one entity has, in the languages that names are taken from."""
-    texts = sorted(set(names.values()))
     owners: dict[str, set[Term]] = defaultdict(set)
     for entity, text in names.items():
         owners[text].add(entity)
+    texts = sorted(owners)
     query = Query.load("namesakes").bind(predicate=graph.naming.names)
     tags = tuple(dict.fromkeys((None, *languages, "en", "mul")))  # English is what labels fall back on
     size = max(1, graph.chunk_size // len(tags))
     for at in range(0, len(texts), size):
-        literals = [
-            Literal(t) if tag is None else Literal(t, language=tag) for t in texts[at : at + size] for tag in tags
-        ]
+        literals = [Literal(text, language=tag) for text in texts[at : at + size] for tag in tags]
         for solution in graph.select(query.bind(label=literals).limit(20 * len(literals))):  # any two owners will do
             if isinstance(label := solution["label"], Literal):
                 owners[label.value].add(solution["entity"])

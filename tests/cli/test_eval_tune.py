@@ -20,16 +20,14 @@ NOBEL = (FIXTURES / "nobel_questions.jsonl", "-k", FIXTURES / "nobel.ttl")
 
 def test_from_values_to_a_preset_that_is_taken(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "tuned"
-    done = run(
-        "eval", "tune", *NOBEL, *PLAIN, "--limit", "12", "-O", "max_hops=1,2",
-        "-O", "paths-kept=1,9", "-o", out, "--metric", "queries",
-    )  # fmt: skip
+    values = ("-O", "max_hops=1,2", "-O", "paths-kept=1,9")
+    done = run("eval", "tune", *NOBEL, *PLAIN, "--limit", "8", *values, "-o", out, "--metric", "queries")
     assert done.exit_code == 0, done.stderr
     assert "5 trials\n" in done.stderr
-    assert "6 development and 6 held-out questions; 0 of " in done.stderr
+    assert "4 development and 4 held-out questions; 0 of " in done.stderr
     assert "take 30 held-out questions or more" in done.stderr, "before anything is asked"
-    assert "4-max_hops-2-paths_kept-9 6/6 · Hits@1 " in done.stderr
-    assert "Against default (the baseline), on 6 questions" in done.stdout
+    assert "4-max_hops-2-paths_kept-9 4/4 · Hits@1 " in done.stderr
+    assert "Against default (the baseline), on 4 questions" in done.stdout
     preset = out / "preset.toml"
     assert done.stderr.endswith(f"preset: {preset}\n")
     found = Preset.load(preset)
@@ -51,10 +49,8 @@ def test_from_values_to_a_preset_that_is_taken(run: Run, tmp_path: Path) -> None
 
 def test_an_option_that_the_metric_does_not_see_changes_nothing(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "tuned"
-    done = run(
-        "eval", "tune", *NOBEL, *PLAIN, "-q", "--limit", "8", "-O", "paths_kept=1,5,10", "-o", out, "--trials", "1",
-        "--split", "0.75",
-    )  # fmt: skip
+    how = ("-O", "paths_kept=1,5,10", "--trials", "1", "--split", "0.75")
+    done = run("eval", "tune", *NOBEL, *PLAIN, "-q", "--limit", "8", *how, "-o", out)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "Nothing beat the defaults" in done.stdout
     assert "6 development and 2 held-out questions" in done.stdout
@@ -64,10 +60,8 @@ def test_an_option_that_the_metric_does_not_see_changes_nothing(run: Run, tmp_pa
 def test_calls_of_a_model_are_bounded(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     with ModelServer(Player()) as server:
-        done = run(
-            "eval", "tune", *NOBEL, "--embedder", "none", "--base-url", server.url, "-m", "tiny", "--limit", "4",
-            "-O", "paths_kept=1,3", "-o", tmp_path / "t",
-        )  # fmt: skip
+        how = ("--embedder", "none", "--base-url", server.url, "-m", "tiny", "--limit", "4", "-O", "paths_kept=1,3")
+        done = run("eval", "tune", *NOBEL, *how, "-o", tmp_path / "t")
         assert done.exit_code == 0, done.stderr
         assert "3 trials: about 30 model calls at most" in done.stderr
         assert 0 < len(server.requests) <= 30

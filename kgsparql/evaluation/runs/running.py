@@ -77,8 +77,8 @@ class MethodProgress:
         self.done += 1
         self.hits += METRICS["hits@1"].of(question, record) or 0.0
         self.failed += record.error is not None
-        if record.measured.cost is not None:
-            self.cost = (self.cost or 0.0) + record.measured.cost
+        if (cost := record.measured.cost) is not None:
+            self.cost = (self.cost or 0.0) + cost
 
 
 Tell = Callable[[MethodProgress], None]
