@@ -12,7 +12,7 @@ from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
-from kgsparql.exploration.batched_select import batched_select, far_end, hop_of, lookup, order_key, union_of
+from kgsparql.exploration.batched_select import batched_select, hop_in, lookup, order_key, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.ignored_predicates import Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -128,14 +128,13 @@ def _statements_about(
     said: list[Same] = []
     held: _Held = {}
     for solution in asked.seen:
-        way, far = far_end(solution)
-        term, predicate = solution["entity"], solution["predicate"]
-        if not isinstance(term, IRI) or not isinstance(predicate, IRI) or not isinstance(far, IRI | Literal):
+        hop = hop_in(solution)
+        term, predicate, far = hop.start, hop.triple.predicate, hop.end
+        if not isinstance(term, IRI) or not isinstance(far, IRI | Literal):
             continue
-        hop = hop_of(term, predicate, far, way)
         if predicate in _PREDICATES and isinstance(far, IRI):
             said.append(Same(term, far, Path(term, (hop,))))
-        elif predicate in identifiers.predicates and way == "forward":
+        elif predicate in identifiers.predicates and hop.direction == "forward":
             held.setdefault(term, {})[predicate, far] = hop
     return said, held
 

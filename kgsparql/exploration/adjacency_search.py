@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from kgsparql.events import PathsSearched
-from kgsparql.exploration.batched_select import Found, NeighbourGroup, hop_of
-from kgsparql.graphs.adjacency import IS_CLASS, Adjacency, AdjacencyView
+from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
+from kgsparql.exploration.counting import predicates, step_key
+from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
 Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
+Marks: TypeAlias = npt.NDArray[np.bool_]
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
 # So many numbers are sorted sooner by Python than by NumPy.
 _FEW = 200
-# Floating-point numbers count exactly up to here.
-_EXACT = 2.0**53
 # Hops that are sorted together.
 _BATCH = 500_000
 
@@ -44,100 +43,84 @@ def paths_in_adjacency(
 ) -> Found[Path]:
     """Find all shortest paths between two entities, as :func:`kgsparql.exploration.shortest_paths` does."""
     view.check()
-    began = time.perf_counter()
-    ends = [number for term in (start, end) if (number := view.adjacency.number(term)) is not None]
-    levels: list[Arcs] = []
-    if len(ends) == 2:
-        levels = _Search(view, ends, walked_steps(view.adjacency, skip, view.drops, direction)).levels(max_hops)
-    found = ordered_paths(view.adjacency, levels, limit, between=f"{start} – {end}")
-    seconds = round(time.perf_counter() - began, 6)
-    view.report(PathsSearched(start=str(start), end=str(end), paths=len(found.items), seconds=seconds))
+    began, adjacency = time.perf_counter(), view.adjacency
+    ends = [number for term in (start, end) if (number := adjacency.number(term)) is not None]
+    levels = _levels_of_arcs(view, ends, skip, direction, max_hops) if len(ends) == 2 else []
+    found = ordered_paths(adjacency, levels, limit, between=f"{start} – {end}")
+    view.report_search(began, start, len(found.items), end=str(end))
     return found
 
 
 @lru_cache(maxsize=8)
-def walked_steps(
-    adjacency: Adjacency, skip: frozenset[IRI], drops: Any, direction: Directions
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def walked_steps(adjacency: Adjacency, skip: frozenset[IRI], drops: Any, direction: Directions) -> tuple[Marks, Marks]:
     """Mark which steps are walked from the start on, and which from the end on."""
-    walked = np.zeros((len(adjacency.predicates), 2), np.bool_)
-    walked[[p not in skip and not drops(p) for p in adjacency.predicates]] = True
-    near, far = walked.copy(), walked
+    near = np.array([p not in skip and not drops(p) for p in adjacency.predicates], np.bool_).repeat(2)
+    far = near.copy()
     if direction != "both":
-        near[:, int(direction == "forward")] = False
-        far[:, int(direction == "inverse")] = False
-    return near.ravel(), far.ravel()
+        near[int(direction == "forward") :: 2] = False
+        far[int(direction == "inverse") :: 2] = False
+    return near, far
 
 
-@dataclass(slots=True)
+def _levels_of_arcs(
+    view: AdjacencyView, ends: Sequence[int], skip: frozenset[IRI], direction: Directions, max_hops: int
+) -> list[Arcs]:
+    """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
+    adjacency = view.adjacency
+    marks = np.zeros(len(adjacency.about), np.int16)
+    marks[ends] = 1, -1
+    is_between_classes = bool((adjacency.about[ends] & IS_CLASS).all())
+    passes = IS_CLASS * (1 + is_between_classes)  # what is known about a term through which a path may lead is less
+    walked = walked_steps(adjacency, skip, view.drops, direction)
+    near, far = (_Side(adjacency, marks, passes, own, number) for own, number in zip(walked, ends, strict=True))
+    for _ in range(max_hops):
+        side = near if near.cost <= far.cost else far
+        if not side.cost:
+            break
+        met = side.expand()
+        if len(met):
+            after = (Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in far.arcs_back(met))
+            return [*reversed(list(near.arcs_back(met))), *after]
+        view.check()
+    return []
+
+
 class _Side:
-    """The terms that were reached from one end: marked with ``mark`` (1 or -1) times their level, from 1 on.
+    """The terms that were reached from one end: marked with their level, from 1 on; negative on the other side.
 
-    :param begins: where the neighbours of each term of the frontier begin; there are ``cost`` of all.
-    :param seen: of each level, where its walked hops are among all neighbours, and the terms they lead to.
+    :ivar begins: where the neighbours of each term of the frontier begin; there are ``cost`` of all.
+    :ivar seen: of each level, where its walked hops are among all neighbours, and the terms they lead to.
     """
 
-    mark: int
-    walked: npt.NDArray[np.bool_]
-    begins: Numbers
-    counts: Numbers
-    cost: int
-    seen: list[tuple[Numbers, Numbers]] = field(default_factory=list)
+    def __init__(self, adjacency: Adjacency, marks: Numbers, passes: int, walked: Marks, end: int) -> None:
+        self._adjacency, self._marks, self._passes, self._walked = adjacency, marks, passes, walked
+        self._mark = int(marks[end])
+        self.begins, self.counts, self.cost = _neighbours_of(adjacency, np.array([end]))
+        self.seen: list[tuple[Numbers, Numbers]] = []
 
-
-class _Search:
-    """A search from two ends, which marks the terms that it reached."""
-
-    def __init__(self, view: AdjacencyView, ends: list[int], walked: tuple[npt.NDArray[np.bool_], ...]) -> None:
-        self._view, self._adjacency, self._ends, self._walked = view, view.adjacency, ends, walked
-        self._through_classes = bool((self._adjacency.about[ends] & IS_CLASS).all())
-        self._marks = np.zeros(len(self._adjacency.about), np.int16)
-        self._marks[ends] = 1, -1
-
-    def levels(self, max_hops: int) -> list[Arcs]:
-        """Find the hops of all shortest paths, by their place on the paths; none if there is no path."""
-        near, far = (
-            _Side(mark, walked, *_neighbours_of(self._adjacency, np.array([number])))
-            for mark, walked, number in zip((1, -1), self._walked, self._ends, strict=True)
-        )
-        for _ in range(max_hops):
-            side = near if near.cost <= far.cost else far
-            if not side.cost:
-                break
-            met = self._expand_side(side)
-            if len(met):
-                after = (Arcs(arcs.heads, arcs.tails, arcs.steps ^ 1) for arcs in self._arcs_back(far, met))
-                return [*reversed(list(self._arcs_back(near, met))), *after]
-            self._view.check()
-        return []
-
-    def _expand_side(self, side: _Side) -> Numbers:
+    def expand(self) -> Numbers:
         """Mark the terms one hop further; returns those at which the sides meet."""
-        if len(side.begins) == 1:
-            places: Numbers = np.arange(side.begins[0], side.begins[0] + side.counts[0])
-        else:
-            places = ranges(side.begins, side.counts)
-        places = places[side.walked[self._adjacency.steps[places]]]
-        heads = self._adjacency.others[places]
-        side.seen.append((places, heads))
+        places = ranges(self.begins, self.counts)
+        places = places[self._walked[self._adjacency.steps[places]]]
+        heads: Numbers = self._adjacency.others[places]
+        self.seen.append((places, heads))
         marks = self._marks[heads]
-        met = heads[marks * side.mark < 0]
+        met: Numbers = heads[marks * self._mark < 0]
         if len(met):
             return _sorted_distinct(met)
         new = heads[marks == 0]
-        if not self._through_classes:
-            new = new[self._adjacency.about[new] < IS_CLASS]
-        mark = side.mark * (len(side.seen) + 1)
+        new = new[self._adjacency.about[new] < self._passes]
+        mark = self._mark * (len(self.seen) + 1)
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
         frontier = np.flatnonzero(self._marks == mark) if is_large else _sorted_distinct(new)
-        side.begins, side.counts, side.cost = _neighbours_of(self._adjacency, frontier)
+        self.begins, self.counts, self.cost = _neighbours_of(self._adjacency, frontier)
         return met
 
-    def _arcs_back(self, side: _Side, met: Numbers) -> Iterator[Arcs]:
+    def arcs_back(self, met: Numbers) -> Iterator[Arcs]:
         """Find the hops that lead to the terms at which the sides meet, those into these first."""
         wanted = np.zeros(len(self._marks), np.bool_)
-        for places, heads in reversed(side.seen):
+        for places, heads in reversed(self.seen):
             wanted[met] = True
             on_path = wanted[heads]
             wanted[met] = False
@@ -160,6 +143,8 @@ def ranges(begins: Numbers, counts: Numbers) -> Numbers:
     >>> ranges(np.array([5, 20]), np.array([3, 2])).tolist()
     [5, 6, 7, 20, 21]
     """
+    if len(begins) == 1:
+        return np.arange(begins[0], begins[0] + counts[0])
     before = np.cumsum(counts) - counts
     return np.repeat(begins - before, counts) + np.arange(int(counts.sum()))
 
@@ -170,18 +155,36 @@ def _sorted_distinct(numbers: Numbers) -> Numbers:
     return np.unique(numbers).astype(np.int64)
 
 
-class _NumberedTerms(Protocol):
-    """Terms and steps by numbers, both in lexical order: first those with a name, of which there are ``iris``."""
+class HopNames:
+    """The terms and steps of some hops, numbered in lexical order, as in an :class:`Adjacency`; blank nodes last."""
 
-    @property
-    def iris(self) -> int: ...
-    def term(self, number: int, /) -> Term: ...
-    def step(self, number: int, /) -> Step: ...
-    def degrees(self, numbers: Numbers, /) -> Numbers: ...
+    def __init__(self, graph: KnowledgeGraph, hops: Sequence[Hop]) -> None:
+        def key(term: Term) -> tuple[object, ...]:
+            return order_key(term), term.value if isinstance(term, BlankNode) else ""
+
+        self._graph = graph
+        self._terms = sorted({term for hop in hops for term in (hop.start, hop.end)}, key=key)
+        self._steps = sorted({hop.step for hop in hops}, key=step_key)
+        self.iris = sum(isinstance(term, IRI) for term in self._terms)
+        self.term, self.step = self._terms.__getitem__, self._steps.__getitem__
+
+    def arcs(self, hops: Iterable[Hop]) -> Arcs:
+        """Write hops as numbers."""
+        terms, steps = ({own: number for number, own in enumerate(some)} for some in (self._terms, self._steps))
+        rows = [(terms[hop.start], terms[hop.end], steps[hop.step]) for hop in hops]
+        return Arcs(*np.array(rows, np.int64).reshape(-1, 3).T)
+
+    def degrees(self, numbers: Numbers) -> Numbers:
+        """Count the triples of terms, up to a bound."""
+        terms = [self.term(number) for number in numbers.tolist()]
+        degrees: Counter[Term] = Counter()
+        for count in predicates(self._graph, sorted({t for t in terms if isinstance(t, IRI)}, key=str), skip=()).items:
+            degrees[count.entity] += count.count
+        return np.minimum([degrees[term] for term in terms], MAX_DEGREE)
 
 
 def ordered_paths(
-    names: _NumberedTerms, levels: Sequence[Arcs], limit: int, *, between: str, complete: bool = True
+    names: Adjacency | HopNames, levels: Sequence[Arcs], limit: int, *, between: str, complete: bool = True
 ) -> Found[Path]:
     """Find the first paths in lexical order, those through terms of few triples first.
 
@@ -214,26 +217,21 @@ def ordered_paths(
     return Found(paths, (Cut("paths", len(paths), _number_of_paths(ordered) if complete else None, between),))
 
 
-def _number_of_paths(levels: list[Arcs]) -> int:
-    numbers: npt.NDArray[Any] = np.ones(len(levels[-1].tails))
+def _number_of_paths(levels: Sequence[Arcs]) -> int:
+    numbers = np.ones(len(levels[-1].tails), object)  # without a largest one
     for arcs, following in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
         tails, first = np.unique(following.tails, return_index=True)
-        of_tails = np.add.reduceat(numbers, first)
-        if of_tails.dtype != object and of_tails.max() * len(arcs.tails) >= _EXACT:
-            of_tails = of_tails.astype(np.int64).astype(object)
-        numbers = of_tails[np.searchsorted(tails, arcs.heads)]
+        numbers = np.add.reduceat(numbers, first)[np.searchsorted(tails, arcs.heads)]
     return int(numbers.sum())
 
 
-def _hops_at(names: _NumberedTerms, arcs: Arcs, chosen: Numbers) -> list[Hop]:
+def _hops_at(names: Adjacency | HopNames, arcs: Arcs, chosen: Numbers) -> list[Hop]:
     """Make the hops with these places among others, one for each place."""
     used = np.unique(chosen)
-    ends = [arcs.tails[used].tolist(), arcs.heads[used].tolist()]
-    terms = {number: names.term(number) for number in {*ends[0], *ends[1]}}
-    hops: dict[int, Hop] = {}
-    for place, tail, head, number in zip(used.tolist(), *ends, arcs.steps[used].tolist(), strict=True):
-        step = names.step(number)
-        hops[place] = hop_of(terms[tail], step.predicate, terms[head], step.direction)
+    tails, heads, steps = (column[used].tolist() for column in arcs)
+    terms = {number: names.term(number) for number in {*tails, *heads}}
+    made = (names.step(s).hop(terms[t], terms[h]) for t, h, s in zip(tails, heads, steps, strict=True))
+    hops = dict(zip(used.tolist(), made, strict=True))
     return [hops[place] for place in chosen.tolist()]
 
 
@@ -248,30 +246,45 @@ class Hops(NamedTuple):
     heads: Numbers
     counts: Numbers
 
+    def at(self, places: Numbers | Marks) -> Hops:
+        """Return the hops at these places."""
+        return Hops(*(column[places] for column in self))
 
-_NO_HOPS = Hops(*[np.empty(0, np.int64)] * 4)
+    @classmethod
+    def together(cls, parts: Iterable[Sequence[Numbers]]) -> Hops:
+        """Put hops one after the other."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def in_order(self) -> Hops:
+        """Sort hops by their tails, then steps, then heads."""
+        return self.at(np.lexsort((self.heads, self.steps, self.tails)))
+
+    def starts_and_sizes(self) -> tuple[Numbers, Numbers]:
+        """Say where the hops from a term by a step begin, and how many these are."""
+        groups = starts_of(self.tails, self.steps)
+        return groups, np.diff(groups, append=len(self.tails))
 
 
-@dataclass(slots=True)
 class AdjacencyHops:
     """The hops from terms that are walked.
 
     :param asked: gives the neighbours of entities by some steps of each, at most so many a group, from queries.
     """
 
-    asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]]
-    view: AdjacencyView
-    direction: Directions
-    skipped: frozenset[IRI]
-    _walked: npt.NDArray[np.bool_] = field(init=False)
-    _terms: dict[int, Term] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._walked = walked_steps(self.view.adjacency, self.skipped, self.view.drops, self.direction)[0]
+    def __init__(
+        self,
+        asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]],
+        view: AdjacencyView,
+        direction: Directions,
+        skipped: frozenset[IRI],
+    ) -> None:
+        self._asked, self._view, self._adjacency = asked, view, view.adjacency
+        self._walked = walked_steps(view.adjacency, skipped, view.drops, direction)[0]
+        self._terms: dict[int, Term] = {}
 
     def terms(self, numbers: Numbers) -> list[Term]:
         """Return the terms with these numbers."""
-        known, term = self._terms, self.view.adjacency.term
+        known, term = self._terms, self._adjacency.term
         return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
 
     def limited(self, entities: Numbers, limit: int) -> tuple[Hops, list[NeighbourGroup]] | None:
@@ -283,104 +296,73 @@ class AdjacencyHops:
         tails, steps = self._literal_groups(entities)
         asked: dict[IRI, list[Step]] = defaultdict(list)
         for entity, step in zip(self.terms(tails), steps.tolist(), strict=True):
-            asked[cast("IRI", entity)].append(self.view.adjacency.step(step))
-        groups = list(self.asked(asked, limit).items)
+            asked[cast("IRI", entity)].append(self._adjacency.step(step))
+        groups = list(self._asked(asked, limit).items)
         if any(isinstance(end, BlankNode) for group in groups for end in group.neighbours):
             return None
         elsewhere = tails * len(self._walked) + steps
-        parts = [_NO_HOPS]
+        parts = [Hops(*[np.empty(0, np.int64)] * 4)]
         for hops in self._batches_of_hops(entities):
-            if np.any(hops.heads >= self.view.adjacency.iris):
+            if np.any(hops.heads >= self._adjacency.iris):
                 return None
-            first, counts = _starts_and_sizes(hops)
-            ranks = np.arange(len(hops.tails)) - np.repeat(first, counts)
+            first, sizes = hops.starts_and_sizes()
+            ranks = np.arange(len(hops.tails)) - np.repeat(first, sizes)
             here = ~np.isin(hops.tails * len(self._walked) + hops.steps, elsewhere)
-            kept = np.flatnonzero(here & (ranks < limit))
-            parts.append(Hops(*(column[kept] for column in (*hops[:3], np.repeat(counts, counts)))))
-        return Hops(*map(np.concatenate, zip(*parts, strict=True))), groups
+            counted = hops._replace(counts=np.repeat(sizes, sizes))
+            parts.append(counted.at(np.flatnonzero(here & (ranks < limit))))
+        return Hops.together(parts), groups
 
     def groups(self, hops: Hops) -> Iterator[NeighbourGroup]:
         """Yield the groups of neighbours that limited hops make."""
-        first, sizes = _starts_and_sizes(hops)
-        entities, heads = self.terms(hops.tails[first]), self.terms(hops.heads)
-        steps, counts = hops.steps[first].tolist(), hops.counts[first].tolist()
-        for at, size, entity, step, count in zip(first.tolist(), sizes.tolist(), entities, steps, counts, strict=True):
+        starts, sizes = hops.starts_and_sizes()
+        first, heads = hops.at(starts), self.terms(hops.heads)
+        columns = starts, sizes, first.steps, first.counts
+        for entity, (at, size, step, count) in zip(
+            self.terms(first.tails), np.transpose(columns).tolist(), strict=True
+        ):
             own = tuple(heads[at : at + size])
-            yield NeighbourGroup(cast("IRI", entity), self.view.adjacency.step(step), own, count)
+            yield NeighbourGroup(cast("IRI", entity), self._adjacency.step(step), own, count)
 
     def counted(self, entities: Numbers) -> Hops:
         """Count the hops from each term by each step; of literals, one counts."""
         tails, steps = self._literal_groups(entities)
         parts = [Hops(tails, steps, tails, np.ones(len(tails), np.int64))]
         for hops in self._batches_of_hops(entities):
-            groups, counts = _starts_and_sizes(hops)
-            parts.append(Hops(hops.tails[groups], hops.steps[groups], hops.heads[groups], counts))
-        found = sorted_hops(Hops(*map(np.concatenate, zip(*parts, strict=True))))
-        groups, _ = _starts_and_sizes(found)
-        counts = np.add.reduceat(found.counts, groups) if len(groups) else found.counts
-        return Hops(found.tails[groups], found.steps[groups], found.heads[groups], counts)
+            first, sizes = hops.starts_and_sizes()
+            parts.append(hops.at(first)._replace(counts=sizes))
+        found = Hops.together(parts).in_order()
+        first, _ = found.starts_and_sizes()
+        counts = np.add.reduceat(found.counts, first) if len(first) else found.counts
+        return found.at(first)._replace(counts=counts)
 
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
-        adjacency = self.view.adjacency
-        begins, counts, _ = _neighbours_of(adjacency, entities)
+        begins, counts, _ = _neighbours_of(self._adjacency, entities)
         ends, low = np.cumsum(counts), 0
         while low < len(entities):
             before = ends[low - 1] if low else 0
             high = max(low + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
             places = ranges(begins[low:high], counts[low:high])
-            steps = adjacency.steps[places].astype(np.int64)
+            steps = self._adjacency.steps[places].astype(np.int64)
             walked = self._walked[steps]
             tails = np.repeat(entities[low:high], counts[low:high])[walked].astype(np.int64)
-            heads, steps = adjacency.others[places[walked]].astype(np.int64), steps[walked]
+            heads, steps = self._adjacency.others[places[walked]].astype(np.int64), steps[walked]
             order = np.lexsort((steps, tails))  # the heads of a term are in order already
             yield Hops(tails[order], steps[order], heads[order], np.ones(len(tails), np.int64))
-            self.view.check()
+            self._view.check()
             low = high
 
     def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
         """Find the terms that lead to literals, and by which steps."""
-        adjacency = self.view.adjacency
-        begins = adjacency.literal_starts[entities].astype(np.int64)
-        counts = adjacency.literal_starts[entities + 1] - begins
-        steps = 2 * adjacency.literals[ranges(begins, counts)].astype(np.int64)
+        begins = self._adjacency.literal_starts[entities].astype(np.int64)
+        counts = self._adjacency.literal_starts[entities + 1] - begins
+        steps = 2 * self._adjacency.literals[ranges(begins, counts)].astype(np.int64)
         walked = self._walked[steps]
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
 
-def neighbours_by_number(
-    hops: AdjacencyHops, entities: Iterable[IRI], limit: int
-) -> tuple[list[NeighbourGroup], list[IRI]] | None:
-    """Find the neighbours of some entities, as :func:`kgsparql.exploration.neighbours` does; a search is reported."""
-    began = time.perf_counter()
-    numbers = {entity: hops.view.adjacency.number(entity) for entity in entities}
-    known = np.array(sorted(number for number in numbers.values() if number is not None), np.int64)
-    found = hops.limited(known, limit)
-    if found is None:
-        return None
-    groups = [*hops.groups(found[0]), *found[1]]
-    start, seconds = f"{next(iter(numbers))} and {len(numbers) - 1:,} others", round(time.perf_counter() - began, 6)
-    hops.view.report(PathsSearched(start=start, paths=len(groups), seconds=seconds))
-    return groups, [entity for entity, number in numbers.items() if number is None]
-
-
-def starts_of(columns: Iterable[Numbers]) -> Numbers:
+def starts_of(*columns: Numbers) -> Numbers:
     """Say where a row of sorted columns differs from the one before."""
-    first, *others = columns
-    new = np.ones(len(first), np.bool_)
-    new[1:] = first[1:] != first[:-1]
-    for column in others:
-        new[1:] |= column[1:] != column[:-1]
+    new = np.ones(len(columns[0]), np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.flatnonzero(new)
-
-
-def _starts_and_sizes(hops: Hops) -> tuple[Numbers, Numbers]:
-    """Say where the hops from a term by a step begin, and how many these are."""
-    groups = starts_of([hops.tails, hops.steps])
-    return groups, np.diff(groups, append=len(hops.tails))
-
-
-def sorted_hops(hops: Hops) -> Hops:
-    """Sort hops by their tails, then steps, then heads."""
-    order = np.lexsort((hops.heads, hops.steps, hops.tails))
-    return Hops(*(column[order] for column in hops))

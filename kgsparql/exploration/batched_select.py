@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from kgsparql.errors import InputError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
@@ -61,7 +61,7 @@ class NeighbourGroup:
     @property
     def hops(self) -> list[Hop]:
         """The hop to each neighbour."""
-        return [hop_of(self.entity, self.step.predicate, far, self.step.direction) for far in self.neighbours]
+        return [self.step.hop(self.entity, far) for far in self.neighbours]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,7 @@ class Text:
 
 def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
     """Return the hop from one term to another."""
-    subject, object_ = (near, far) if direction == "forward" else (far, near)
-    return Hop(Triple(subject, predicate, object_), direction)  # type: ignore[arg-type]
+    return Step(cast("IRI", predicate), direction).hop(near, far)
 
 
 K = TypeVar("K", bound=Hashable)
@@ -268,6 +267,17 @@ def far_end(solution: Solution) -> tuple[Direction, Term]:
     """Return the direction that a solution's triple was walked in, and the term at its far end."""
     term = solution.get("object")
     return ("forward", term) if term is not None else ("inverse", solution["subject"])
+
+
+def hop_in(solution: Solution) -> Hop:
+    """Return the hop that a solution shows, from its entity on."""
+    way, far = far_end(solution)
+    return Step(cast("IRI", solution["predicate"]), way).hop(solution["entity"], far)
+
+
+def group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
+    """Ask for the neighbours of entities, of each by its own predicate."""
+    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
 
 
 def order_key(term: Term) -> tuple[int, str, str, str]:

@@ -6,6 +6,7 @@ group are fetched. No later query can name a blank node: both hops through one c
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,9 @@ from itertools import islice, pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
-from kgsparql.exploration.adjacency_search import AdjacencyHops, neighbours_by_number
+import numpy as np
+
+from kgsparql.exploration.adjacency_search import AdjacencyHops
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -22,7 +25,8 @@ from kgsparql.exploration.batched_select import (
     batched_select,
     entities_of,
     far_end,
-    hop_of,
+    group_query,
+    hop_in,
     limited_union,
     order_key,
     select_about,
@@ -44,39 +48,41 @@ StatementSide: TypeAlias = OneOf["subject", "value"]
 
 
 def mediated_paths(
-    graph: KnowledgeGraph, groups: Iterable[Group], *, direction: Directions, skip: Iterable[IRI], nested: bool = True
+    graph: KnowledgeGraph, groups: Iterable[Group], *, direction: Directions, skip: Iterable[IRI]
 ) -> tuple[dict[Group, list[Path]], list[Cut]]:
     """Find the paths of two hops that start with these groups and lead through a blank node.
 
     :param direction: of the second hop.
-    :param nested: whether a path that ends at a blank node is a cut.
     """
     skipped = skipped_in(graph, skip)
-    wanted = list(dict.fromkeys(groups))
-    onward = directions(direction)
-    found: dict[Group, list[Path]] = {group: [] for group in wanted}
+    found: dict[Group, list[Path]] = {group: [] for group in groups}
     cuts: list[Cut] = []
     for first in directions("both"):
-        arms = [skipping(Query.load(f"mediated_{first}_{second}"), "onward", skipped) for second in onward]
+        names = [f"mediated_{first}_{second}" for second in directions(direction)]
+        arms = [skipping(Query.load(name), "onward", skipped) for name in names]
         batched = batched_select(
             graph,
             lambda chunk, bound, arms=arms: union_of(  # type: ignore[misc]
                 [arm.bind_rows(("entity", "predicate"), chunk).limit(bound + 1) for arm in arms]
             ),
-            [(entity, step.predicate) for entity, step in wanted if step.direction == first],
-            key_of=lambda solution: (solution["entity"], solution["predicate"]),
+            [(entity, step.predicate) for entity, step in found if step.direction == first],
+            key_of=_pair_in,
         )
         for (entity, predicate), some in batched.over.items():
             cuts.append(Cut("hops through blank nodes", len(some), None, f"{entity} {Step(predicate, first)}"))
-            batched.solutions.extend(some)
-        for solution in batched.solutions:
-            group, path = _mediated_path(solution)
+        for solution in batched.seen:
+            there = hop_in(solution)
+            second: Direction = "forward" if "far_object" in solution else "inverse"
+            onward = Step(cast("IRI", solution["onward"]), second)
+            end = solution["far_object" if second == "forward" else "far_subject"]
+            path = Path(there.start, (there, onward.hop(there.end, end)))
             if may_follow(*path.hops):
-                found[group].append(path)
-    for (entity, step), paths in found.items():
-        if nested and any(is_mediator(path.end) for path in paths):
-            cuts.append(Cut("hops through nested blank nodes", 2, None, f"{entity} {step}"))
+                found[cast("IRI", there.start), there.step].append(path)
     return found, cuts
+
+
+def _pair_in(solution: Solution) -> tuple[Term, Term]:
+    return solution["entity"], solution["predicate"]
 
 
 def missing_sides(paths: Iterable[Path]) -> dict[tuple[IRI, StatementSide], IRI | None]:
@@ -109,9 +115,8 @@ def statement_sides(
     found: dict[tuple[IRI, StatementSide], Triple] = {}
     nodes = [node for node, side in wanted if side == "subject"]
     for solution in select_about(graph, [Query.load("neighbours_inverse")], nodes).seen:
-        node, claim = solution["entity"], solution["predicate"]
-        if isinstance(node, IRI) and claim_kind(claim) == "claim":
-            found.setdefault((node, "subject"), hop_of(node, claim, solution["subject"], "inverse").triple)
+        if claim_kind(solution["predicate"]) == "claim":
+            found.setdefault((cast("IRI", solution["entity"]), "subject"), hop_in(solution).triple)
     pairs = []
     for (node, side), predicate in wanted.items():
         about = found.get((node, "subject"))
@@ -119,24 +124,11 @@ def statement_sides(
         if side == "value" and own is not None:
             pairs.append((node, own))
     values = batched_select(
-        graph,
-        lambda chunk, bound: _group_query("forward", chunk).limit(bound + 1),
-        pairs,
-        key_of=lambda solution: (solution["entity"], solution["predicate"]),
+        graph, lambda chunk, bound: group_query("forward", chunk).limit(bound + 1), pairs, key_of=_pair_in
     )
     for solution in values.seen:
-        triple = hop_of(solution["entity"], solution["predicate"], solution["object"], "forward").triple
-        found.setdefault((triple.subject, "value"), triple)  # type: ignore[arg-type]
+        found.setdefault((cast("IRI", solution["entity"]), "value"), hop_in(solution).triple)
     return found
-
-
-def _mediated_path(solution: Solution) -> tuple[Group, Path]:
-    entity, predicate = cast("IRI", solution["entity"]), cast("IRI", solution["predicate"])
-    first, mediator = far_end(solution)
-    second: Direction = "forward" if "far_object" in solution else "inverse"
-    end = solution["far_object" if second == "forward" else "far_subject"]
-    hops = (hop_of(entity, predicate, mediator, first), hop_of(mediator, solution["onward"], end, second))
-    return (entity, Step(predicate, first)), Path(entity, hops)
 
 
 # Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them.
@@ -165,13 +157,9 @@ class _Selection:
         if self.steps is None:
             arms = (skipping(Query.load(f"neighbours_{way}"), "predicate", self.skip) for way in self.ways)
             return limited_union(tuple(arms), bound + 1).bind(entity=chunk)
-        pairs = [(entity, step) for entity in chunk for step in self.steps[entity]]
-        groups = [_group_query(way, [(e, s.predicate) for e, s in pairs if s.direction == way]) for way in self.ways]
-        return union_of([group.limit(bound + 1) for group in groups])
-
-
-def _group_query(way: Direction, pairs: Sequence[tuple[IRI, IRI]]) -> Query:
-    return Query.load(f"group_{way}").bind_rows(("entity", "predicate"), pairs)
+        steps = [(entity, step) for entity in chunk for step in self.steps[entity]]
+        pairs = {way: [(e, step.predicate) for e, step in steps if step.direction == way] for way in self.ways}
+        return union_of([group_query(way, own).limit(bound + 1) for way, own in pairs.items()])
 
 
 def neighbours(
@@ -196,8 +184,7 @@ def neighbours(
     starts = entities_of(entities)
     ways, own = directions(direction), None
     if steps is not None:
-        every = () if isinstance(steps, Mapping) else tuple(dict.fromkeys(steps))
-        of_each = steps if isinstance(steps, Mapping) else dict.fromkeys(starts, every)
+        of_each = steps if isinstance(steps, Mapping) else dict.fromkeys(starts, tuple(steps))
         own = {entity: tuple(dict.fromkeys(of_each.get(entity, ()))) for entity in starts}
         used = {step.direction for some in own.values() for step in some}
         ways = tuple(way for way in directions("both") if way in used)
@@ -224,12 +211,17 @@ def _by_numbers(
     view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
     if view is None or view.adjacency.has_statements:
         return None
-    found = neighbours_by_number(AdjacencyHops(partial(by_steps, graph), view, direction, chosen.skip), starts, limit)
+    began = time.perf_counter()
+    hops = AdjacencyHops(partial(by_steps, graph), view, direction, chosen.skip)
+    numbers = {entity: view.adjacency.number(entity) for entity in starts}
+    found = hops.limited(np.array(sorted(n for n in numbers.values() if n is not None), np.int64), limit)
     if found is None:
         return None
-    groups, others = found
+    groups = {(group.entity, group.step): group for group in (*hops.groups(found[0]), *found[1])}
+    view.report_search(began, f"{starts[0]} and {len(starts) - 1:,} others", len(groups))
+    others = [entity for entity, number in numbers.items() if number is None]
     more, cuts = _by_queries(graph, others, chosen, direction, limit) if others else ({}, [])
-    return {(group.entity, group.step): group for group in groups} | more, cuts
+    return groups | more, cuts
 
 
 def _by_queries(
@@ -244,12 +236,8 @@ def _by_queries(
         bound=lambda number: min(BOUND, 2_000 + 200 * number),  # 10,000 from a hub would not be used
         chunk_size=max(1, graph.chunk_size // rows_of_one),
     )
-    groups = _groups_of(batched.solutions)
-    cuts: list[Cut] = []
-    if batched.over:
-        hubs, cuts = _hub_groups(graph, batched.over, chosen, limit)
-        groups |= hubs
-    groups, more = _with_mediators(graph, groups, direction=direction, skip=chosen.skip)
+    hubs, cuts = _hub_groups(graph, batched.over, chosen, limit) if batched.over else ({}, [])
+    groups, more = _with_mediators(graph, _groups_of(batched.solutions) | hubs, direction=direction, skip=chosen.skip)
     return {key: _first_neighbours(group, limit) for key, group in groups.items()}, cuts + more
 
 
@@ -294,15 +282,14 @@ def _some_of_each(
 ) -> dict[Group, list[Term]]:
     """Find the first neighbours of each small group in order, as long as few are fetched; any of other groups."""
     members: dict[Group, list[Term]] = {}
-    arms = []
-    fetched = 0
+    arms, fetched = [], 0
     for group, count in sorted(counts.items(), key=lambda item: (item[1].count, step_key(item[0][1]))):
         fetched += count.count
         small = fetched <= WHOLE and count.exact
         if not small and len(seen.get(group, ())) >= limit:
             members[group] = list(seen[group][:limit])
         else:
-            arm = _group_query(group[1].direction, [(group[0], group[1].predicate)])
+            arm = group_query(group[1].direction, [(group[0], group[1].predicate)])
             arms.append(arm.limit(count.count if small else limit))
     halving = Halving()
     todo = deque(arms[start : start + MAX_ARMS] for start in range(0, len(arms), MAX_ARMS))
@@ -342,12 +329,14 @@ def _with_mediators(
     mediated = {}
     for key in mediators:
         paths = sorted(found[key], key=_behind_key)
-        behind: dict[Term, list[object]] = {}
+        behind: dict[Term, list[object]] = defaultdict(list)
         for path in paths:
-            behind.setdefault(path.hops[0].end, []).append(_behind_key(path))
+            behind[path.hops[0].end].append(_behind_key(path))
         # Names of blank nodes change with every load, so they cannot be what the order follows.
-        ordered = sorted(groups[key].neighbours, key=lambda term: (order_key(term), behind.get(term, [])))
+        ordered = sorted(groups[key].neighbours, key=lambda term: (order_key(term), behind[term]))
         mediated[key] = replace(groups[key], neighbours=tuple(ordered), mediated=tuple(paths))
+        if any(is_mediator(path.end) for path in paths):
+            cuts.append(Cut("hops through nested blank nodes", 2, None, f"{key[0]} {key[1]}"))
     return groups | mediated, cuts
 
 

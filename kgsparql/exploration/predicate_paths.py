@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from kgsparql.events import PathsSearched
-from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, Numbers, ranges, sorted_hops, starts_of
+from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, Marks, Numbers, ranges, starts_of
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -97,7 +96,7 @@ class _Numbering(dict[T, int]):
     :param first: the first number that is given here; ``met`` are the things that have such.
     """
 
-    def __init__(self, first: int, known: Callable[[T], int | None]) -> None:
+    def __init__(self, first: int = 0, known: Callable[[T], int | None] = lambda _: None) -> None:
         super().__init__()
         self.first, self.known = first, known
         self.met: list[T] = []
@@ -119,9 +118,8 @@ class _QuerySteps:
 
     def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI]) -> None:
         self.graph, self.direction, self.skipped = graph, direction, skipped
-        self.numbers: _Numbering[Term] = _Numbering(0, lambda _: None)
-        self._predicates: _Numbering[IRI] = _Numbering(0, lambda _: None)
-        self._order: tuple[Numbers, Numbers] = (np.empty(0, np.int64),) * 2
+        self.numbers: _Numbering[Term] = _Numbering()
+        self._predicates: _Numbering[IRI] = _Numbering()
 
     def terms(self, numbers: Numbers) -> list[Term]:
         return [self.numbers.met[number] for number in numbers.tolist()]
@@ -129,25 +127,20 @@ class _QuerySteps:
     def step(self, number: int) -> Step:
         return Step(self._predicates.met[number // 2], "inverse" if number % 2 else "forward")
 
-    def step_order(self) -> tuple[Numbers, Numbers]:
-        """Return the place of each step so far in lexical order, by its number; and their numbers in that order."""
-        names = [predicate.value for predicate in self._predicates.met]
-        if 2 * len(names) != len(self._order[0]):
-            ordered = sorted(range(len(names)), key=names.__getitem__)
-            numbers = np.array([2 * place + way for place in ordered for way in (0, 1)], np.int64)
-            self._order = np.argsort(numbers), numbers
-        return self._order
+    def step_ranks(self) -> Numbers:
+        """Return the place of each step so far in lexical order, by its number."""
+        _, places = np.unique([predicate.value for predicate in self._predicates.met], return_inverse=True)
+        return np.repeat(2 * places, 2) + np.tile([0, 1], len(places))
 
     def term_ranks(self, numbers: Numbers) -> npt.NDArray[Any]:
         """Return numbers that are in the order of the terms; of blank nodes, in the order in which they were met."""
-        terms = {n: term for term, n in zip(self.numbers.met, range(self.numbers.first, 1 << 62), strict=False)}
-        if not terms:
+        first, met = self.numbers.first, self.numbers.met
+        if not met:
             return numbers
-        ordered = sorted(terms, key=lambda number: order_key(terms[number]))
-        ranks = {n: self._term_place(terms[n]) - 1 + i / (1 + len(ordered)) for i, n in enumerate(ordered, 1)}
-        found, others = numbers.astype(np.float64), numbers >= self.numbers.first
-        found[others] = [ranks[number] for number in numbers[others].tolist()]
-        return found
+        ranks = np.empty(len(met))
+        for i, place in enumerate(sorted(range(len(met)), key=lambda place: order_key(met[place])), 1):
+            ranks[place] = self._term_place(met[place]) - 1 + i / (1 + len(met))
+        return np.where(numbers < first, numbers, ranks[np.maximum(numbers - first, 0)])
 
     def _term_place(self, _: Term) -> int:
         """Return how many terms of an adjacency come before a term that is not in it."""
@@ -155,27 +148,23 @@ class _QuerySteps:
 
     def limited(self, ends: Numbers, limit: int) -> _Onward:
         """Find at most so many hops from each term by each step."""
-        found = neighbours(
-            self.graph, self._entity_ends(ends), direction=self.direction, skip=self.skipped, limit=limit
-        )
+        entities = self._entity_ends(ends)
+        found = neighbours(self.graph, entities, direction=self.direction, skip=self.skipped, limit=limit)
         behind = [
-            (self.numbers[group.entity], self._step_number(there.step), self.numbers[there.end],
+            (self.numbers[path.start], self._step_number(there.step), self.numbers[there.end],
              self._step_number(onward.step), self.numbers[onward.end])
-            for group in found.items for there, onward in (path.hops for path in group.mediated)
+            for group in found.items for path in group.mediated for there, onward in [path.hops]
         ]  # fmt: skip
         return self._hops_of(found.items), np.array(sorted(behind), np.int64).reshape(-1, 5), found.cuts
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
         """Count the hops from each term by each step; where they lead is not asked."""
         found = predicates(self.graph, self._entity_ends(ends), direction=self.direction, skip=self.skipped)
-        terms, known = self.numbers, self._predicates
-        rows = [
-            (terms[entity], 2 * known[step[0]] + (step[1] == "inverse"), 0, count)
-            for entity, step, count in ((c.entity, c.step, c.count) for c in found.items)
-        ]
-        return _hops_of_rows(rows), found.cuts
+        return _hops_of_rows(
+            (self.numbers[count.entity], self._step_number(count.step), 0, count.count) for count in found.items
+        ), found.cuts
 
-    def report(self, start: IRI, paths: int, began: float) -> None:
+    def report(self, began: float, start: object, paths: int) -> None:
         """Report a search that no query shows."""
 
     def _entity_ends(self, ends: Numbers) -> list[IRI]:
@@ -186,17 +175,15 @@ class _QuerySteps:
 
     def _hops_of(self, groups: Iterable[NeighbourGroup]) -> Hops:
         return _hops_of_rows(
-            [
-                (entity, step, self.numbers[far], group.count)
-                for group in groups
-                for entity, step in [(self.numbers[group.entity], self._step_number(group.step))]
-                for far in group.neighbours
-            ]
+            (entity, step, self.numbers[far], group.count)
+            for group in groups
+            for entity, step in [(self.numbers[group.entity], self._step_number(group.step))]
+            for far in group.neighbours
         )
 
 
-def _hops_of_rows(rows: Sequence[tuple[int, int, int, int]]) -> Hops:
-    return sorted_hops(Hops(*np.array(rows, np.int64).reshape(-1, 4).T))
+def _hops_of_rows(rows: Iterable[tuple[int, int, int, int]]) -> Hops:
+    return Hops(*np.array(list(rows), np.int64).reshape(-1, 4).T).in_order()
 
 
 class _AdjacencySteps(_QuerySteps):
@@ -204,44 +191,40 @@ class _AdjacencySteps(_QuerySteps):
 
     def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], view: AdjacencyView):
         super().__init__(graph, direction, skipped)
-        self._view, adjacency = view, view.adjacency
+        self._adjacency = adjacency = view.adjacency
         self._hops = AdjacencyHops(partial(by_steps, graph), view, direction, skipped)
         self.numbers = _Numbering(
             len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
         )
         self._predicates = _Numbering(0, adjacency.predicate_number)
-        self._order = (np.arange(2 * len(adjacency.predicates)),) * 2
-        self.step = adjacency.step  # type: ignore[method-assign]
+        self.step, self.report = adjacency.step, view.report_search  # type: ignore[method-assign]
 
     def terms(self, numbers: Numbers) -> list[Term]:
         first, met = self.numbers.first, self.numbers.met
         named = iter(self._hops.terms(numbers[numbers < first]))
         return [next(named) if number < first else met[number - first] for number in numbers.tolist()]
 
-    def step_order(self) -> tuple[Numbers, Numbers]:
-        return self._order
+    def step_ranks(self) -> Numbers:
+        return np.arange(2 * len(self._adjacency.predicates))
 
     def _term_place(self, term: Term) -> int:
-        adjacency = self._view.adjacency
         # An IRI of the same text comes first.
-        return adjacency.iris if isinstance(term, BlankNode) else adjacency.place(f"{getattr(term, 'value', term)}\0")
+        place = self._adjacency.place
+        return self._adjacency.iris if isinstance(term, BlankNode) else place(f"{getattr(term, 'value', term)}\0")
 
     def limited(self, ends: Numbers, limit: int) -> _Onward:
         found = self._hops.limited(ends[ends < self.numbers.first], limit)
         if found is None:
             return super().limited(ends, limit)
         hops, groups = found
-        large = Hops(*(column[hops.counts > limit] for column in hops))
-        cuts = [cut_of_group(group, limit) for group in (*self._hops.groups(large), *groups) if group.count > limit]
+        large = self._hops.groups(hops.at(hops.counts > limit))
+        cuts = sorted((cut_of_group(group, limit) for group in (*large, *groups) if group.count > limit), key=str)
         if groups:
-            hops = sorted_hops(Hops(*map(np.concatenate, zip(hops, self._hops_of(groups), strict=True))))
-        return hops, np.empty((0, 5), np.int64), sorted(cuts, key=str)
+            hops = Hops.together([hops, self._hops_of(groups)]).in_order()
+        return hops, np.empty((0, 5), np.int64), cuts
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
         return self._hops.counted(ends[ends < self.numbers.first]), ()
-
-    def report(self, start: IRI, paths: int, began: float) -> None:
-        self._view.report(PathsSearched(start=str(start), paths=paths, seconds=round(time.perf_counter() - began, 6)))
 
 
 def _steps_from(graph: KnowledgeGraph, start: IRI, direction: Directions, skipped: frozenset[IRI]) -> _QuerySteps:
@@ -288,9 +271,9 @@ class _Level:
         places = np.cumsum(kept) - 1
         rows, behind = kept[self.path], self.behind[kept[self.behind[:, 0]]]
         behind[:, 0] = places[behind[:, 0]]
-        return _Level(
-            self.steps, self.start, self.frontier, tuple(shape for shape in self.shapes if shape in wanted),
-            self.last[kept], places[self.path[rows]], self.end[rows], self.before[rows], behind,
+        return replace(
+            self, shapes=tuple(shape for shape in self.shapes if shape in wanted), last=self.last[kept],
+            path=places[self.path[rows]], end=self.end[rows], before=self.before[rows], behind=behind,
         )  # fmt: skip
 
     def longer(self) -> tuple[_Level, Sequence[Cut]]:
@@ -298,16 +281,14 @@ class _Level:
         began = time.perf_counter()
         hops, far, cuts = self.steps.limited(np.unique(self.end), self.frontier)
         keys, heads, tails = self._hops_onward(hops)
-        first = starts_of([keys, heads])
+        first = starts_of(keys, heads)
         several = np.diff(first, append=len(keys)) > 1
         before = np.full((len(first), 2), _NONE)
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
         behind = self._ends_behind(far)
-        distinct = keys[starts_of([keys])]
-        if len(behind):
-            distinct = np.union1d(distinct, behind[:, 0])
-            behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
+        distinct = np.union1d(keys[starts_of(keys)], behind[:, 0])
+        behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
         shapes, last = self._paths_of_keys(distinct)
         path = np.searchsorted(distinct, keys[first])
         counts = np.bincount(path, minlength=len(shapes))
@@ -316,9 +297,10 @@ class _Level:
             for place in np.flatnonzero(counts > self.frontier).tolist()
         ]
         kept = np.arange(len(path)) - (np.cumsum(counts) - counts)[path] < self.frontier
-        self.steps.report(self.start, len(shapes), began)
-        rows = path[kept], heads[first[kept]], before[kept]
-        return _Level(self.steps, self.start, self.frontier, shapes, last, *rows, behind), (*cuts, *more)
+        self.steps.report(began, self.start, len(shapes))
+        return replace(
+            self, shapes=shapes, last=last, path=path[kept], end=heads[first[kept]], before=before[kept], behind=behind
+        ), (*cuts, *more)
 
     def last_step(self) -> tuple[tuple[PropertyPath, ...], Sequence[Cut]]:
         """Find the paths one step longer, without their ends."""
@@ -329,14 +311,14 @@ class _Level:
             leads_on = self._leads_on(rows, onward, hops)
             keys.append(np.unique(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
         shapes, _ = self._paths_of_keys(np.unique(np.concatenate(keys)))
-        self.steps.report(self.start, len(shapes), began)
+        self.steps.report(began, self.start, len(shapes))
         return shapes, cuts
 
     def _rows_with_hops(self, tails: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
         """Join each row with each hop from its end: the places of both; some whole paths at a time."""
         first = np.searchsorted(tails, self.end)
         counts = np.searchsorted(tails, self.end, "right") - first
-        begins = np.append(starts_of([self.path]), len(self.path))
+        begins = np.append(starts_of(self.path), len(self.path))
         totals = np.append(0, np.cumsum(counts))[begins]
         low = 0
         while low < len(begins) - 1:
@@ -350,7 +332,7 @@ class _Level:
         parts = [tuple(self.behind.T)]
         for rows, onward in self._rows_with_hops(hops.tails):
             steps, heads = hops.steps[onward], hops.heads[onward]
-            kept = np.flatnonzero(~(self._goes_back(rows, steps) & self._is_only_before(rows, heads)))
+            kept = np.flatnonzero(~self._returns(rows, steps, heads))
             rows = rows[kept]  # noqa: PLW2901
             parts.append((self.path[rows], steps[kept], heads[kept], self.end[rows]))
         paths, steps, heads, tails = map(np.concatenate, zip(*parts, strict=True))
@@ -363,11 +345,11 @@ class _Level:
         parts = [np.empty((0, 4), np.int64)]
         for rows, at in self._rows_with_hops(behind[:, 0]) if len(behind) else ():
             _, there, middle, step, end = behind[at].T
-            kept = ~(self._goes_back(rows, there) & self._is_only_before(rows, middle))
+            kept = ~self._returns(rows, there, middle)
             parts.append(np.column_stack([self._path_keys(self.path[rows], there), step, end, middle])[kept])
-        return np.unique(np.concatenate(parts), axis=0) if len(parts) > 1 else parts[0]
+        return np.unique(np.concatenate(parts), axis=0)
 
-    def _leads_on(self, rows: Numbers, onward: Numbers, hops: Hops) -> npt.NDArray[np.bool_]:
+    def _leads_on(self, rows: Numbers, onward: Numbers, hops: Hops) -> Marks:
         """Tell which hops are taken: a step back only where it leads to more than the term just left."""
         counts, back = hops.counts[onward], self._goes_back(rows, hops.steps[onward])
         leads_on = ~back | (counts > 1)
@@ -381,28 +363,27 @@ class _Level:
             leads_on[places] = [far.get((c.entity, c.step)) != {b} for c, b in zip(asked, before, strict=True)]
         return leads_on
 
-    def _goes_back(self, rows: Numbers, steps: Numbers) -> npt.NDArray[np.bool_]:
+    def _goes_back(self, rows: Numbers, steps: Numbers) -> Marks:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
-    def _is_only_before(self, rows: Numbers, terms: Numbers) -> npt.NDArray[np.bool_]:
-        return np.asarray((terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE))
+    def _returns(self, rows: Numbers, steps: Numbers, terms: Numbers) -> Marks:
+        """Tell which steps lead straight back, to the only term before."""
+        is_only_before = (terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE)
+        return np.asarray(self._goes_back(rows, steps) & is_only_before)
 
     def _path_keys(self, paths: Numbers, steps: Numbers) -> Numbers:
         """Make a number for each path one step longer; these numbers are in the order of the paths."""
-        ranks, _ = self.steps.step_order()
+        ranks = self.steps.step_ranks()
         return paths * len(ranks) + ranks[steps]
 
     def _paths_of_keys(self, keys: Numbers) -> tuple[tuple[PropertyPath, ...], Numbers]:
         """Make the paths one step longer, and the numbers of their last steps."""
-        _, numbers = self.steps.step_order()
+        numbers = np.argsort(self.steps.step_ranks())
         paths, places = np.divmod(keys, max(1, len(numbers)))
         last = numbers[places]
         known = {number: self.steps.step(number) for number in set(last.tolist())}
-        shapes = tuple(
-            PropertyPath((*self.shapes[path].steps, known[number]))
-            for path, number in zip(paths.tolist(), last.tolist(), strict=True)
-        )
-        return shapes, last
+        rows = zip(paths.tolist(), last.tolist(), strict=True)
+        return tuple(PropertyPath((*self.shapes[path].steps, known[number])) for path, number in rows), last
 
 
 def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> Mapping[tuple[IRI, Step], set[Term]]:

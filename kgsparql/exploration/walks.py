@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from kgsparql.exploration.batched_select import Found, hop_of, order_key, selected, union_of
+from kgsparql.exploration.batched_select import Found, order_key, selected, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf import path_queries
@@ -103,12 +103,6 @@ def _number_of_walk(solution: Solution) -> int:
 
 def _way_of_solution(solution: Solution, walk: Walk) -> Way:
     nodes = [solution[f"n{i}"] for i in range(len(walk.path.steps) + 1)]
-    hops = tuple(
-        hop_of(near, step.predicate, far, step.direction)
-        for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False)
-    )
-    aside = tuple(
-        hop_of(nodes[c.at], c.step.predicate, solution[f"c{i}"], c.step.direction)
-        for i, c in enumerate(walk.constraints)
-    )
+    hops = tuple(step.hop(near, far) for near, step, far in zip(nodes, walk.path.steps, nodes[1:], strict=False))
+    aside = tuple(c.step.hop(nodes[c.at], solution[f"c{i}"]) for i, c in enumerate(walk.constraints))
     return Way(Path(nodes[0], hops), aside)

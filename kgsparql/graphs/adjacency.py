@@ -5,6 +5,7 @@ It is kept in the cache directory for one revision of a graph. Without one, expl
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -163,3 +164,8 @@ class AdjacencyView:
     drops: Callable[[IRI], bool] = lambda _: False
     check: Callable[[], None] = lambda: None
     report: Callable[[PathsSearched], None] = lambda _: None
+
+    def report_search(self, began: float, start: object, paths: int, *, end: str = "") -> None:
+        """Report a search that began then, and found so many paths."""
+        seconds = round(time.perf_counter() - began, 6)
+        self.report(PathsSearched(start=str(start), end=end, paths=paths, seconds=seconds))

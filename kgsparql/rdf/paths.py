@@ -40,6 +40,11 @@ class Step(NamedTuple):
         """Tell whether this step walks the other one's predicate back."""
         return self.predicate == other.predicate and self.direction != other.direction
 
+    def hop(self, near: Term, far: Term) -> Hop:
+        """Return the hop that this step is, from one term to another."""
+        subject, object_ = (near, far) if self.direction == "forward" else (far, near)
+        return Hop(Triple(subject, self.predicate, object_), self.direction)  # type: ignore[arg-type]
+
 
 class Hop(NamedTuple):
     """One triple and the direction it was walked in; the triple keeps its own direction."""

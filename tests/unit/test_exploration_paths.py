@@ -97,8 +97,8 @@ def test_what_is_found_under_limits_is_true_and_what_is_not_is_a_cut(
 ) -> None:
     """A bound of 0 leaves as many bridges as the limit, so that their number is cut as well."""
     graph = graph_from(triples)
-    with patch.multiple(search_of_paths, FEW=few, BOUND=bound):
-        found = shortest_paths(graph, start, end, direction=direction, hub_limit=hub_limit, limit=limit)
+    with patch.multiple(search_of_paths, FEW=min(few, hub_limit), BOUND=bound, HUB=hub_limit):
+        found = shortest_paths(graph, start, end, direction=direction, limit=limit)
     expected = all_shortest_paths(triples, start, end, direction=direction)
     assert len(found.items) <= limit
     for path in found.items:
@@ -192,22 +192,24 @@ def test_few_queries_for_each_distance(graph_of: Graphs) -> None:
         assert len(graph.queries) == queries
 
 
-def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(graph_of: Graphs) -> None:
+def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(
+    graph_of: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_of_paths, "HUB", 10)
+    monkeypatch.setattr(search_of_paths, "FEW", 10)
     crowd = " ".join(f":x{i} :p :hub ." for i in range(30))
     graph = graph_of(
         f"{crowd} :a :q :a1 . :a1 :q :a2 . :a2 :q :a3 . :a3 :q :hub . :hub :q :b1 . :b1 :q :b2 . :b2 :q :b ."
     )
-    assert between(graph, "a", "hub", hub_limit=10) == [["a", "a1", "a2", "a3", "hub"]]
-    assert between(graph, "hub", "b", hub_limit=10) == [["hub", "b1", "b2", "b"]]
+    assert between(graph, "a", "hub") == [["a", "a1", "a2", "a3", "hub"]]
+    assert between(graph, "hub", "b") == [["hub", "b1", "b2", "b"]]
     with patch.object(search_of_paths, "MAX_PAIRS", 0):
-        through = shortest_paths(graph, ex("x1"), ex("b"), hub_limit=10)
+        through = shortest_paths(graph, ex("x1"), ex("b"))
     assert through.items == ()
-    assert [(cut.what, cut.limit, cut.known, cut.where) for cut in through.cuts] == [("hops", 10, 32, str(ex("hub")))]
+    assert [(cut.what, cut.limit, cut.known, cut.where) for cut in through.cuts] == [("hops", 10, None, str(ex("hub")))]
     crowds = " ".join(f":x{i} :p :left . :y{i} :p :right ." for i in range(30))
-    assert between(graph_of(f"{crowds} :m :p :left , :right ."), "left", "right", hub_limit=10) == [
-        ["left", "m", "right"]
-    ]
-    far = shortest_paths(graph_of(f"{crowds} :x1 :p :y1 ."), ex("left"), ex("right"), hub_limit=10)
+    assert between(graph_of(f"{crowds} :m :p :left , :right ."), "left", "right") == [["left", "m", "right"]]
+    far = shortest_paths(graph_of(f"{crowds} :x1 :p :y1 ."), ex("left"), ex("right"))
     assert far.items == ()
     assert {cut.where for cut in far.cuts} == {str(ex("left")), str(ex("right"))}
 
