@@ -6,21 +6,20 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView
+from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView, batches, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
-Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
-Marks: TypeAlias = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from kgsparql.graphs.adjacency import Marks, Numbers
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
@@ -338,19 +337,15 @@ class AdjacencyHops:
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
         begins, counts, _ = _neighbours_of(self._adjacency, entities)
-        ends, low = np.cumsum(counts), 0
-        while low < len(entities):
-            before = ends[low - 1] if low else 0
-            high = max(low + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
-            places = ranges(begins[low:high], counts[low:high])
+        for some in batches(counts, _BATCH):
+            places = ranges(begins[some], counts[some])
             steps = self._adjacency.steps[places].astype(np.int64)
             walked = self._walked[steps]
-            tails = np.repeat(entities[low:high], counts[low:high])[walked].astype(np.int64)
+            tails = np.repeat(entities[some], counts[some])[walked].astype(np.int64)
             heads, steps = self._adjacency.others[places[walked]].astype(np.int64), steps[walked]
             order = np.lexsort((steps, tails))  # the heads of a term are in order already
             yield Hops(tails[order], steps[order], heads[order], np.ones(len(tails), np.int64))
             self._view.check()
-            low = high
 
     def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
         """Find the terms that lead to literals, and by which steps."""
@@ -359,10 +354,3 @@ class AdjacencyHops:
         steps = 2 * self._adjacency.literals[ranges(begins, counts)].astype(np.int64)
         walked = self._walked[steps]
         return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
-
-
-def starts_of(*columns: Numbers) -> Numbers:
-    """Say where a row of sorted columns differs from the one before."""
-    new = np.ones(len(columns[0]), np.bool_)
-    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    return np.flatnonzero(new)

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, Marks, Numbers, ranges, starts_of
+from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, ranges
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -23,12 +23,15 @@ from kgsparql.exploration.batched_select import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.neighbourhood import by_steps, cut_of_group, neighbours
-from kgsparql.graphs.adjacency import AdjacencyView
+from kgsparql.graphs.adjacency import AdjacencyView, batches, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
+
+if TYPE_CHECKING:
+    from kgsparql.graphs.adjacency import Marks, Numbers
 
 T = TypeVar("T")
 Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
@@ -87,7 +90,7 @@ def predicate_paths(
 
 # Hops from some terms; what lies behind blank nodes, whose numbers stand between those of a term and a step, and those
 # of the next step and its end, in order, shape ``(n, 5)``; and what limits left out.
-_Onward: TypeAlias = tuple[Hops, Numbers, Sequence[Cut]]
+_Onward: TypeAlias = "tuple[Hops, Numbers, Sequence[Cut]]"
 
 
 class _Numbering(dict[T, int]):
@@ -130,7 +133,8 @@ class _QuerySteps:
     def step_ranks(self) -> Numbers:
         """Return the place of each step so far in lexical order, by its number."""
         _, places = np.unique([predicate.value for predicate in self._predicates.met], return_inverse=True)
-        return np.repeat(2 * places, 2) + np.tile([0, 1], len(places))
+        ranks: Numbers = np.repeat(2 * places, 2) + np.tile([0, 1], len(places))
+        return ranks
 
     def term_ranks(self, numbers: Numbers) -> npt.NDArray[Any]:
         """Return numbers that are in the order of the terms; of blank nodes, in the order in which they were met."""
@@ -287,8 +291,10 @@ class _Level:
         before[:, 0] = tails[first]
         before[several, 1] = tails[first[several] + 1]
         behind = self._ends_behind(far)
-        distinct = np.union1d(keys[starts_of(keys)], behind[:, 0])
-        behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
+        distinct = keys[starts_of(keys)]
+        if len(behind):
+            distinct = np.union1d(distinct, behind[:, 0])
+            behind[:, 0] = np.searchsorted(distinct, behind[:, 0])
         shapes, last = self._paths_of_keys(distinct)
         path = np.searchsorted(distinct, keys[first])
         counts = np.bincount(path, minlength=len(shapes))
@@ -318,14 +324,11 @@ class _Level:
         """Join each row with each hop from its end: the places of both; some whole paths at a time."""
         first = np.searchsorted(tails, self.end)
         counts = np.searchsorted(tails, self.end, "right") - first
-        begins = np.append(starts_of(self.path), len(self.path))
-        totals = np.append(0, np.cumsum(counts))[begins]
-        low = 0
-        while low < len(begins) - 1:
-            high = max(low + 1, int(np.searchsorted(totals, totals[low] + _MOST, "right")) - 1)
-            some = slice(begins[low], begins[high])
+        begins = starts_of(self.path)
+        bounds = np.append(begins, len(self.path))
+        for paths in batches(np.add.reduceat(counts, begins) if len(begins) else counts, _MOST):
+            some = slice(bounds[paths.start], bounds[paths.stop])
             yield np.repeat(np.arange(some.start, some.stop), counts[some]), ranges(first[some], counts[some])
-            low = high
 
     def _hops_onward(self, hops: Hops) -> tuple[Numbers, Numbers, Numbers]:
         """Find the keys of the paths one step longer, their ends and the terms before these, in order."""
@@ -342,8 +345,10 @@ class _Level:
 
     def _ends_behind(self, behind: Numbers) -> Numbers:
         """Find what lies behind the blank nodes that paths one step longer reach, with the keys of these."""
-        parts = [np.empty((0, 4), np.int64)]
-        for rows, at in self._rows_with_hops(behind[:, 0]) if len(behind) else ():
+        if not len(behind):
+            return np.empty((0, 4), np.int64)
+        parts = []
+        for rows, at in self._rows_with_hops(behind[:, 0]):
             _, there, middle, step, end = behind[at].T
             kept = ~self._returns(rows, there, middle)
             parts.append(np.column_stack([self._path_keys(self.path[rows], there), step, end, middle])[kept])

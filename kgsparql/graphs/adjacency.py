@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
@@ -22,6 +22,9 @@ from kgsparql.storage.files import damaged, digest_of, read_sealed_json
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
+    Marks: TypeAlias = npt.NDArray[np.bool_]
 
 FOLDER = "adjacency"  # of the cache directory
 ABOUT_FILE = "about.json"
@@ -75,14 +78,14 @@ class Adjacency:
     predicates: tuple[IRI, ...]
     iris: int
     has_statements: bool
-    names: npt.NDArray[np.uint8]
-    name_starts: npt.NDArray[np.unsignedinteger]
-    starts: npt.NDArray[np.unsignedinteger]
-    others: npt.NDArray[np.uint32]
-    steps: npt.NDArray[np.unsignedinteger]
-    literal_starts: npt.NDArray[np.unsignedinteger]
-    literals: npt.NDArray[np.unsignedinteger]
-    about: npt.NDArray[np.uint16]
+    names: Numbers
+    name_starts: Numbers
+    starts: Numbers
+    others: Numbers
+    steps: Numbers
+    literal_starts: Numbers
+    literals: Numbers
+    about: Numbers
 
     @property
     def edges(self) -> int:
@@ -96,14 +99,7 @@ class Adjacency:
 
     def place(self, text: str) -> int:
         """Count the IRIs that come before a text."""
-        wanted, low, high = text.encode(), 0, self.iris
-        while low < high:
-            middle = (low + high) // 2
-            if self._name_of(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(self.iris), text.encode(), key=self._name_of)
 
     def predicate_number(self, predicate: IRI) -> int:
         """Return the place of a predicate of the graph in ``predicates``."""
@@ -113,9 +109,9 @@ class Adjacency:
         """Return the step with a number, as in ``steps``."""
         return Step(self.predicates[number // 2], "inverse" if number % 2 else "forward")
 
-    def degrees(self, numbers: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
+    def degrees(self, numbers: Numbers) -> Numbers:
         """Return the number of triples of each term, at most ``MAX_DEGREE``; 0 for a blank node."""
-        degrees: npt.NDArray[Any] = self.about[numbers] % IS_CLASS
+        degrees: Numbers = self.about[numbers] % IS_CLASS
         return degrees * (numbers < self.iris)
 
     def term(self, number: int) -> IRI | BlankNode:
@@ -169,3 +165,22 @@ class AdjacencyView:
         """Report a search that began then, and found so many paths."""
         seconds = round(time.perf_counter() - began, 6)
         self.report(PathsSearched(start=str(start), end=end, paths=paths, seconds=seconds))
+
+
+def starts_of(*columns: Numbers) -> Numbers:
+    """Say where a row of sorted columns differs from the one before."""
+    import numpy as np
+
+    new = np.ones(len(columns[0]), np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(new)
+
+
+def batches(counts: Numbers, most: int) -> Iterator[slice]:
+    """Yield slices of a list whose counts are together at most so many, or of one item with more."""
+    ends, low = counts.cumsum(), 0
+    while low < len(ends):
+        before = ends[low - 1] if low else 0
+        high = max(low + 1, int(ends.searchsorted(before + most, "right")))
+        yield slice(low, high)
+        low = high

@@ -8,7 +8,7 @@ import shutil
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +17,16 @@ import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError
-from kgsparql.graphs.adjacency import ABOUT_FILE, IS_CLASS, MAX_DEGREE, Adjacency, Revision, open_adjacency
+from kgsparql.graphs.adjacency import (
+    ABOUT_FILE,
+    IS_CLASS,
+    MAX_DEGREE,
+    Adjacency,
+    Revision,
+    batches,
+    open_adjacency,
+    starts_of,
+)
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -35,6 +44,8 @@ from kgsparql.storage.files import (
     seals,
     writer_lock,
 )
+
+Array: TypeAlias = npt.NDArray[Any]
 
 # A graph of fewer is searched by queries: they take milliseconds there.
 MIN_TRIPLES = 100_000
@@ -90,6 +101,9 @@ def _write_adjacency(
         runs = _read_triples(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
         terms, iris = _write_names(made, work, runs)
         _write_neighbours(made, work, terms, predicates)
+        for path in made.iterdir():
+            with path.open("rb+") as file:
+                os.fsync(file.fileno())
         about = {"predicates": [predicate.value for predicate in predicates], "iris": iris}
         sealed = {**revision.made_of, **about, "files": seals(made, sorted(made.iterdir()))}
         replace_text(made / ABOUT_FILE, sealed_json(sealed), sync=True)
@@ -185,16 +199,14 @@ def _write_triples(triples: Iterator[_TripleText], work: Path, total: int, progr
             chunk["subject"] = np.fromiter(map(hash, subjects), np.int64, len(some))
             chunk["object"] = np.fromiter(map(hash, objects), np.int64, len(some))
             chunk["predicate"] = numbers
-            is_edge = np.array([term[0] in "<_" for term in objects], np.bool_)
+            is_edge = np.array([term[0] in "<_" for term in objects])
             chunk[is_edge].tofile(edge_file)
             chunk[~is_edge].tofile(literal_file)
-            edges = np.flatnonzero(is_edge)
-            both = np.concatenate([chunk["subject"][edges], chunk["object"][edges]])
+            ends = [*compress(subjects, is_edge), *compress(objects, is_edge)]
+            both = np.append(chunk["subject"][is_edge], chunk["object"][is_edge])
             hashes, places = np.unique(both, return_index=True)
-            new = ~_Terms(seen, np.zeros(len(seen), np.uint32)).of(hashes)[1]
-            for place in places[new].tolist():
-                ends, edge = (subjects, edges[place]) if place < len(edges) else (objects, edges[place - len(edges)])
-                new_names.append(_sort_name(ends[edge]))
+            new = ~_Terms(seen, seen).of(hashes)[1]
+            new_names += [_sort_name(ends[place]) for place in places[new].tolist()]
             if len(new_names) >= _RUN:
                 write_names()
             seen = np.sort(np.concatenate([seen, hashes[new]]), kind="stable")  # merges two sorted parts
@@ -216,10 +228,10 @@ def _sort_name(term: str) -> str:
 class _Terms(NamedTuple):
     """The numbers of terms by their hashes, which are sorted."""
 
-    hashes: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.uint32]
+    hashes: Array
+    numbers: Array
 
-    def of(self, hashes: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    def of(self, hashes: Array) -> tuple[Array, Array]:
         """Look up the numbers of terms, and whether each is known."""
         if not len(self.hashes):
             return np.zeros(len(hashes), np.uint32), np.zeros(len(hashes), np.bool_)
@@ -227,22 +239,14 @@ class _Terms(NamedTuple):
         return self.numbers[places], self.hashes[places] == hashes
 
 
-def _save_array(made: Path, name: str, values: npt.NDArray[Any]) -> None:
-    with (made / f"{name}.npy").open("wb") as file:
-        np.save(file, values)
-        file.flush()
-        os.fsync(file.fileno())
+def _mapped(path: Path, dtype: npt.DTypeLike) -> Array:
+    """Map what was written in parts, in place of reading it."""
+    return np.memmap(path, dtype, "r") if path.stat().st_size else np.empty(0, dtype)
 
 
-def _save_written(made: Path, name: str, written: Path, dtype: str) -> None:
-    """Save what was written in parts; it is mapped, not read."""
-    _save_array(made, name, np.memmap(written, dtype, "r") if written.stat().st_size else np.empty(0, dtype))
-
-
-def _starts_of_counts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.unsignedinteger[Any]]:
+def _starts_of_counts(counts: Array) -> Array:
     """Say where the values of each term begin among all, in as few bytes as hold the last number."""
-    ends = np.cumsum(counts, dtype=np.uint64)
-    starts = np.concatenate([np.zeros(1, np.uint64), ends])
+    starts = np.append(np.uint64(0), np.cumsum(counts, dtype=np.uint64))
     return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
 
 
@@ -256,8 +260,8 @@ def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, 
             lengths.append(len(name))
             iris += is_iri
             file.write(name)
-    _save_written(made, "names", work / "all_names", "|u1")
-    _save_array(made, "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
+    np.save(made / "names", _mapped(work / "all_names", "|u1"))
+    np.save(made / "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
     found = np.array(hashes, np.int64)
     order = np.argsort(found).astype(np.uint32)
     return _Terms(found[order], order), iris
@@ -265,33 +269,37 @@ def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, 
 
 def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IRI]) -> None:
     """Write the neighbours of all terms, sorted, those of some terms after those of others."""
-    count = len(terms.hashes)
     degrees = _number_triples(work, terms)
+    edges, described = _mapped(work / "numbered", _EDGE), _mapped(work / "described", _LITERAL)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
     types = {"others": "<u4", "steps": step_type, "literals": "|u1" if len(predicates) <= 1 << 8 else step_type}
-    counts, literals, described = (np.zeros(count, np.int64) for _ in range(3))
+    counts, literals, literal_steps = (np.zeros(len(degrees), np.int64) for _ in range(3))
     with ExitStack() as files:
         opened = {name: files.enter_context((work / f"all_{name}").open("wb")) for name in types}
-        for low, high in _term_ranges(degrees):
-            of, others, steps = _sorted_neighbours(work, low, high)
-            counts[low:high] = np.bincount(of, minlength=high - low)
-            literals[low:high], described[low:high], by = _sorted_literals(work, low, high)
+        for some in batches(degrees, _BUCKET):
+            of, others, steps = _sorted_neighbours(edges, some)
+            counts[some] = np.bincount(of, minlength=some.stop - some.start)
+            literals[some], literal_steps[some], by = _sorted_literals(described, some)
             for name, values in (("others", others), ("steps", steps), ("literals", by)):
                 values.astype(types[name]).tofile(opened[name])
     for name, dtype in types.items():
-        _save_written(made, name, work / f"all_{name}", dtype)
-    _save_array(made, "starts", _starts_of_counts(counts))
-    _save_array(made, "literal_starts", _starts_of_counts(described))
+        np.save(made / name, _mapped(work / f"all_{name}", dtype))
+    np.save(made / "starts", _starts_of_counts(counts))
+    np.save(made / "literal_starts", _starts_of_counts(literal_steps))
     about = np.minimum(counts + literals, MAX_DEGREE).astype("<u2")
-    about[_mark_classes(work, terms, predicates)] |= IS_CLASS
-    _save_array(made, "about", about)
+    if RDF_TYPE in predicates:
+        typed = edges[edges["predicate"] == predicates.index(RDF_TYPE)]
+        numbers, known = terms.of(np.array([hash(str(kind)) for kind in CLASS_KINDS], np.int64))
+        classes = np.append(typed["object"], typed["subject"][np.isin(typed["object"], numbers[known])])
+        about[np.unique(classes)] |= IS_CLASS
+    np.save(made / "about", about)
 
 
-def _number_triples(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
+def _number_triples(work: Path, terms: _Terms) -> Array:
     """Write the triples with numbers for hashes; returns how many edges each term has, repeated ones included."""
     degrees = np.zeros(len(terms.hashes), np.int64)
     with (work / "numbered").open("wb") as file:
-        for chunk in _read_chunks(work / "edges", _TRIPLE):
+        for chunk in _read_chunks(work / "edges"):
             edges = np.empty(len(chunk), _EDGE)
             edges["predicate"] = chunk["predicate"]
             for end in ("subject", "object"):
@@ -299,78 +307,53 @@ def _number_triples(work: Path, terms: _Terms) -> npt.NDArray[np.int64]:
                 degrees += np.bincount(edges[end], minlength=len(degrees))
             edges.tofile(file)
     with (work / "described").open("wb") as file:
-        for chunk in _read_chunks(work / "literals", _TRIPLE):
+        for chunk in _read_chunks(work / "literals"):
             numbers, known = terms.of(chunk["subject"])
-            found = np.empty(int(known.sum()), _LITERAL)
-            found["subject"] = numbers[known]
-            found["predicate"], found["object"] = chunk["predicate"][known], chunk["object"][known]
-            found.tofile(file)
+            found = np.empty(len(chunk), _LITERAL)
+            found["subject"], found["predicate"], found["object"] = numbers, chunk["predicate"], chunk["object"]
+            found[known].tofile(file)
     return degrees
 
 
-def _mark_classes(work: Path, terms: _Terms, predicates: list[IRI]) -> npt.NDArray[np.bool_]:
-    """Mark which terms are classes: by declaration, or because something is an instance of them."""
-    classes = np.zeros(len(terms.hashes), np.bool_)
-    if RDF_TYPE in predicates:
-        typing = predicates.index(RDF_TYPE)
-        numbers, known = terms.of(np.array([hash(str(kind)) for kind in CLASS_KINDS], np.int64))
-        for edges in _read_chunks(work / "numbered", _EDGE):
-            typed = edges[edges["predicate"] == typing]
-            classes[typed["object"]] = True
-            classes[typed["subject"][np.isin(typed["object"], numbers[known])]] = True
-    return classes
+def _sorted_neighbours(edges: Array, some: slice) -> tuple[Array, Array, Array]:
+    """Sort, of some terms: whose neighbour it is, the neighbour, the step; each once."""
+    pairs, steps = [], []
+    for inverse, (here, there) in enumerate((("subject", "object"), ("object", "subject"))):
+        mine = edges[(edges[here] >= some.start) & (edges[here] < some.stop)]
+        pairs.append(_pairs(mine[here] - some.start, mine[there]))
+        steps.append(2 * mine["predicate"] + inverse)
+    pair, step = _distinct_rows(np.concatenate(pairs), np.concatenate(steps))
+    return (pair >> 32).astype(np.int64), pair.astype(np.uint32), step
 
 
-def _term_ranges(degrees: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of terms, ``(from, to)``, with as many neighbours as are sorted together, or one term with more."""
-    ends = np.cumsum(degrees)
-    low = 0
-    while low < len(degrees):
-        before = ends[low - 1] if low else 0
-        high = max(low + 1, int(np.searchsorted(ends, before + _BUCKET, "right")))
-        yield low, high
-        low = high
-
-
-def _sorted_neighbours(
-    work: Path, low: int, high: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32], npt.NDArray[Any]]:
-    """Sort, of the terms from ``low`` to ``high``: whose neighbour it is, the neighbour, the step; each once."""
-    pairs, steps = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
-    for edges in _read_chunks(work / "numbered", _EDGE):
-        for inverse, (here, there) in enumerate((("subject", "object"), ("object", "subject"))):
-            mine = edges[(edges[here] >= low) & (edges[here] < high)]
-            pairs.append((mine[here] - np.uint32(low)).astype(np.uint64) << np.uint64(32) | mine[there])
-            steps.append(2 * mine["predicate"] + np.uint32(inverse))
-    pair, step = np.concatenate(pairs), np.concatenate(steps)
-    order = np.lexsort((step, pair))
-    pair, step = pair[order], step[order]
-    new = np.ones(len(pair), np.bool_)
-    new[1:] = (pair[1:] != pair[:-1]) | (step[1:] != step[:-1])
-    pair = pair[new]
-    return (pair >> np.uint64(32)).astype(np.int64), pair.astype(np.uint32), step[new]
-
-
-def _sorted_literals(
-    work: Path, low: int, high: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Count, of the terms from ``low`` to ``high``, the triples with a literal of each, and the predicates of such.
+def _sorted_literals(described: Array, some: slice) -> tuple[Array, Array, Array]:
+    """Count, of some terms, the triples with a literal of each, and the predicates of such.
 
     The third are these predicates, those of one term together, in order.
     """
-    chunks = (c[(c["subject"] >= low) & (c["subject"] < high)] for c in _read_chunks(work / "described", _LITERAL))
-    found = np.concatenate([np.empty(0, _LITERAL), *chunks])
-    found = found[np.lexsort((found["object"], found["predicate"], found["subject"]))]
-    subjects, predicates = (found["subject"] - np.uint32(low)).astype(np.int64), found["predicate"]
-    new_group = np.ones(len(found), np.bool_)
-    new_group[1:] = (subjects[1:] != subjects[:-1]) | (predicates[1:] != predicates[:-1])
-    new = new_group.copy()
-    new[1:] |= found["object"][1:] != found["object"][:-1]
-    counts, described = (np.bincount(subjects[some], minlength=high - low) for some in (new, new_group))
-    return counts, described, predicates[new_group]
+    mine = described[(described["subject"] >= some.start) & (described["subject"] < some.stop)]
+    pair, _ = _distinct_rows(_pairs(mine["subject"] - some.start, mine["predicate"]), mine["object"])
+    groups = pair[starts_of(pair)]
+    counts, steps = (
+        np.bincount((own >> 32).astype(np.int64), minlength=some.stop - some.start) for own in (pair, groups)
+    )
+    return counts, steps, groups.astype(np.uint32)
 
 
-def _read_chunks(path: Path, dtype: np.dtype[Any]) -> Iterator[npt.NDArray[Any]]:
+def _pairs(first: Array, second: Array) -> Array:
+    """Make one number of two, which sorts by the first."""
+    return first.astype(np.uint64) << np.uint64(32) | second
+
+
+def _distinct_rows(*columns: Array) -> list[Array]:
+    """Sort rows by their columns, and keep each once."""
+    order = np.lexsort(columns[::-1])
+    columns = tuple(column[order] for column in columns)
+    new = starts_of(*columns)
+    return [column[new] for column in columns]
+
+
+def _read_chunks(path: Path) -> Iterator[Array]:
     with path.open("rb") as file:
-        while len(chunk := np.fromfile(file, dtype, _CHUNK)):
+        while len(chunk := np.fromfile(file, _TRIPLE, _CHUNK)):
             yield chunk
