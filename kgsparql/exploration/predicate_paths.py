@@ -335,7 +335,7 @@ class _Level:
         parts = [tuple(self.behind.T)]
         for rows, onward in self._rows_with_hops(hops.tails):
             steps, heads = hops.steps[onward], hops.heads[onward]
-            kept = np.flatnonzero(~self._returns(rows, steps, heads))
+            kept = np.flatnonzero(~self._leads_straight_back(rows, steps, heads))
             rows = rows[kept]  # noqa: PLW2901
             parts.append((self.path[rows], steps[kept], heads[kept], self.end[rows]))
         paths, steps, heads, tails = map(np.concatenate, zip(*parts, strict=True))
@@ -350,7 +350,7 @@ class _Level:
         parts = []
         for rows, at in self._rows_with_hops(behind[:, 0]):
             _, there, middle, step, end = behind[at].T
-            kept = ~self._returns(rows, there, middle)
+            kept = ~self._leads_straight_back(rows, there, middle)
             parts.append(np.column_stack([self._path_keys(self.path[rows], there), step, end, middle])[kept])
         return np.unique(np.concatenate(parts), axis=0)
 
@@ -371,7 +371,7 @@ class _Level:
     def _goes_back(self, rows: Numbers, steps: Numbers) -> Marks:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
-    def _returns(self, rows: Numbers, steps: Numbers, terms: Numbers) -> Marks:
+    def _leads_straight_back(self, rows: Numbers, steps: Numbers, terms: Numbers) -> Marks:
         """Tell which steps lead straight back, to the only term before."""
         is_only_before = (terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE)
         return np.asarray(self._goes_back(rows, steps) & is_only_before)

@@ -239,7 +239,7 @@ class _Terms(NamedTuple):
         return self.numbers[places], self.hashes[places] == hashes
 
 
-def _mapped(path: Path, dtype: npt.DTypeLike) -> Array:
+def _mapped_array(path: Path, dtype: npt.DTypeLike) -> Array:
     """Map what was written in parts, in place of reading it."""
     return np.memmap(path, dtype, "r") if path.stat().st_size else np.empty(0, dtype)
 
@@ -260,7 +260,7 @@ def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, 
             lengths.append(len(name))
             iris += is_iri
             file.write(name)
-    np.save(made / "names", _mapped(work / "all_names", "|u1"))
+    np.save(made / "names", _mapped_array(work / "all_names", "|u1"))
     np.save(made / "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
     found = np.array(hashes, np.int64)
     order = np.argsort(found).astype(np.uint32)
@@ -270,7 +270,7 @@ def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, 
 def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IRI]) -> None:
     """Write the neighbours of all terms, sorted, those of some terms after those of others."""
     degrees = _number_triples(work, terms)
-    edges, described = _mapped(work / "numbered", _EDGE), _mapped(work / "described", _LITERAL)
+    edges, described = _mapped_array(work / "numbered", _EDGE), _mapped_array(work / "described", _LITERAL)
     step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
     types = {"others": "<u4", "steps": step_type, "literals": "|u1" if len(predicates) <= 1 << 8 else step_type}
     counts, literals, literal_steps = (np.zeros(len(degrees), np.int64) for _ in range(3))
@@ -283,7 +283,7 @@ def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[IR
             for name, values in (("others", others), ("steps", steps), ("literals", by)):
                 values.astype(types[name]).tofile(opened[name])
     for name, dtype in types.items():
-        np.save(made / name, _mapped(work / f"all_{name}", dtype))
+        np.save(made / name, _mapped_array(work / f"all_{name}", dtype))
     np.save(made / "starts", _starts_of_counts(counts))
     np.save(made / "literal_starts", _starts_of_counts(literal_steps))
     about = np.minimum(counts + literals, MAX_DEGREE).astype("<u2")
@@ -320,7 +320,7 @@ def _sorted_neighbours(edges: Array, some: slice) -> tuple[Array, Array, Array]:
     pairs, steps = [], []
     for inverse, (here, there) in enumerate((("subject", "object"), ("object", "subject"))):
         mine = edges[(edges[here] >= some.start) & (edges[here] < some.stop)]
-        pairs.append(_pairs(mine[here] - some.start, mine[there]))
+        pairs.append(_packed_pairs(mine[here] - some.start, mine[there]))
         steps.append(2 * mine["predicate"] + inverse)
     pair, step = _distinct_rows(np.concatenate(pairs), np.concatenate(steps))
     return (pair >> 32).astype(np.int64), pair.astype(np.uint32), step
@@ -332,7 +332,7 @@ def _sorted_literals(described: Array, some: slice) -> tuple[Array, Array, Array
     The third are these predicates, those of one term together, in order.
     """
     mine = described[(described["subject"] >= some.start) & (described["subject"] < some.stop)]
-    pair, _ = _distinct_rows(_pairs(mine["subject"] - some.start, mine["predicate"]), mine["object"])
+    pair, _ = _distinct_rows(_packed_pairs(mine["subject"] - some.start, mine["predicate"]), mine["object"])
     groups = pair[starts_of(pair)]
     counts, steps = (
         np.bincount((own >> 32).astype(np.int64), minlength=some.stop - some.start) for own in (pair, groups)
@@ -340,7 +340,7 @@ def _sorted_literals(described: Array, some: slice) -> tuple[Array, Array, Array
     return counts, steps, groups.astype(np.uint32)
 
 
-def _pairs(first: Array, second: Array) -> Array:
+def _packed_pairs(first: Array, second: Array) -> Array:
     """Make one number of two, which sorts by the first."""
     return first.astype(np.uint64) << np.uint64(32) | second
 
