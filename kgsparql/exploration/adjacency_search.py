@@ -6,20 +6,25 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView, batches, starts_of
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.adjacency import (
+    IS_CLASS,
+    MAX_DEGREE,
+    Adjacency,
+    AdjacencyView,
+    Marks,
+    Numbers,
+    batches,
+    starts_of,
+)from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
-
-if TYPE_CHECKING:
-    from kgsparql.graphs.adjacency import Marks, Numbers
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,12 @@ from kgsparql.exploration.batched_select import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.neighbourhood import by_steps, cut_of_group, neighbours
-from kgsparql.graphs.adjacency import AdjacencyView, batches, starts_of
+from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
-
-if TYPE_CHECKING:
-    from kgsparql.graphs.adjacency import Marks, Numbers
 
 T = TypeVar("T")
 Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
@@ -90,7 +87,7 @@ def predicate_paths(
 
 # Hops from some terms; what lies behind blank nodes, whose numbers stand between those of a term and a step, and those
 # of the next step and its end, in order, shape ``(n, 5)``; and what limits left out.
-_Onward: TypeAlias = "tuple[Hops, Numbers, Sequence[Cut]]"
+_Onward: TypeAlias = tuple[Hops, Numbers, Sequence[Cut]]
 
 
 class _Numbering(dict[T, int]):

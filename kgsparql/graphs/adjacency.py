@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Numbers: TypeAlias = npt.NDArray[np.integer[Any]]
-    Marks: TypeAlias = npt.NDArray[np.bool_]
+Numbers: TypeAlias = "npt.NDArray[np.integer[Any]]"
+Marks: TypeAlias = "npt.NDArray[np.bool_]"
 
 FOLDER = "adjacency"  # of the cache directory
 ABOUT_FILE = "about.json"
