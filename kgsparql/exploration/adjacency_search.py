@@ -21,7 +21,8 @@ from kgsparql.graphs.adjacency import (
     Numbers,
     batches,
     starts_of,
-)from kgsparql.graphs.graph import KnowledgeGraph
+)
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term

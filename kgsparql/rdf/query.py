@@ -67,14 +67,13 @@ class Query:
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
     asked: Mapping[tuple[str, ...], Collection[Sequence[Term]]] = field(default_factory=dict, compare=False, repr=False)
 
-    @classmethod
-    def load(cls, name: str) -> Query:
+    @staticmethod
+    def load(name: str) -> Query:
         """Read ``queries/<name>.rq``.
 
         :raises DataError: if there is none.
         """
-        text, counts, join, triples = _query_file(name)
-        return cls(name, text, counts=counts, join=join, triples=triples)
+        return _query_in_file(name)
 
     @property
     def variables(self) -> frozenset[str]:
@@ -154,15 +153,16 @@ class Query:
         >>> Query("q", "SELECT ?s { VALUES ?o { UNDEF } ?s ?p ?o }").fix(o=Literal("a")).text
         'SELECT ?s { ?s ?p "a" }'
         """
-        query = self
+        text = self.text
         for name, term in values.items():
-            written = self._term_text(term)
-            text, count = _replaced_outside_terms(rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", "", query.text)
-            if count == 0:
+            block, written = rf"VALUES\s+\?{name}\s*\{{\s*UNDEF\s*\}}\s*", self._term_text(term)
+            places = list(re.finditer(rf"(?P<block>{block})|(?P<variable>\?{name}\b)|{_TERM_OR_COMMENT}", text))
+            if not any(found["block"] for found in places):
                 raise QueryBindingError(f"query {self.name} has no parameter ?{name}", query=self.text)
-            text, _ = _replaced_outside_terms(rf"\?{name}\b", written, text)
-            query = replace(query, text=text)
-        return query
+            for found in reversed(places):
+                put = "" if found["block"] else written if found["variable"] else found[0]
+                text = f"{text[: found.start()]}{put}{text[found.end() :]}"
+        return replace(self, text=text)
 
     def _row_text(self, names: Sequence[str], row: Sequence[Term]) -> str:
         if len(row) != len(names):
@@ -227,27 +227,12 @@ def path_text(path: PropertyPath) -> str:
     return str(path)
 
 
-def _replaced_outside_terms(pattern: str, replacement: str, text: str) -> tuple[str, int]:
-    """Replace the matches of a pattern, except in terms and comments, and count them."""
-    count = 0
-
-    def replaced(found: re.Match[str]) -> str:
-        nonlocal count
-        if found["term"] is not None:
-            return found[0]
-        count += 1
-        return replacement
-
-    return re.sub(f"{pattern}|{_TERM_OR_COMMENT}", replaced, text), count
-
-
 @cache
-def _query_file(name: str) -> tuple[str, frozenset[str], Join | None, tuple[TriplePattern, ...]]:
-    """Read a query file: its text, and the counts, join and triples that its head declares."""
+def _query_in_file(name: str) -> Query:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
-    return text, counts, Join.declared(header), TriplePattern.declared(header)
+    return Query(name, text, counts=counts, join=Join.declared(header), triples=TriplePattern.declared(header))
 
 
 def _values_head(names: Sequence[str]) -> str:

@@ -8,64 +8,61 @@ from functools import lru_cache
 
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple
 
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-_OWL = "http://www.w3.org/2002/07/owl#"
-_SKOS = "http://www.w3.org/2004/02/skos/core#"
-_DC = "http://purl.org/dc/elements/1.1/"
-_DCTERMS = "http://purl.org/dc/terms/"
-_FOAF = "http://xmlns.com/foaf/0.1/"
-_OBO = "http://www.geneontology.org/formats/oboInOwl#"
-_DBO = "http://dbpedia.org/ontology/"
-_WIKIBASE = "http://wikiba.se/ontology#"
-_ONTOLEX = "http://www.w3.org/ns/lemon/ontolex#"
+_NAMESPACES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "schema": "http://schema.org/",
+    "schemas": "https://schema.org/",
+    "obo": "http://purl.obolibrary.org/obo/",
+    "oboInOwl": "http://www.geneontology.org/formats/oboInOwl#",
+    "dbo": "http://dbpedia.org/ontology/",
+    "wikibase": "http://wikiba.se/ontology#",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+    "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
+    "prov": "http://www.w3.org/ns/prov#",
+}
 
-RDF_TYPE = IRI(_RDF + "type")
-CLASS_KINDS = (IRI(_RDFS + "Class"), IRI(_OWL + "Class"), IRI(_OWL + "Restriction"))
-"""What is declared to be one of these is a class."""
-SUBCLASS_OF = IRI(_RDFS + "subClassOf")
-INSTANCE_OF = IRI("http://www.wikidata.org/prop/direct/P31")
+
+def _iris(curies: str) -> tuple[IRI, ...]:
+    pairs = (curie.split(":") for curie in curies.split())
+    return tuple(IRI(_NAMESPACES[prefix] + name) for prefix, name in pairs)
+
+
+(RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
+(INSTANCE_OF,) = _iris("wdt:P31")
 """Wikidata's ``rdf:type``."""
-SAME_AS = IRI(_OWL + "sameAs")
-EXACT_MATCH = IRI(_SKOS + "exactMatch")
-
-LABELS = (
-    IRI(_RDFS + "label"),
-    IRI(_SKOS + "prefLabel"),
-    IRI("http://schema.org/name"),
-    IRI("https://schema.org/name"),
-    IRI(_FOAF + "name"),
-    IRI(_DCTERMS + "title"),
-    IRI(_DC + "title"),
-    IRI(_ONTOLEX + "writtenRep"),
-)
+CLASS_KINDS = _iris("rdfs:Class owl:Class owl:Restriction")
+"""What is declared to be one of these is a class."""
+LABELS = _iris("rdfs:label skos:prefLabel schema:name schemas:name foaf:name dcterms:title dc:title ontolex:writtenRep")
 """Label predicates, the best first."""
-
-ALTERNATIVE_LABELS = (
-    IRI(_SKOS + "altLabel"),
-    IRI("http://schema.org/alternateName"),
-    IRI("https://schema.org/alternateName"),
-    IRI(_DBO + "alias"),
-    IRI(_OBO + "hasExactSynonym"),
-    IRI(_FOAF + "nick"),
+ALTERNATIVE_LABELS = _iris(
+    "skos:altLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym foaf:nick"
 )
-
-DESCRIPTIONS = (
-    IRI("http://schema.org/description"),
-    IRI("https://schema.org/description"),
-    IRI(_SKOS + "definition"),
-    IRI(_OBO + "hasDefinition"),
-    IRI("http://purl.obolibrary.org/obo/IAO_0000115"),  # definition
-    IRI(_RDFS + "comment"),
-    IRI(_DBO + "abstract"),
-    IRI(_DCTERMS + "description"),
-    IRI(_DC + "description"),
+DESCRIPTIONS = _iris(
+    "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "
+    "dbo:abstract dcterms:description dc:description"
 )
-
-PREDICATE_LABEL_LINKS = tuple(
-    IRI(_WIKIBASE + name) for name in ("directClaim", "claim", "statementProperty", "qualifier", "reference")
+PREDICATE_LABEL_LINKS = _iris(
+    "wikibase:directClaim wikibase:claim wikibase:statementProperty wikibase:qualifier wikibase:reference"
 )
 """Wikidata labels its properties on another node; these predicates lead from that node to the used predicate."""
+UNWALKED = frozenset(
+    (
+        *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
+        *_iris("rdf:first rdf:rest rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
+        *_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
+    )
+)
+"""Predicates that are read but not walked: they give names and types, not relations between terms."""
+PICTURES_AND_PAGES = frozenset(
+    _iris("foaf:depiction foaf:thumbnail foaf:img foaf:homepage foaf:page schema:image schemas:image")
+)
+"""Predicates that lead to a picture of a thing or a page about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +89,6 @@ def may_be_name(predicate: IRI) -> bool:
     """Tell whether a predicate is a usual label predicate, or is called like one, as in ``labels_by_name.rq``."""
     return predicate in LABELS or _CALLED_NAME.search(predicate.value) is not None
 
-
-UNWALKED = frozenset(
-    (
-        *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
-        *(IRI(_RDF + name) for name in ("first", "rest")),
-        *(IRI(_RDFS + name) for name in ("seeAlso", "isDefinedBy")),
-        *(IRI(f"{_DBO}wikiPage{name}") for name in ("WikiLink", "ExternalLink", "Redirects", "Disambiguates")),
-        IRI("http://www.w3.org/ns/prov#wasDerivedFrom"),
-        IRI(_FOAF + "isPrimaryTopicOf"),
-    )
-)
-"""Predicates that are read but not walked: they give names and types, not relations between terms."""
-
-PICTURES_AND_PAGES = frozenset(
-    (
-        *(IRI(_FOAF + name) for name in ("depiction", "thumbnail", "img", "homepage", "page")),
-        *(IRI(f"{scheme}://schema.org/image") for scheme in ("http", "https")),
-    )
-)
-"""Predicates that lead to a picture of a thing or a page about it."""
 
 _CLAIM_PARTS = re.compile(
     r"/prop/(?:(?P<kind>direct|direct-normalized|statement|qualifier|reference|novalue)/)?"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -195,13 +194,15 @@ def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
     """Write columns of equal width, a line for each solution, and what was cut; no control characters."""
     if result.form == "ASK":
         return "true\n" if result.boolean else "false\n"
+    from rich.cells import cell_len  # counts two columns for a wide character, and none for a mark
+
     solutions = result.solutions
     rows = [[f"?{name}" for name in solutions.variables]]
     rows += [[_cell_text(s.get(name), prefixes) for name in solutions.variables] for s in solutions]
-    widths = [max(map(_display_width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["─" * width for width in widths])
     lines = [
-        "  ".join(text + " " * (width - _display_width(text)) for text, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(text + " " * (width - cell_len(text)) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     if result.cut is not None:
@@ -224,14 +225,6 @@ def _cell_text(term: Term | None, prefixes: PrefixMap) -> str:
         return text
     suffix = "" if datatype == _XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _MAX_CELL)}"
     return f'"{text}"{suffix}'
-
-
-def _display_width(text: str) -> int:
-    """Count the columns on a terminal: two for wide characters, none for marks that combine."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return len(text) + wide - sum(unicodedata.category(char) in {"Mn", "Me", "Cf"} for char in text)
 
 
 @contextmanager
