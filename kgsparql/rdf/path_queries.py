@@ -6,6 +6,7 @@ Their text is made of variables numbered here and of validated terms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
@@ -18,23 +19,6 @@ _NO_STATEMENT = f'FILTER(!CONTAINS(STR(?answer), "{STATEMENT}"))'
 _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString"}
 
 
-def walk(
-    path: PropertyPath,
-    starts: Iterable[IRI],
-    *,
-    limit: int,
-    constraints: Sequence[Constraint] = (),
-    number: int | None = None,
-) -> Query:
-    """Ask for the distinct ends of a property path: ``?n0`` (the start) and ``?end``, at most ``limit`` solutions.
-
-    A step that inverts the one before it does not return to the term just left.
-
-    :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
-    """
-    return _walk_query("walk", path, {0: list(starts)}, limit=limit, constraints=constraints, number=number)
-
-
 def walk_triples(
     path: PropertyPath,
     starts: Iterable[IRI],
@@ -44,10 +28,12 @@ def walk_triples(
     through: Mapping[int, Iterable[Term]] | None = None,
     constraints: Sequence[Constraint] = (),
     number: int | None = None,
+    ends_only: bool = False,
 ) -> Query:
     """Ask for every path along a property path; the terms are ``?n0``, ``?n1`` …
 
-    The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints.
+    The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints. A step that inverts the
+    one before it does not return to the term just left.
 
     Numbers, dates and the like are matched by their text, so that those of another datatype are found too: Virtuoso
     changes the datatype of numbers, and refuses coordinates. So are literals of a regional language: an engine may keep
@@ -55,36 +41,30 @@ def walk_triples(
 
     :param ends: only paths that end at one of these; ``None`` for all.
     :param through: number of hops → the terms of which one must be reached after them.
+    :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
+    :param ends_only: ask for the distinct ends alone: ``?n0`` (the start) and ``?end``.
     """
-    given: dict[int, list[Term]] = {0: list(starts), **{i: list(terms) for i, terms in (through or {}).items()}}
+    nodes, given = _node_variables(path), {0: list[Term](starts)}
+    given |= {i: list(terms) for i, terms in (through or {}).items()}
     if ends is not None:
         given[len(path.steps)] = list(ends)
-    return _walk_query("walk_triples", path, given, limit=limit, constraints=constraints, number=number)
-
-
-def _walk_query(
-    name: str,
-    path: PropertyPath,
-    given: Mapping[int, Sequence[Term]],
-    *,
-    limit: int,
-    constraints: Sequence[Constraint],
-    number: int | None,
-) -> Query:
-    nodes, only_ends = _node_variables(path), name == "walk"
     by_text = {i: terms for i, terms in given.items() if any(map(_is_respelt, terms))}
-    head = ["?n0", f"({nodes[-1]} AS ?end)"] if only_ends else [*nodes, *(f"?c{i}" for i in range(len(constraints)))]
+    head = ["?n0", f"({nodes[-1]} AS ?end)"] if ends_only else [*nodes, *(f"?c{i}" for i in range(len(constraints)))]
     head += [] if number is None else [f"({int(number)} AS ?walk)"]
     body = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
     body += f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
-    join = Join.along(path, constraints=constraints, number=number, ends_only=only_ends)
+    join = Join.along(path, constraints=constraints, number=number, ends_only=ends_only)
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
     text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
     asked: dict[tuple[str, ...], list[tuple[Literal]]] = {} if number is None else {("walk",): [(Literal(number),)]}
-    query = Query(name, text, join=join, triples=join.shown, asked=asked)
+    query = Query("walk" if ends_only else "walk_triples", text, join=join, triples=join.shown, asked=asked)
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
+
+
+walk = partial(walk_triples, ends_only=True)
+"""Ask for the distinct ends of a property path."""
 
 
 def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
