@@ -41,14 +41,11 @@ def test_L39_keys_of_every_script_are_not_empty_and_stable(text: str) -> None:
     assert normalised("दिल्ली") != normalised("दल्ल"), "vowel signs stay"
 
 
-def test_U03_nothing_unprintable_is_printed() -> None:
+def test_U03_L16_nothing_unprintable_is_printed_and_long_text_is_cut() -> None:
     hostile = "a\x00b\x1b[31mc\u202ed\ud800e\u200bf\r\ng"
     shown = printable(hostile)
     assert shown == "ab[31mcdef g"
     assert shown.encode("utf-8")
-
-
-def test_L16_long_text_is_cut() -> None:
     assert len(printable("x" * 10_000_000)) == 300
 
 
