@@ -205,17 +205,17 @@ def entities_of(terms: Iterable[Term]) -> list[IRI]:
 
     :raises InputError: for a blank node, which has no name outside the result it came in, and for a literal.
     """
-    found: dict[IRI, None] = {}
-    for term in terms:
-        if isinstance(term, IRI):
-            found[term] = None
-        elif isinstance(term, BlankNode):
-            raise InputError(
-                "a blank node cannot be a start: it has no name outside its graph", hint="start from an IRI beside it"
+    starts = list(dict.fromkeys(terms))
+    for term in starts:
+        if isinstance(term, BlankNode):
+            why, hint = (
+                "a blank node cannot be a start: it has no name outside its graph",
+                "start from an IRI beside it",
             )
-        else:
+            raise InputError(why, hint=hint)
+        if not isinstance(term, IRI):
             raise InputError(f"not an IRI: {printable(str(term), 80)}", hint="start from the term it describes")
-    return list(found)
+    return cast("list[IRI]", starts)
 
 
 def skipped_in(graph: KnowledgeGraph, skip: Iterable[IRI]) -> frozenset[IRI]:

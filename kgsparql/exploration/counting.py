@@ -27,7 +27,7 @@ from kgsparql.exploration.batched_select import (
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Directions, Step, directions
+from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, Triple, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
@@ -69,13 +69,12 @@ def predicates(
         weight=lambda solution: whole_number(solution["solutions"]),
     )
     counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
-    for solutions, exact in ((batched.solutions, True), *((some, False) for some in batched.over.values())):
-        for solution in solutions:
-            entity, predicate, forward = solution["entity"], solution["predicate"], solution.get("forward")
-            if isinstance(entity, IRI) and isinstance(predicate, IRI):
-                step = Step(predicate, "inverse" if forward is None else "forward")
-                number = whole_number(solution["inverse"] if forward is None else forward)
-                counts[entity].append(PredicateCount(entity, step, number, exact))
+    for solution in batched.seen:
+        entity, predicate = solution["entity"], solution["predicate"]
+        way: Direction = "forward" if "forward" in solution else "inverse"
+        if isinstance(entity, IRI) and isinstance(predicate, IRI):
+            count = whole_number(solution[way])
+            counts[entity].append(PredicateCount(entity, Step(predicate, way), count, entity not in batched.over))
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = [c for entity in starts for c in sorted(counts[entity], key=lambda count: step_key(count.step))]
     return Found(tuple(ordered), tuple(cuts))

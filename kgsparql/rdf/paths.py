@@ -143,17 +143,11 @@ class PropertyPath(NamedTuple):
     @property
     def goes_back(self) -> bool:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
-        for step, following in pairwise(self.steps):
-            if step.predicate == following.predicate and step.direction != following.direction:
-                return True
-        return False
+        return any(following.inverts(step) for step, following in pairwise(self.steps))
 
     def is_back(self, step: Step) -> bool:
         """Tell whether a further step would invert the last one."""
-        if not self.steps:
-            return False
-        last = self.steps[-1]
-        return step.predicate == last.predicate and step.direction != last.direction
+        return bool(self.steps) and step.inverts(self.steps[-1])
 
 
 @dataclass(frozen=True, slots=True)

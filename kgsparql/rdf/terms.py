@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from pyoxigraph import BlankNode, Literal, RdfFormat, Triple, parse
+from pyoxigraph import BaseDirection, BlankNode, Literal, RdfFormat, Triple, parse
 from pyoxigraph import NamedNode as IRI  # noqa: N814 - the field's own spelling
 
 from kgsparql.errors import InputError, IriError, PrefixError
@@ -57,10 +57,10 @@ def as_iri(term: Term) -> IRI:
     return term
 
 
-def text_literal(text: str, language: str = "") -> Literal:
+def text_literal(text: str, language: str = "", *, direction: BaseDirection | None = None) -> Literal:
     """Make a text literal, with a language tag unless that is empty."""
     try:
-        return Literal(text, language=language) if language else Literal(text)
+        return Literal(text, language=language, direction=direction) if language else Literal(text)
     except ValueError as error:
         raise InputError(f"not a language tag: {printable(language, 40)}", hint="write it as en or en-GB") from error
 
@@ -87,10 +87,7 @@ def validated(term: Term) -> Term:
         return iri(term.value)
     if isinstance(term, Literal):
         if term.language is not None:
-            try:
-                return Literal(term.value, language=term.language, direction=term.direction)
-            except ValueError as error:
-                raise InputError(f"not a language tag: {printable(term.language, 40)}") from error
+            return text_literal(term.value, term.language, direction=term.direction)
         return Literal(term.value, datatype=iri(term.datatype.value))
     return term
 

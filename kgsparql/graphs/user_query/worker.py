@@ -63,7 +63,7 @@ class QueryWorker(ClosedAtExit):
         notes: Callable[[str], None] | None = None,
     ) -> None:
         self._store = target if isinstance(target, ox.Store) else None
-        given = [] if isinstance(target, ox.Store) else [target] if isinstance(target, str | Path) else list(target)
+        given = (target,) if isinstance(target, str | Path) else () if isinstance(target, ox.Store) else target
         self._sources = [str(source) for source in given]
         if "-" in self._sources:
             raise OptionError("the worker cannot read standard input", hint="open the graph, and give its store")
