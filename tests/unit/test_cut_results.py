@@ -181,9 +181,6 @@ def test_each_arm_of_a_union_is_asked_again_where_a_variable_was_lost(star: Oxig
     assert [query.text for query in graph.sent] == [union.text, *(arm.text for arm in ARMS)]
     assert found.variables == lost.variables
     assert found.complete
-
-
-def test_what_an_arm_that_was_asked_again_lacks_is_said(star: OxigraphGraph) -> None:
     graph = Cutting(star, loses="o", most=5)
     found = selected(graph, Query.union([ARMS[0], OUT.bind(s=[HUB])]))
     assert found.cut == "the endpoint stopped at 5 solutions"
@@ -211,15 +208,12 @@ def test_what_a_chunk_was_cut_of_comes_in_parts_and_what_is_under_the_bound_at_o
     assert (len(found), over, len(graph.asked)) == (12, {}, 1)
 
 
-def test_only_the_key_with_too_many_solutions_is_over(star: OxigraphGraph) -> None:
+def test_only_the_key_with_too_many_solutions_is_over_or_one_of_which_nothing_comes(star: OxigraphGraph) -> None:
     """Whether it is our bound that it reaches, or that of the endpoint."""
     for most in (8, 1_000):
         found, over = asked_all(Cutting(star, most=most), [*SIX, HUB])
         assert in_order(found) == in_order(star.select(OUT.bind(s=SIX)))
         assert over == {HUB: min(most, 11)}
-
-
-def test_keys_of_which_nothing_comes_are_over_and_not_asked_for_ever(star: OxigraphGraph) -> None:
     graph = Cutting(star, most=0)
     found, over = asked_all(graph, SIX)
     assert found == []
@@ -238,22 +232,18 @@ HELD = [Triple(IRI(f"{E}e{i}"), P, IRI(f"{E}n{i}")) for i in range(30)]
 NOT_HELD = Triple(IRI(E + "e1"), P, IRI(E + "nowhere"))
 
 
-def test_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts(star: OxigraphGraph) -> None:
+def test_E22_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts_and_never_called_refuted(
+    star: OxigraphGraph,
+) -> None:
     graph = metered(Cutting(star, most=4))
     found = verify(evidence_of(*HELD, NOT_HELD), graph)
     assert (found.found, found.unanswered, found.removed) == (30, 0, (NOT_HELD,))
     assert found.lost == ("P31",)
     assert graph.cut_short == []
-
-
-def test_a_triple_is_not_called_refuted_by_a_result_that_was_cut(star: OxigraphGraph) -> None:
     found = verify(evidence_of(*HELD[:5]), metered(Cutting(star, most=0)))
     assert (found.found, found.removed, found.lost) == (0, (), ())
     assert (found.unknown, found.unanswered) == (5, 5)
     assert {cited.verified for item in found.evidence for cited in item.triples} == {None}
-
-
-def test_E22_what_was_looked_up_before_the_endpoint_went_stays_so(star: OxigraphGraph) -> None:
     found = verify(evidence_of(*HELD), metered(Cutting(star, most=1000, dies_after=0)))
     assert (found.unanswered, found.removed, str(found.failure)) == (30, (), "test: gone")
     found = verify(evidence_of(*HELD, NOT_HELD), metered(Cutting(star, most=1000, dies_after=1)))
@@ -282,15 +272,12 @@ def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphG
     assert kept
 
 
-def test_an_answer_says_once_what_its_graph_cut(star: OxigraphGraph) -> None:
+def test_an_answer_says_once_what_its_graph_cut_or_could_not_be_looked_up(star: OxigraphGraph) -> None:
     graph = Cutting(star, most=5, only=("neighbours", "group", "chain", "walk"))
     answer = KnowledgeBase(graph, embedder="none").ask("What is p of hub?", entities=[IRI(E + "hub")])
     (note,) = [note for note in answer.notes if " cut " in note and "stopped at 5" in note]
     assert note.startswith("test cut ")
     assert note.endswith("the endpoint stopped at 5 solutions")
-
-
-def test_triples_that_could_not_be_looked_up_are_told(star: OxigraphGraph) -> None:
     graph = Cutting(star, most=0, only=("verify",))
     answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
     assert len(answer.evidence)
@@ -298,9 +285,6 @@ def test_triples_that_could_not_be_looked_up_are_told(star: OxigraphGraph) -> No
     assert any("could not be looked up again: the endpoint cut the results" in note for note in answer.notes)
     assert not any("not in the graph any more" in note for note in answer.notes)
     assert not any("blank nodes" in note for note in answer.notes)
-
-
-def test_a_graph_that_cuts_even_its_count_is_not_called_empty(star: OxigraphGraph) -> None:
     graph = Cutting(star, most=0, only=("any", "mentioned"))
     answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
     assert len(answer.evidence)

@@ -171,7 +171,7 @@ def test_L38_L40_L42_asked_language_then_english_then_any_then_the_iri(graph_of:
     assert list(found.values()) == [*unnamed, Label("name", "zh")]
 
 
-def test_every_term_gets_a_label(graph_of: Graphs) -> None:
+def test_every_term_gets_a_label_also_one_on_another_node(graph_of: Graphs) -> None:
     terms: list[Term] = [Literal("text", language="de"), Literal(3), BlankNode("b"), ex("a"), ex("a")]
     counting = CountingGraph(graph_of(":a rdfs:label 'A' ."))
     assert labels(counting, terms) == {
@@ -181,9 +181,6 @@ def test_every_term_gets_a_label(graph_of: Graphs) -> None:
         ex("a"): Label("A"),
     }
     assert len(counting.queries) == 1
-
-
-def test_a_predicate_labelled_on_another_node(graph_of: Graphs) -> None:
     graph = graph_of(
         SKIPPING
         + """:P1 wikibase:directClaim :field , :spouse ; wikibase:qualifier :year ; rdfs:label 'field of work'@en .

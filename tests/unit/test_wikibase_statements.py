@@ -154,7 +154,9 @@ def test_a_statement_without_a_value_is_still_shown() -> None:
     assert any("→ [] —" in item.text for item in answer.evidence)
 
 
-def test_that_statements_were_not_looked_at_is_said(knowledge: KnowledgeBase) -> None:
+def test_that_statements_were_not_looked_at_is_said_and_their_values_are_not_walked_twice(
+    knowledge: KnowledgeBase,
+) -> None:
     def is_said(known: KnowledgeBase, question: str, **asking: bool) -> bool:
         answer = known.ask(question, **asking)  # type: ignore[arg-type]
         assert answer.linked
@@ -164,15 +166,9 @@ def test_that_statements_were_not_looked_at_is_said(knowledge: KnowledgeBase) ->
     assert not is_said(knowledge, CHANCELLOR, qualifiers=True)
     assert not is_said(knowledge, "Which country is Gerhard Schröder from?"), "nothing is said of him in statements"
     assert not is_said(nobel(), "Where was Marie Curie born?")
-
-
-def test_the_value_of_a_statement_is_not_walked_beside_the_direct_claim(knowledge: KnowledgeBase) -> None:
     answer = knowledge.ask("Which award did Marie Curie receive?", qualifiers=True)
     assert answer.answers[0].label.startswith("Nobel Prize")
     assert not any("—award received→ [] —award received→" in item.text for item in answer.evidence)
-
-
-def test_identifiers_are_known_from_the_graph(knowledge: KnowledgeBase) -> None:
     viaf = {IRI(PROP + f"{part}P214") for part in ("", "direct/", "statement/", "qualifier/")}
     assert knowledge.session("Who?", kgsparql.AskOptions()).graph.ignored.terms == viaf
     assert IgnoredPredicates.of(nobel().graph).terms == frozenset()
