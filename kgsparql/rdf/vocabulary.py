@@ -28,39 +28,41 @@ _NAMESPACES = {
 }
 
 
-def _iris(curies: str) -> tuple[IRI, ...]:
+def _known_iris(curies: str) -> tuple[IRI, ...]:
     pairs = (curie.split(":") for curie in curies.split())
     return tuple(IRI(_NAMESPACES[prefix] + name) for prefix, name in pairs)
 
 
-(RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
-(INSTANCE_OF,) = _iris("wdt:P31")
+(RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _known_iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
+(INSTANCE_OF,) = _known_iris("wdt:P31")
 """Wikidata's ``rdf:type``."""
-CLASS_KINDS = _iris("rdfs:Class owl:Class owl:Restriction")
+CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 """What is declared to be one of these is a class."""
-LABELS = _iris("rdfs:label skos:prefLabel schema:name schemas:name foaf:name dcterms:title dc:title ontolex:writtenRep")
+LABELS = _known_iris(
+    "rdfs:label skos:prefLabel schema:name schemas:name foaf:name dcterms:title dc:title ontolex:writtenRep"
+)
 """Label predicates, the best first."""
-ALTERNATIVE_LABELS = _iris(
+ALTERNATIVE_LABELS = _known_iris(
     "skos:altLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym foaf:nick"
 )
-DESCRIPTIONS = _iris(
+DESCRIPTIONS = _known_iris(
     "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "
     "dbo:abstract dcterms:description dc:description"
 )
-PREDICATE_LABEL_LINKS = _iris(
+PREDICATE_LABEL_LINKS = _known_iris(
     "wikibase:directClaim wikibase:claim wikibase:statementProperty wikibase:qualifier wikibase:reference"
 )
 """Wikidata labels its properties on another node; these predicates lead from that node to the used predicate."""
 UNWALKED = frozenset(
     (
         *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
-        *_iris("rdf:first rdf:rest rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
-        *_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
+        *_known_iris("rdf:first rdf:rest rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
+        *_known_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
     )
 )
 """Predicates that are read but not walked: they give names and types, not relations between terms."""
 PICTURES_AND_PAGES = frozenset(
-    _iris("foaf:depiction foaf:thumbnail foaf:img foaf:homepage foaf:page schema:image schemas:image")
+    _known_iris("foaf:depiction foaf:thumbnail foaf:img foaf:homepage foaf:page schema:image schemas:image")
 )
 """Predicates that lead to a picture of a thing or a page about it."""
 
