@@ -14,7 +14,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback
 from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
-from kgsparql.rdf.literals import number_text, value_text
+from kgsparql.rdf.literals import literal_kind, number_text, value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -27,15 +27,6 @@ AnswerType = OneOf["entities", "number", "boolean", "date", "text", "table"]
 """``entities``: things, by their IRIs; ``number``, ``boolean``, ``date`` (a year and a month, too) and ``text``: one or
 more literals of that kind, ``text`` also words that a model wrote; ``table``: rows that were computed."""
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_NUMBERS = """integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger
-    negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"""
-_BY_DATATYPE: dict[str, AnswerType] = {
-    **dict.fromkeys(("date", "dateTime", "dateTimeStamp", "gYear", "gYearMonth"), "date"),
-    **dict.fromkeys(_NUMBERS.split(), "number"),
-    "boolean": "boolean",
-}
-
 
 def type_of_terms(terms: Collection[Term]) -> AnswerType:
     """Tell the kind of some values: things where one of them is no literal, text where literals are of several kinds.
@@ -46,7 +37,7 @@ def type_of_terms(terms: Collection[Term]) -> AnswerType:
     literals = [term for term in terms if isinstance(term, Literal)]
     if len(literals) < len(terms):
         return "entities"
-    kinds = {_BY_DATATYPE.get(one.datatype.value.removeprefix(_XSD), "text") for one in literals}
+    kinds = set(map(literal_kind, literals))
     return kinds.pop() if len(kinds) == 1 else "text"
 
 

@@ -46,7 +46,7 @@ def link_entities(session: Session, mentions: Sequence[tuple[str, bool]] | None 
             links = linker.link(session.question, mentions or None)
             session.notes.links_at = len(session.notes.texts)
             session.notes.extend(_missing_notes(linker, session.question, links, mentions))
-    session.labels.learn({link.term: link.label for link in links if link.label != local_name(link.term)})
+    session.notes.labels.update({link.term: link.label for link in links if link.label != local_name(link.term)})
     session.set_links((*links, *_equivalent_links(links, session)))
 
 

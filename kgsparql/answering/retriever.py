@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.composing import compose
@@ -80,10 +80,10 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     scores: dict[Term, float] = {}
     topics: dict[Term, set[Term]] = {}
     best: dict[Term, float] = {}
-    mentioned = {meant.term: link.term for link in session.links for meant in (*link.candidates, link)}
+    mentioned: dict[Term, IRI] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
     mentioned |= {same.other: same.term for same in session.same}
     for item in sorted(evidence, key=lambda item: -item.score):
-        about = {mentioned.get(cast("IRI", way.start), way.start) for way in item.ways[:1]}
+        about = {mentioned.get(way.start, way.start) for way in item.ways[:1]}
         leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}
         for end in item.ends:
             markers.setdefault(end, []).append(item.marker)
@@ -228,10 +228,6 @@ class Routed(Retriever):
         if not is_asked or not computed.candidates or left > _MOST_LEFT:
             return walked
         return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
-
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """As the method that found it writes it."""
-        return self.used(retrieval).compose(retrieval, session)
 
     def used(self, retrieval: Retrieval) -> Retriever:
         """Return the method that found something."""

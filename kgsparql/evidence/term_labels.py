@@ -23,6 +23,7 @@ from kgsparql.exploration import (
     types,
 )
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, normalised, printable
 
@@ -70,10 +71,6 @@ class TermLabels:
             known.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
         return {term: known[term] for term in wanted}
-
-    def learn(self, labels: Mapping[Term, str]) -> None:
-        """Take these labels as known."""
-        self.notes.labels.update(labels)
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""
@@ -130,12 +127,8 @@ def name_by_itself(term: Term, nameless: str) -> str:
 
 
 def _literal_type(literal: Literal) -> str:
-    name = literal.datatype.value.rsplit("#", 1)[-1]
-    if name in {"date", "dateTime", "gYear", "gYearMonth", "time"} or name.startswith("dateTime"):
-        return "date year"
-    if name in {"integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger", "positiveInteger"}:
-        return "number"
-    return "text"
+    is_time = literal.datatype.value.endswith("#time")
+    return {"date": "date year", "number": "number"}.get("date" if is_time else literal_kind(literal), "text")
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:

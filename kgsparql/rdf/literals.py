@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Literal as OneOf
 
 from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
@@ -24,6 +25,16 @@ NUMBERS = frozenset(
     ).split()
 )
 """The datatypes of numbers."""
+
+
+def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
+    """Tell what a literal is by its datatype; a year is a date, too."""
+    name = value.datatype.value
+    if name in NUMBERS:
+        return "number"
+    is_date = name.startswith((f"{_XSD}date", f"{_XSD}gYear"))
+    return "date" if is_date else "boolean" if name == f"{_XSD}boolean" else "text"
+
 
 _OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 _MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")

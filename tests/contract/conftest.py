@@ -20,7 +20,8 @@ from kgsparql.graphs import open_graph
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
-from tests.conftest import FIXTURES, PREFIXES
+from tests import scripted
+from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer
 from tests.scripted import Player
@@ -182,23 +183,16 @@ def _keeping(model: LanguageModel, response_cache: ResponseCache) -> LanguageMod
     return LanguageModel(model.name, model.client, response_cache=response_cache)
 
 
-def knowledge(turtle: str) -> kgsparql.KnowledgeBase:
-    """A knowledge base over Turtle text, the usual prefixes declared."""
-    store = pyoxigraph.Store()
-    store.load((PREFIXES + turtle).encode(), pyoxigraph.RdfFormat.TURTLE)
-    return kgsparql.knowledge_base.KnowledgeBase(open_graph(store, name="test"), embedder="none")
-
-
 @pytest.fixture(scope="session")
 def small() -> kgsparql.KnowledgeBase:
     """Four people, two organisations, blank nodes between some of them."""
-    return knowledge(SMALL)
+    return scripted.knowledge_of(SMALL)
 
 
 @pytest.fixture
 def knowledge_of() -> Callable[[str], kgsparql.KnowledgeBase]:
     """A function that makes a knowledge base from Turtle text."""
-    return knowledge
+    return scripted.knowledge_of
 
 
 def as_bytes(answer: Answer) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from tests.model_server import Big, Length, NoChoices, NullContent, Raw, Refusal, Reply, Text
 from tests.scripted import Player, asked_for, marked, numbered
 
-__all__ = ["GALLERY", "USELESS", "instead"]
+__all__ = ["GALLERY", "USELESS", "Script", "changed", "instead"]
 
 Script = Callable[[dict[str, Any]], Reply]
 
@@ -29,13 +29,18 @@ def _lines(form: str) -> Script:
     return script
 
 
-def _keys(**values: Any) -> Script:
-    """What a good model replies, but with these values for the properties that are asked for."""
+def changed(says: Callable[[dict[str, Any]], dict[str, Any]]) -> Script:
+    """What a good model replies, but with what this says for the properties that are asked for."""
 
     def script(body: dict[str, Any]) -> Reply:
-        return Text({key: values.get(key, value) for key, value in Player().says(body).items()})
+        wrong = says(body)
+        return Text({key: wrong.get(key, value) for key, value in Player().says(body).items()})
 
     return script
+
+
+def _keys(**values: Any) -> Script:
+    return changed(lambda _: values)
 
 
 def _good(change: Callable[[str], str]) -> Script:

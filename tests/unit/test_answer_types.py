@@ -9,20 +9,16 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer, computed_type
 from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from tests.conftest import FIXTURES
-from tests.model_server import ModelServer, Text
-from tests.scripted import by_call, wrote
+from tests.model_server import Text
+from tests.scripted import ask, by_call, knowledge_of, wrote
 
 CHILDREN = "How many children did Marie Curie have?"
 PARCELS = """
-@prefix : <http://example.org/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :Parcel a rdfs:Class ; rdfs:label "parcel" .
 :weight_g rdfs:label "weight" .
 :depth rdfs:label "depth mm" .
@@ -38,10 +34,8 @@ def nobel() -> kgsparql.KnowledgeBase:
 
 
 @pytest.fixture(scope="module")
-def parcels(tmp_path_factory: pytest.TempPathFactory) -> kgsparql.KnowledgeBase:
-    file = tmp_path_factory.mktemp("parcels") / "parcels.ttl"
-    file.write_text(PARCELS)
-    return kgsparql.open(file, embedder="none")
+def parcels() -> kgsparql.KnowledgeBase:
+    return knowledge_of(PARCELS)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +57,7 @@ def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase, question: str, kin
 
 def written(nobel: kgsparql.KnowledgeBase, question: str, reply: object, **options: object) -> Answer:
     script = by_call(answer=reply, **{"closed book": {"answer": "It was somebody else."}})
-    with ModelServer(script) as server, LanguageModel("a model", OpenAIClient(server.url)) as model:
-        return nobel.ask(question, model=model, **options)  # type: ignore[arg-type]
+    return ask(nobel, question, script, **options).answer
 
 
 def test_what_a_model_wrote_is_of_the_kind_that_it_chose_or_text(nobel: kgsparql.KnowledgeBase) -> None:

@@ -15,7 +15,6 @@ from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from tests.engines import engine_from_quads
@@ -39,13 +38,9 @@ def chosen_by_model(
     script: Any, listed: Sequence[Candidate], *, at_most: int = 2, question: str = "Where was she born?"
 ) -> tuple[list[Any], list[Event], ModelServer]:
     """Choices of a session with a scripted model, its events, and the server."""
-    events: list[Event] = []
-    with ModelServer(script) as server:
-        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
-        try:
-            return choose(listed, "predicates", at_most, session_of(question, events, model=model)), events, server
-        finally:
-            model.client.close()
+    events, server = list[Event](), ModelServer(script)
+    session = session_of(question, events, model=LanguageModel("scripted-model", server.client()))
+    return choose(listed, "predicates", at_most, session), events, server
 
 
 def test_a_model_chooses_by_number_the_highest_score_first() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +11,10 @@ from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render
+from tests.conftest import graph_from
+from tests.scripted import knowledge_of
 
 TURTLE = """
-@prefix : <http://example.org/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix schema: <http://schema.org/> .
 @prefix wdt: <http://www.wikidata.org/prop/direct/> .
 :City rdfs:label "city" . :Town rdfs:label "town"@en , "Kleinstadt"@de . :Film rdfs:label "film"@en .
@@ -33,15 +32,13 @@ TURTLE = """
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("namesakes") / "namesakes.ttl"
-    path.write_text(TURTLE, encoding="utf-8")
-    return path
+def knowledge() -> KnowledgeBase:
+    return knowledge_of(TURTLE)
 
 
-@pytest.fixture(scope="module")
-def knowledge(file: Path) -> KnowledgeBase:
-    return kgsparql.open(file, embedder="none")
+def told(answer: kgsparql.Answer) -> dict[str, str]:
+    """The descriptions of the answers, by the ends of their IRIs."""
+    return {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
 
 
 def asked(knowledge: KnowledgeBase, question: str, **options: object) -> tuple[kgsparql.Answer, list[str]]:
@@ -52,10 +49,9 @@ def asked(knowledge: KnowledgeBase, question: str, **options: object) -> tuple[k
 
 def test_answers_of_the_same_label_are_told_apart_by_one_query(knowledge: KnowledgeBase) -> None:
     answer, queries = asked(knowledge, "Where has Marge Lee lived?")
-    told = {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
     expected = {"s1": "capital of Illinois", "s2": "town", "s3": "film", "Q4": "Q4"}
-    assert {name: text for name, text in told.items() if text} == expected
-    assert set(told) > set(expected)
+    assert {name: text for name, text in told(answer).items() if text} == expected
+    assert set(told(answer)) > set(expected)
     assert len(queries) == 1
     shown = render(answer, "text")
     assert {"Springfield (capital of Illinois)", "Springfield (town)"} <= set(shown.partition("  [P1]")[0].split("; "))
@@ -93,22 +89,18 @@ def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: Knowledge
     assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in render(answer, "text")
 
 
-def test_descriptions_are_in_the_readers_language(file: Path) -> None:
-    german = kgsparql.open(file, embedder="none", languages=("de", "en"))
-    answer = german.ask("Where has Marge Lee lived?")
-    told = {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
-    assert (told["s1"], told["s2"]) == ("Hauptstadt von Illinois", "Kleinstadt")
+def test_descriptions_are_in_the_readers_language() -> None:
+    german = KnowledgeBase(graph_from(TURTLE), embedder="none", languages=("de", "en"))
+    found = told(german.ask("Where has Marge Lee lived?"))
+    assert (found["s1"], found["s2"]) == ("Hauptstadt von Illinois", "Kleinstadt")
 
 
-def test_the_same_description_does_not_tell_apart(file: Path) -> None:
-    answer = kgsparql.open(file, embedder="none").ask("Where has Ann Lee lived?")
-    told = {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
-    assert (told["s5"], told["s6"], told["a1"]) == ("a city, s5", "A city, s6", "")
+def test_the_same_description_does_not_tell_apart(knowledge: KnowledgeBase) -> None:
+    found = told(knowledge.ask("Where has Ann Lee lived?"))
+    assert (found["s5"], found["s6"], found["a1"]) == ("a city, s5", "A city, s6", "")
 
 
 SEARCHING = """
-@prefix : <http://example.org/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix schema: <http://schema.org/> .
 :firm rdfs:label "Quaero"@en ; schema:description "company" ; :founder :ann .
@@ -119,9 +111,8 @@ SEARCHING = """
 """
 
 
-def test_one_list_of_namesakes_and_a_count_that_fits(tmp_path: Path) -> None:
-    (tmp_path / "graph.ttl").write_text(SEARCHING, encoding="utf-8")
-    answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Who is the founder of Quaero?")
+def test_one_list_of_namesakes_and_a_count_that_fits() -> None:
+    answer = knowledge_of(SEARCHING).ask("Who is the founder of Quaero?")
     (note,) = [note for note in answer.notes if "things are called" in note]
     before, _, named = note.partition("; to take another, add ")
     assert before == "3 things are called 'Quaero': <http://example.org/firm> (company) is linked"
@@ -133,9 +124,8 @@ def test_one_list_of_namesakes_and_a_count_that_fits(tmp_path: Path) -> None:
     assert set(line.removesuffix(")").partition("; or ")[2].split(", ")) == others
 
 
-def test_what_a_part_of_a_name_is_called_is_not_shown_as_meant(tmp_path: Path) -> None:
-    (tmp_path / "graph.ttl").write_text(SEARCHING, encoding="utf-8")
-    answer = kgsparql.open(tmp_path / "graph.ttl", embedder="none").ask("Of what is Ann Beuys the founder?")
+def test_what_a_part_of_a_name_is_called_is_not_shown_as_meant() -> None:
+    answer = knowledge_of(SEARCHING).ask("Of what is Ann Beuys the founder?")
     (link,) = answer.linked
     assert "http://example.org/given" in {candidate.term.value for candidate in link.candidates}
     assert "'Ann Beuys' → Ann Beuys <http://example.org/ann> (exact 1.00)" in render(answer, "text")
@@ -151,14 +141,12 @@ def test_what_a_part_of_a_name_is_called_is_not_shown_as_meant(tmp_path: Path) -
     ],
     ids=["alike as far as they are shown", "nothing to be seen", "nothing to be seen of either"],
 )
-def test_what_is_shown_tells_apart(texts: tuple[str, str], expected: tuple[str, str], tmp_path: Path) -> None:
+def test_what_is_shown_tells_apart(texts: tuple[str, str], expected: tuple[str, str]) -> None:
     lines = "".join(
         f':s{n} rdfs:label "Springfield"@en ; schema:description "{text}"@en . :ann :livedIn :s{n} .\n'
         for n, text in enumerate(texts, start=1)
     )
-    prefixes = TURTLE.partition(":City")[0]
-    file = tmp_path / "graph.ttl"
-    file.write_text(f'{prefixes}{lines}:ann rdfs:label "Ann Lee"@en . :livedIn rdfs:label "lived in" .', "utf-8")
-    answer = kgsparql.open(file, embedder="none").ask("Where has Ann Lee lived?")
-    told = {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
-    assert tuple(re.sub("(long )+", "long … ", told[name]) for name in ("s1", "s2")) == expected
+    prefix = TURTLE.partition(":City")[0]
+    knowledge = knowledge_of(f'{prefix}{lines}:ann rdfs:label "Ann Lee"@en . :livedIn rdfs:label "lived in" .')
+    found = told(knowledge.ask("Where has Ann Lee lived?"))
+    assert tuple(re.sub("(long )+", "long … ", found[name]) for name in ("s1", "s2")) == expected

@@ -34,7 +34,6 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.citations import cited_text
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.replies import written_answer
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
@@ -393,12 +392,9 @@ class Broken(Given):
 
 def asked(make: MakeSession, *replies: Any, retriever: Retriever | None = None, **options: Any) -> Any:
     """The answer of a scripted model, and the requests it got."""
-    with ModelServer([Text(reply) for reply in replies]) as server:
-        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
-        try:
-            return answer(retriever or Given(), make(model, **options)), server.requests
-        finally:
-            model.client.close()
+    server = ModelServer([Text(reply) for reply in replies])
+    model = LanguageModel("scripted-model", server.client())
+    return answer(retriever or Given(), make(model, **options)), server.requests
 
 
 MEMORY = {
@@ -443,10 +439,8 @@ def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_mode
         {"sufficient": True, "answer": "Bob [P1].", "entities": [1]}, {"sufficient": True, "answer": "Bob."},
         {"sufficient": False, "answer": "Bob [P1]."},
     ]  # fmt: skip
-    with ModelServer([Text(reply) for reply in replies]) as server:
-        model = LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0))
-        drafts = [draft_if_enough(RETRIEVAL, make(model)) for _ in replies]
-        model.client.close()
+    model = LanguageModel("scripted-model", ModelServer([Text(reply) for reply in replies]).client())
+    drafts = [draft_if_enough(RETRIEVAL, make(model)) for _ in replies]
     assert [draft and (draft.sufficient, draft.text) for draft in drafts] == [
         (True, "Bob [P1]."), (False, ""), (False, ""),
     ]  # fmt: skip
