@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ParamSpec, Self, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type_hints
 
 import typer
 
@@ -27,38 +27,33 @@ if TYPE_CHECKING:
     from kgsparql.events import Event
     from kgsparql.rdf.paths import Directions
 
-P = ParamSpec("P")
-
 ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "trig", "svg", "dot", "mermaid")
+
+
+def option(usage: str, help: str, **more: Any) -> Any:  # noqa: A002 - as typer has it
+    """Make an option of how it is typed, such as ``-o --output FILE``, and its help, which names its variable."""
+    *names, last = usage.split()
+    is_flag = last.startswith("-")
+    words = [*names, last] if is_flag else names
+    return typer.Option(*words, metavar=None if is_flag else last, help=help, show_envvar=False, **more)
 
 
 def format_option(help: str) -> Any:  # noqa: A002 - as typer has it
     """Make the option for the format of a result."""
-    return typer.Option("-f", "--format", metavar="FORMAT", help=help)
+    return option("-f --format FORMAT", help)
 
 
-def variable_option(name: str, variable: str, metavar: str, help: str, **more: Any) -> Any:  # noqa: A002
-    """Make an option that a variable of the environment may give, as its help says."""
-    return typer.Option(name, metavar=metavar, envvar=variable, show_envvar=False, help=help, **more)
-
-
-LangOption = Annotated[
-    str, typer.Option("--lang", metavar="TAGS", help="Languages of labels, the preferred first: en,de,fr.")
-]
-DirectionOption = Annotated[
-    str, typer.Option("--direction", metavar="WAY", help="Walk triples: both, forward or inverse.")
-]
+LangOption = Annotated[str, option("--lang TAGS", "Languages of labels, the preferred first: en,de,fr.")]
+DirectionOption = Annotated[str, option("--direction WAY", "Walk triples: both, forward or inverse.")]
 TextOrJsonOption = Annotated[str | None, format_option("Output: text or json.")]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Only the result and errors.")]
-VerboseOption = Annotated[
-    int, typer.Option("-v", "--verbose", count=True, help="Show the steps on stderr; -vv also every query.")
-]
-EmbedderOption = Annotated[str, variable_option("--embedder", "KGSPARQL_EMBEDDER", "SPEC", "As for ask.")]
+QuietOption = Annotated[bool, option("-q --quiet", "Only the result and errors.")]
+VerboseOption = Annotated[int, option("-v --verbose", "Show the steps on stderr; -vv also every query.", count=True)]
+EmbedderOption = Annotated[str, option("--embedder SPEC", "As for ask.", envvar="KGSPARQL_EMBEDDER")]
 CompleteOption = Annotated[
-    bool, typer.Option("--complete/--no-complete", help="Follow a way that was chosen to every answer on it.")
+    bool, option("--complete/--no-complete", "Follow a way that was chosen to every answer on it.")
 ]
-ReproducibleOption = Annotated[bool, typer.Option("--reproducible", help="Leave out what differs between runs.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+ReproducibleOption = Annotated[bool, option("--reproducible", "Leave out what differs between runs.")]
+DebugOption = Annotated[bool, option("--debug", "Show where an error came from.")]
 
 
 # -- Commands, and how errors end them ----------------------------------------------------------------------------
@@ -77,32 +72,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for one in (_options_of(groups[name]) if name in groups else [parameter])
     ]
 
+    def value_of(name: str, given: Mapping[str, Any]) -> Any:
+        group = groups.get(name)
+        return group(**{field.name: given[field.name] for field in fields(group)}) if group else given[name]
+
     @functools.wraps(function)
     def run(**given: Any) -> None:
-        _refuse_input_as_output(given)
-        values = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
-        function(**values, **given)
-
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return with_errors_as_lines(run)
-
-
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)  # each read where its class is: a group may extend another's
-    return [one.replace(annotation=hints[one.name]) for one in inspect.signature(group).parameters.values()]
-
-
-def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
-    """Have a function end the program with a line, a hint and an exit status where it raises an error."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            _refuse_input_as_output(given)
+            function(**{name: value_of(name, given) for name in own})
             sys.stdout.flush()
         except KeyboardInterrupt as error:
             say("interrupted")
@@ -113,13 +91,20 @@ def with_errors_as_lines(command: Callable[P, None]) -> Callable[P, None]:
         except typer.Exit:
             raise
         except Exception as raised:
-            ours = as_ours(raised, debug=bool(kwargs.get("debug")))
+            ours = as_ours(raised, debug=given.get("debug", False))
             show_error(ours)
-            if kwargs.get("form") in {"json", "jsonl"}:
-                _write_error(ours, question=cast("str | None", kwargs.get("question")))
+            if given.get("form") in {"json", "jsonl"}:
+                _write_error(ours, given.get("question"))
             raise typer.Exit(ours.exit_code) from raised
 
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)  # each read where its class is: a group may extend another's
+    return [one.replace(annotation=hints[one.name]) for one in inspect.signature(group).parameters.values()]
 
 
 def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
@@ -131,7 +116,7 @@ def as_ours(error: Exception, *, debug: bool) -> KgsparqlError:
     return KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql; --debug shows where")
 
 
-def _write_error(error: KgsparqlError, *, question: str | None) -> None:
+def _write_error(error: KgsparqlError, question: str | None) -> None:
     """Write an error as JSON to stdout, for a program that reads JSON there; of ask, in the shape of its answers."""
     from kgsparql.answering.answer_json import error_json, unanswered_json
 
@@ -383,11 +368,14 @@ def _forget_stdout() -> None:
 def _writable_output(output: Path | None) -> Path | None:
     """Check the output file before any work: an error after it might be an error after a paid call."""
     if output is not None:
-        folder = output.parent
-        is_writable = os.access(output if output.exists() else folder, os.W_OK)
-        code = errno.EISDIR if output.is_dir() else errno.ENOENT if not folder.exists() else errno.EACCES
-        code = errno.ENOTDIR if folder.is_file() else code
-        if output.is_dir() or not folder.is_dir() or not is_writable:
+        folder, code = output.parent, 0
+        if output.is_dir():
+            code = errno.EISDIR
+        elif not folder.is_dir():
+            code = errno.ENOTDIR if folder.exists() else errno.ENOENT
+        elif not os.access(output if output.exists() else folder, os.W_OK):
+            code = errno.EACCES
+        if code:
             error = _not_written(output, OSError(code, os.strerror(code)))
             show_error(error)
             raise typer.Exit(error.exit_code)
@@ -396,9 +384,7 @@ def _writable_output(output: Path | None) -> Path | None:
 
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write the result here instead of to stdout.", callback=_writable_output
-    ),
+    option("-o --output FILE", "Write the result here instead of to stdout.", callback=_writable_output),
 ]
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from kgsparql.cli._common import DebugOption, Progress, QuietOption, say, say_once, variable_option
+from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings, typed_again, without_secrets
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
@@ -21,75 +19,58 @@ from kgsparql.redaction import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
+    from kgsparql.answering.ask_options import AskOptions
     from kgsparql.budget import Budget, Prices
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
-    from kgsparql.retrievers._loading import Preset
 
-_model_option = partial(typer.Option, rich_help_panel="Language model")
-_limit_option = partial(typer.Option, rich_help_panel="Limits")
-_snapshot_option = partial(typer.Option, rich_help_panel="Snapshots")
-_reading_option = partial(typer.Option, rich_help_panel="Reading the graph")
+_model_option = partial(c.option, rich_help_panel="Language model")
+_limit_option = partial(c.option, rich_help_panel="Limits")
+_snapshot_option = partial(c.option, rich_help_panel="Snapshots")
+_reading_option = partial(c.option, rich_help_panel="Reading the graph")
 
 InputFormatOption = Annotated[
-    str | None,
-    _reading_option("--input-format", metavar="EXT", help="Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld."),
+    str | None, _reading_option("--input-format EXT", "Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld.")
 ]
-BaseOption = Annotated[
-    str | None, _reading_option("--base", metavar="IRI", help="Base for relative IRIs in the files.")
-]
-EncodingOption = Annotated[
-    str | None, _reading_option("--encoding", metavar="NAME", help="Character encoding of the files.")
-]
+BaseOption = Annotated[str | None, _reading_option("--base IRI", "Base for relative IRIs in the files.")]
+EncodingOption = Annotated[str | None, _reading_option("--encoding NAME", "Character encoding of the files.")]
 ContextOption = Annotated[
-    str | None,
-    _reading_option("--context", metavar="FILE", help="Stands in for contexts that JSON-LD only names."),
+    str | None, _reading_option("--context FILE", "Stands in for contexts that JSON-LD only names.")
 ]
 SkipBadOption = Annotated[
-    bool, _reading_option("--skip-bad", help="Go on after a statement that is not valid RDF; they are counted.")
+    bool, _reading_option("--skip-bad", "Go on after a statement that is not valid RDF; they are counted.")
 ]
 KgOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "-k",
-        "--kg",
-        metavar="SOURCE",
-        help="RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
+    c.option(
+        "-k --kg SOURCE",
+        "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
         "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
     ),
 ]
 IndexOption = Annotated[
     str | None,
-    variable_option(
-        "--index",
-        "KGSPARQL_INDEX",
-        "PLACE",
-        rich_help_panel="Reading the graph",
-        help="Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
+    _reading_option(
+        "--index PLACE",
+        "Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
         "else the cache directory.",
+        envvar="KGSPARQL_INDEX",
     ),
 ]
 PresetOption = Annotated[
-    Path | None,
-    typer.Option("--preset", metavar="FILE", help="A method and its options, as eval tune writes them; -O wins."),
+    Path | None, c.option("--preset FILE", "A method and its options, as eval tune writes them; -O wins.")
 ]
-MethodOption = Annotated[
-    list[str] | None, typer.Option("-O", "--option", metavar="NAME=VALUE", help="An option of the method; repeatable.")
-]
+MethodOption = Annotated[list[str] | None, c.option("-O --option NAME=VALUE", "An option of the method; repeatable.")]
 LogOption = Annotated[
     Path | None,
-    variable_option(
-        "--log",
-        "KGSPARQL_LOG",
-        "FILE",
-        help="Keep question, answer and cost in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
+    c.option(
+        "--log FILE",
+        "Keep question, answer and cost in this file, for kgsparql log. Default: KGSPARQL_LOG, else no log.",
+        envvar="KGSPARQL_LOG",
     ),
 ]
-HostOption = Annotated[
-    str,
-    typer.Option("--host", metavar="ADDRESS", help="Another address; needs KGSPARQL_TOKEN, or makes a token."),
-]
+HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
@@ -103,7 +84,7 @@ def named_sources(kg: list[str] | None) -> list[str]:
         raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
     named = settings().sources(kg)
     for note in settings().project_servers(kg):
-        say_once(note)
+        c.say_once(note)
     if not named:
         raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
     return named
@@ -120,11 +101,11 @@ class GraphOptions:
     skip_bad: SkipBadOption = False
     context: ContextOption = None
     no_cache: Annotated[
-        bool, _reading_option("--no-cache", help="Keep neither big files nor replies of endpoints on disk.")
+        bool, _reading_option("--no-cache", "Keep neither big files nor replies of endpoints on disk.")
     ] = False
     index: IndexOption = None
-    quiet: QuietOption = False
-    debug: DebugOption = False
+    quiet: c.QuietOption = False
+    debug: c.DebugOption = False
 
     @property
     def sources(self) -> list[str]:
@@ -152,15 +133,12 @@ class GraphOptions:
         groups = groups_of(self.sources)
         if len(groups) < 2:
             return [self]
-        ours = {"input_format": None, "base": None, "encoding": None, "skip_bad": False, "context": None}
-        return [
-            replace(self, kg=[str(source) for source in group], **(ours if is_graph_by_itself(group[0]) else {}))  # type: ignore[arg-type]
-            for group in groups
-        ]
+        plain = replace(self, input_format=None, base=None, encoding=None, skip_bad=False, context=None)
+        return [replace(plain if is_graph_by_itself(group[0]) else self, kg=[*map(str, group)]) for group in groups]
 
     def say(self, message: str) -> None:
         """Write a line to stderr, unless ``-q`` is set."""
-        say(message, quiet=self.quiet)
+        c.say(message, quiet=self.quiet)
 
     @contextmanager
     def opened(
@@ -174,7 +152,7 @@ class GraphOptions:
         """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs."""
         from kgsparql.knowledge_base import open as open_knowledge
 
-        with Progress(quiet=self.quiet) as shown:
+        with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
                 snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes, **self.reading,
@@ -185,33 +163,28 @@ class GraphOptions:
 class ModelOptions:
     """The language model."""
 
-    model: Annotated[
-        str | None, _model_option("-m", "--model", metavar="NAME", help="The language model. Default: KGSPARQL_MODEL.")
-    ] = None
-    base_url: Annotated[
-        str | None,
-        _model_option("--base-url", metavar="URL", help="OpenAI-compatible server. Default: OPENAI_BASE_URL."),
-    ] = None
-    no_model: Annotated[bool, _model_option("--no-model", help="Use no language model.")] = False
-    temperature: Annotated[float, _model_option("--temperature", min=0, max=2, help="0 for the likeliest replies.")] = (
-        0.0
+    model: Annotated[str | None, _model_option("-m --model NAME", "The language model. Default: KGSPARQL_MODEL.")] = (
+        None
     )
-    reply_tokens: Annotated[
-        int, _model_option("--reply-tokens", min=16, help="The longest reply, reasoning included.")
-    ] = 4096
-    model_timeout: Annotated[
-        float, _model_option("--model-timeout", min=0.1, metavar="SECONDS", help="For one call of the model.")
-    ] = 60.0
-    fresh: Annotated[
-        bool, _model_option("--fresh", help="Ask models and endpoints again, whatever replies are kept.")
-    ] = False
+    base_url: Annotated[
+        str | None, _model_option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
+    ] = None
+    no_model: Annotated[bool, _model_option("--no-model", "Use no language model.")] = False
+    temperature: Annotated[float, _model_option("--temperature", "0 for the likeliest replies.", min=0, max=2)] = 0.0
+    reply_tokens: Annotated[int, _model_option("--reply-tokens", "The longest reply, reasoning included.", min=16)] = (
+        4096
+    )
+    model_timeout: Annotated[float, _model_option("--model-timeout SECONDS", "For one call of the model.", min=0.1)] = (
+        60.0
+    )
+    fresh: Annotated[bool, _model_option("--fresh", "Ask models and endpoints again, whatever replies are kept.")] = (
+        False
+    )
 
     @property
     def is_named(self) -> bool:
         """Whether the user, or the environment, names a model or a server of models."""
-        return bool(
-            self.model or self.base_url or os.environ.get("KGSPARQL_MODEL") or os.environ.get("OPENAI_BASE_URL")
-        )
+        return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
 
     def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
@@ -236,28 +209,22 @@ class LimitOptions:
     """What one question may cost."""
 
     max_queries: Annotated[
-        int | None,
-        _limit_option("--max-queries", min=0, help="SPARQL queries of the method; several graphs count as one."),
+        int | None, _limit_option("--max-queries", "SPARQL queries of the method; several graphs count as one.", min=0)
     ] = 500
-    max_seconds: Annotated[float | None, _limit_option("--max-seconds", min=0, help="Seconds per question.")] = 120
-    max_calls: Annotated[int | None, _limit_option("--max-calls", min=0, help="Model calls per question.")] = None
-    max_tokens: Annotated[int | None, _limit_option("--max-tokens", min=0, help="Tokens per question.")] = None
-    max_cost: Annotated[float | None, _limit_option("--max-cost", min=0, help="Cost per question.")] = None
-    prices: Annotated[
-        str | None, _limit_option("--prices", metavar="IN,OUT", help="Of a million tokens, prompts and replies.")
-    ] = None
+    max_seconds: Annotated[float | None, _limit_option("--max-seconds", "Seconds per question.", min=0)] = 120
+    max_calls: Annotated[int | None, _limit_option("--max-calls", "Model calls per question.", min=0)] = None
+    max_tokens: Annotated[int | None, _limit_option("--max-tokens", "Tokens per question.", min=0)] = None
+    max_cost: Annotated[float | None, _limit_option("--max-cost", "Cost per question.", min=0)] = None
+    prices: Annotated[str | None, _limit_option("--prices IN,OUT", "Of a million tokens, prompts and replies.")] = None
 
     def budget(self) -> Budget:
         """Return the budget of one question."""
         from kgsparql.budget import Budget
 
-        return Budget(
-            max_queries=self.max_queries, max_seconds=self.max_seconds, max_calls=self.max_calls,
-            max_tokens=self.max_tokens, max_cost=self.max_cost, prices=prices_of(self.prices),
-        )  # fmt: skip
+        return Budget(**{**asdict(self), "prices": _prices_of(self.prices)})
 
 
-def prices_of(text: str | None) -> Prices | None:
+def _prices_of(text: str | None) -> Prices | None:
     """Read prices from ``0.15,0.60``: of a million tokens of prompts, and of replies."""
     if text is None:
         return None
@@ -292,14 +259,9 @@ def method_with(path: Path | None, name: str | None, options: Mapping[str, Any])
 
     preset = Preset.load(path)
     if name is not None and name != preset.method:
-        raise contradiction(path, preset, name)
+        about = f"-r {printable(name, 60)}: the preset {path} is of {preset.method}"
+        raise OptionError(about, hint="leave out one of the two")
     return preset.method, {**preset.options, **options}
-
-
-def contradiction(path: Path | None, preset: Preset, names: str | None) -> OptionError:
-    """Make the error for a preset of another method than those that are named."""
-    about = f"-r {printable(names or '', 60)}: the preset {path} is of {preset.method}"
-    return OptionError(about, hint="leave out one of the two")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,12 +269,10 @@ class SnapshotOptions:
     """Where to record the replies of endpoints and models, or which to replay."""
 
     record: Annotated[
-        Path | None,
-        _snapshot_option("--record", metavar="DIR", help="Keep whatever endpoints and models reply, for --replay."),
+        Path | None, _snapshot_option("--record DIR", "Keep whatever endpoints and models reply, for --replay.")
     ] = None
     replay: Annotated[
-        Path | None,
-        _snapshot_option("--replay", metavar="DIR", help="Ask nobody: the replies are those that were recorded."),
+        Path | None, _snapshot_option("--replay DIR", "Ask nobody: the replies are those that were recorded.")
     ] = None
 
     @contextmanager
@@ -330,6 +290,23 @@ class SnapshotOptions:
         about = {"command": command, "asked": values, "typed": typed_again()}
         with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
             yield snapshot
+
+
+@contextmanager
+def opened_to_ask(
+    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, method: str, options: Mapping[str, Any],
+    lang: str, embedder: str, snapshot: Snapshot | None = None, has_graph: bool = True, **more: Any,
+) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
+    """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
+    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.retrievers import load
+
+    languages, budget = c.languages(lang), limits.budget()
+    used = model.opened(seed=more.get("seed", 0), snapshot=snapshot)
+    load(method, options)
+    opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
+    with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
+        yield knowledge, AskOptions(retriever=method, options=options, budget=budget, model=used, **more)
 
 
 @contextmanager
@@ -360,4 +337,4 @@ def _add_to_log(path: Path, answer: Mapping[str, Any]) -> None:
         with QuestionLog(path) as log:
             log.add(answer)
     except KgsparqlError as error:  # the answer is there, and may have been paid for
-        say(f"not logged: {printable(error.message, 400)} ({printable(error.hint, 200)})")
+        c.say(f"not logged: {printable(error.message, 400)} ({printable(error.hint, 200)})")

@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -434,13 +434,19 @@ def without_secrets(value: Any) -> Any:
     """Return a value without credentials and keys."""
     from kgsparql.http.address import Address, is_address
 
+    def without(text: str) -> str:
+        where, sharp, model = text.partition("#")
+        with suppress(InputError):  # a question may begin like a URL
+            where = Address.parse(where).url if is_address(where) else where
+        return redacted(f"{where}{sharp}{model}")
+
+    return with_texts(value, without)
+
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with each text in it changed."""
     if isinstance(value, Mapping):
-        return {name: without_secrets(own) for name, own in value.items()}
+        return {name: with_texts(own, change) for name, own in value.items()}
     if isinstance(value, list | tuple):
-        return [without_secrets(one) for one in value]
-    if isinstance(value, bool | int | float) or value is None:
-        return value
-    where, sharp, model = str(value).partition("#")
-    with suppress(InputError):  # a question may begin like a URL
-        where = Address.parse(where).url if is_address(where) else where
-    return redacted(f"{where}{sharp}{model}")
+        return [with_texts(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value

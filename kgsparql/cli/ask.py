@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, BinaryIO, NamedTuple
 
 import typer
 
@@ -25,6 +26,7 @@ from kgsparql.cli._options import (
     SnapshotOptions,
     logged,
     method_with,
+    opened_to_ask,
     options_of,
 )
 from kgsparql.errors import (
@@ -52,17 +54,14 @@ _MAX_LINE_BYTES = 1_000_000
 class AnswerOptions:
     """How a question is answered, and how the answer is shown."""
 
-    entity: Annotated[
-        list[str] | None,
-        typer.Option("-e", "--entity", metavar="IRI", help="An entity, instead of linking; repeatable."),
-    ] = None
+    entity: Annotated[list[str] | None, c.option("-e --entity IRI", "An entity, instead of linking; repeatable.")] = (
+        None
+    )
     retriever: Annotated[
         str | None,
-        typer.Option(
-            "-r",
-            "--retriever",
-            metavar="NAME",
-            help="The method.",
+        c.option(
+            "-r --retriever NAME",
+            "The method.",
             show_default="query_plan for what must be computed, else path_ranking; or that of --preset",
         ),
     ] = None
@@ -70,28 +69,27 @@ class AnswerOptions:
     option: MethodOption = None
     allow_model_knowledge: Annotated[
         bool,
-        typer.Option("--allow-model-knowledge", help="Where the graph has no answer, show the model's own, labelled."),
+        c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled."),
     ] = False
     complete: c.CompleteOption = True
     qualifiers: Annotated[
-        bool, typer.Option("--qualifiers", help="Walk the statements of Wikidata too: since when, with whom.")
+        bool, c.option("--qualifiers", "Walk the statements of Wikidata too: since when, with whom.")
     ] = False
     embedder: Annotated[
         str,
-        c.variable_option(
-            "--embedder",
-            "KGSPARQL_EMBEDDER",
-            "SPEC",
+        c.option(
+            "--embedder SPEC",
             "auto, none, a model's name or path, or an OpenAI-compatible URL#model. Else KGSPARQL_EMBEDDER.",
+            envvar="KGSPARQL_EMBEDDER",
         ),
     ] = "auto"
     form: Annotated[str | None, c.format_option(f"Output: {', '.join(c.ANSWER_FORMATS)}.")] = None
     output: c.OutputOption = None
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
-    seed: Annotated[int, typer.Option("--seed", help="For methods that draw samples.")] = 0
+    seed: Annotated[int, c.option("--seed", "For methods that draw samples.")] = 0
     fail_if_unanswered: Annotated[
-        bool, typer.Option("--fail-if-unanswered", help="Of many questions: exit status 3 if one is not answered.")
+        bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
     ] = False
     log: LogOption = None
     reproducible: c.ReproducibleOption = False
@@ -104,12 +102,13 @@ class AnswerOptions:
         form = self.form or c.guessed_format(self.output)
         if question != "-":
             checked_question(question)
-            return c.chosen_format(form, None, c.ANSWER_FORMATS)
-        if "-" in sources:
+        elif "-" in sources:
             raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
-        if form == "svg":
+        elif form == "svg":
             raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f dot or -f mermaid")
-        return c.chosen_format("jsonl" if form in {None, "json"} else form, None, c.ANSWER_FORMATS)
+        elif form in {None, "json"}:
+            form = "jsonl"
+        return c.chosen_format(form, None, c.ANSWER_FORMATS)
 
 
 @c.command
@@ -160,25 +159,22 @@ def _opened_with(
     how: AnswerOptions,
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how it is asked."""
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.retrievers import load
-
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
-    languages, named = c.languages(how.lang), graph.sources
-    with snapshots.opened(
-        graph.say, "ask", question=question, kg=named, retriever=method, options=options, embedder=how.embedder,
-        entities=how.entity or [], model=model.model,
-    ) as snapshot:  # fmt: skip
-        asking = AskOptions(
-            retriever=method, options=options, direction=c.checked_direction(how.direction), seed=how.seed,
-            budget=limits.budget(), model=model.opened(seed=how.seed, snapshot=snapshot),
+    about = {
+        "question": question, "kg": graph.sources, "retriever": method, "options": options, "embedder": how.embedder,
+        "entities": how.entity or [], "model": model.model,
+    }  # fmt: skip
+    with (
+        snapshots.opened(graph.say, "ask", **about) as snapshot,
+        opened_to_ask(
+            graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
+            snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
             emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
-        )  # fmt: skip
-        load(asking.retriever, asking.options)  # a wrong name or option is said before a graph is loaded
-        opened = graph.opened(languages=languages, embedder=how.embedder, snapshot=snapshot, fresh=model.fresh)
-        with asking.model or nullcontext(), opened as knowledge:
-            yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
+        ) as (knowledge, asking),
+    ):  # fmt: skip
+        assert knowledge is not None  # noqa: S101 - a graph is named
+        yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
 
 
 def _rendered_answer(
@@ -224,43 +220,68 @@ def _answer_lines(
 
     That is the worst of 1, 5 and 6; else 3 if none, or with ``--fail-if-unanswered`` not every one, was answered.
     """
+    lines = asked_lines(sys.stdin.buffer)
+    if (first := next(lines, None)) is None:
+        hint = "one a line: kgsparql ask - -k data.ttl < questions.txt"
+        raise NotFoundError("no question came from stdin", hint=hint)
     codes: set[int] = set()
-    is_empty = True
 
     def result_of(line: AskedLine) -> str:
-        error = line.error
-        if line.question and error is None:
+        found: Answer | KgsparqlError | None = line.error
+        if line.question and found is None:
             try:
                 with logged(how.log, line.question) as log:
-                    answer = log(knowledge.answer(line.question, asking))
-                codes.add(_exit_code(answer))
-                return _answer_result(line, answer, form, rendered)
+                    found = log(knowledge.answer(line.question, asking))
+                codes.add(_exit_code(found))
             except CancelledError:
                 raise
             except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
-                error = c.as_ours(raised, debug=debug)
-        if error is not None:
-            codes.add(error.exit_code)
-        return _error_result(line, error, form)
+                found = c.as_ours(raised, debug=debug)
+        if isinstance(found, KgsparqlError):
+            codes.add(found.exit_code)
+        return _line_result(line, found, form, rendered)
 
     def results() -> Iterator[str]:
-        nonlocal is_empty
         from kgsparql.rendering.rows import COLUMNS, separated
 
         if form in {"csv", "tsv"}:
             yield separated([("id", "question", *COLUMNS)], form)
-        for line in asked_lines(sys.stdin.buffer):
-            is_empty = False
-            yield result_of(line)
+        yield from map(result_of, chain([first], lines))
 
     c.write_lines(results(), how.output)
-    if is_empty:
-        hint = "one a line: kgsparql ask - -k data.ttl < questions.txt"
-        raise NotFoundError("no question came from stdin", hint=hint)
     is_lacking = bool(codes - {0}) if how.fail_if_unanswered and codes else 0 not in codes
     worst = next((code for code in (1, 5, 6) if code in codes), NotFoundError.exit_code if is_lacking else 0)
     if worst:
         raise typer.Exit(worst)
+
+
+def _line_result(
+    line: AskedLine, found: Answer | KgsparqlError | None, form: str, rendered: Callable[[Answer], str]
+) -> str:
+    """Write an answer, or what stands for it on a line with an error, or an empty one."""
+    from kgsparql.answering.answer_json import answer_to_json, unanswered_json
+    from kgsparql.rendering.rows import answer_rows, empty_row, plain_answers, separated
+
+    error = found if isinstance(found, KgsparqlError) else None
+    answer = None if found is None or isinstance(found, KgsparqlError) else found
+    if form == "jsonl":
+        made = unanswered_json(line.question, error) if answer is None else answer_to_json(answer)
+        return json.dumps({"id": line.id, **made}, ensure_ascii=False)
+    if error is not None:
+        c.show_error(error, about=line.question)
+    question = printable(line.question, 4_000)
+    if form in {"csv", "tsv"}:
+        rows = [empty_row("empty" if error is None else "error")] if answer is None else answer_rows(answer)
+        return separated([(str(line.id), question, *row) for row in rows], form)
+    if form == "plain":
+        return "\t".join([] if answer is None else plain_answers(answer)) + "\n"
+    if answer is not None:
+        shown = rendered(answer)
+    else:
+        shown = "No question." if error is None else f"Error: {printable(error.message, 600)}"
+    if form == "text":
+        return f"{line.id}. {question}".rstrip() + f"\n{shown}\n\n"
+    return "" if answer is None else shown
 
 
 def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
@@ -292,61 +313,20 @@ def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
 
 
 def _asked_line(number: int, text: str) -> AskedLine:
-    """Read a question, or one with an id as a JSON object; all other JSON is an error of its line."""
-    name: Any = number
-    why = "has no question"
+    """Read a question, or one with an id as a JSON object."""
+    if not text.startswith("{"):
+        return AskedLine(number, text)
+    name: str | int = number
     try:
-        found = json.loads(text) if text.startswith(("{", "[", '"')) else {"question": text}
-        if isinstance(found, dict):
-            own, asked = found.get("id"), found.get("question")
-            if own is not None and (isinstance(own, bool) or not isinstance(own, str | int)):
-                why = "has an id that is no text"
-            else:
-                name = number if own is None else own
-                if isinstance(asked, str):
-                    return AskedLine(name, asked.strip())
+        found = json.loads(text)
+        own, asked = found.get("id", number), found.get("question")
+        if isinstance(own, bool) or not isinstance(own, str | int | None):
+            why = "has an id that is no text"
+        else:
+            name, why = number if own is None else own, "has no question"
+            if isinstance(asked, str):
+                return AskedLine(name, asked.strip())
     except (ValueError, RecursionError) as error:
-        if not text.startswith("{"):
-            return AskedLine(number, text)
         why = f"is not JSON: {error}"
     hint = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
     return AskedLine(name, printable(text, 80), InputError(f"line {number} {why}", hint=hint))
-
-
-def _answer_result(line: AskedLine, answer: Answer, form: str, rendered: Callable[[Answer], str]) -> str:
-    from kgsparql.answering.answer_json import answer_to_json
-    from kgsparql.rendering.rows import answer_rows, plain_answers
-
-    if form == "jsonl":
-        return json.dumps({"id": line.id, **answer_to_json(answer)}, ensure_ascii=False)
-    if form == "plain":
-        return "\t".join(plain_answers(answer)) + "\n"
-    if form in {"csv", "tsv"}:
-        return _row_lines(line, answer_rows(answer), form)
-    return _text_block(line, rendered(answer)) if form == "text" else rendered(answer)
-
-
-def _error_result(line: AskedLine, error: KgsparqlError | None, form: str) -> str:
-    """Write what stands for the answer to a line with an error, or to an empty line."""
-    from kgsparql.answering.answer_json import unanswered_json
-    from kgsparql.rendering.rows import empty_row
-
-    if form == "jsonl":
-        return json.dumps({"id": line.id, **unanswered_json(line.question, error)}, ensure_ascii=False)
-    if error is not None:
-        c.show_error(error, about=line.question)
-    if form in {"csv", "tsv"}:
-        return _row_lines(line, [empty_row("empty" if error is None else "error")], form)
-    if form == "text":
-        return _text_block(line, "No question." if error is None else f"Error: {printable(error.message, 600)}")
-    return "\n" if form == "plain" else ""
-
-
-def _row_lines(line: AskedLine, rows: Sequence[Sequence[str]], form: str) -> str:
-    from kgsparql.rendering.rows import separated
-
-    return separated([(str(line.id), printable(line.question, 4_000), *row) for row in rows], form)
-
-
-def _text_block(line: AskedLine, shown: str) -> str:
-    return f"{line.id}. {printable(line.question, 4_000)}".rstrip() + f"\n{shown}\n\n"

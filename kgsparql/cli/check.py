@@ -29,9 +29,7 @@ def check(
     graph: GraphOptions,
     file: Annotated[str, typer.Argument(metavar="ANSWER", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
     to: c.ShownOptions,
-    timeout: Annotated[
-        float, typer.Option("--max-seconds", min=0.1, metavar="SECONDS", help="For each answer in the file.")
-    ] = 60.0,
+    timeout: Annotated[float, c.option("--max-seconds SECONDS", "For each answer in the file.", min=0.1)] = 60.0,
 ) -> None:
     """Check an answer again: look up each triple that it cites, run each query, compute each number.
 

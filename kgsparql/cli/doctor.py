@@ -59,17 +59,13 @@ class CheckResult(NamedTuple):
 @c.command
 def doctor(
     kg: KgOption = None,
-    model: Annotated[
-        str | None, typer.Option("-m", "--model", metavar="NAME", help="A language model. Default: KGSPARQL_MODEL.")
-    ] = None,
+    model: Annotated[str | None, c.option("-m --model NAME", "A language model. Default: KGSPARQL_MODEL.")] = None,
     base_url: Annotated[
         str | None,
-        typer.Option("--base-url", metavar="URL", help="OpenAI-compatible server. Default: OPENAI_BASE_URL."),
+        c.option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL."),
     ] = None,
     embedder: c.EmbedderOption = "auto",
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For each thing asked over the network.")
-    ] = 10.0,
+    timeout: Annotated[float, c.option("--timeout SECONDS", "For each thing asked over the network.", min=0.1)] = 10.0,
     *,
     to: c.AloneOptions,
 ) -> None:

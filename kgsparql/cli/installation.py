@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import KEYS, PROJECT_FILE, PlainCommand, Settings, load_settings, user_file
+from kgsparql.cli._settings import KEYS, PROJECT_FILE, PlainCommand, Settings, load_settings, user_file, with_texts
 from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError
-from kgsparql.http.address import Address, is_address
+from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import redacted, shown_source, unreadable_url
+from kgsparql.redaction import redacted, shown_source
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -45,7 +46,7 @@ _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 def cache(
     clear: Annotated[
         list[str] | None,
-        typer.Option("--clear", metavar="KIND", help="Remove graphs, labels, model, query … or all; repeatable."),
+        c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable."),
     ] = None,
     *,
     to: c.AloneOptions,
@@ -55,8 +56,6 @@ def cache(
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
     """
-    from rich.filesize import decimal
-
     from kgsparql.resources import cache_directory
 
     directory = cache_directory().absolute()
@@ -89,28 +88,26 @@ def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
         if entries:
             yield _kind_json(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
     for kind in _FILES:
-        file = _file_of(directory, kind)
-        if file.is_symlink() or not file.exists():
+        file, opened = _file_of(directory, kind)
+        if file is None:
             continue
         try:
-            with ExitStack() as stack:
-                found = _opened_file(kind, file, stack).summary()
-            if kind == "exchanges":
-                for own in found:
-                    yield _kind_json(
-                        own.kind, _EXCHANGES.get(own.kind, ""), own.count, own.bytes, own.oldest, own.newest
-                    )
-            elif found[0]:
-                count, oldest, newest = found
-                yield _kind_json(kind, "vectors of texts", count, bytes_of(file), oldest, newest)
+            with opened(file) as store:
+                found = store.summary()
         except StoreError as error:
             yield _kind_json(kind, printable(error.message, 400), 0, bytes_of(file))
+            continue
+        if kind == "exchanges":
+            for own in found:
+                what = _EXCHANGES.get(own.kind, "")
+                yield _kind_json(own.kind, what, own.count, own.bytes, own.oldest, own.newest)
+        elif found[0]:
+            count, *times = found
+            yield _kind_json(kind, "vectors of texts", count, bytes_of(file), *times)
 
 
 def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
     """Remove kinds, or nothing if a name is none; what is in use is an error only if nothing was removed."""
-    from rich.filesize import decimal
-
     named, known = list(dict.fromkeys(kinds)), [*_FOLDERS, *_EXCHANGES, *_FILES, "all"]
     for kind in named:
         if kind not in known:
@@ -157,14 +154,13 @@ def _clear_file(directory: Path, kind: str, failures: list[StoreError]) -> tuple
     """Empty a file, or of exchanges one kind; a file that cannot be used is removed if all of it is meant."""
     from kgsparql.storage.files import bytes_of, remove_database
 
-    file, count = _file_of(directory, kind), 0
-    if file.is_symlink() or not file.exists():
+    file, opened = _file_of(directory, kind)
+    if file is None:
         return 0, 0
-    before = bytes_of(file)
+    count, before = 0, bytes_of(file)
     try:
-        with ExitStack() as stack:
-            opened = _opened_file(kind, file, stack)
-            count = opened.clear() if kind == "vectors" else opened.clear(kind if kind in _EXCHANGES else None)
+        with opened(file) as store:
+            count = store.clear(*([kind] if kind in _EXCHANGES else []))
     except StoreError as error:
         if kind in _EXCHANGES or isinstance(error, StoreLockedError):
             failures.append(error)
@@ -173,18 +169,15 @@ def _clear_file(directory: Path, kind: str, failures: list[StoreError]) -> tuple
     return count, max(0, before - bytes_of(file))
 
 
-def _file_of(directory: Path, kind: str) -> Path:
-    from kgsparql.models.embedders import VECTORS
-    from kgsparql.storage.response_cache import RESPONSE_FILE
+def _file_of(directory: Path, kind: str) -> tuple[Path | None, Callable[[Path], AbstractContextManager[Any]]]:
+    """Find the file that a kind is in, which is ``None`` if it is not there, and what opens it."""
+    from kgsparql.models.embedders import VECTORS, VectorStore
+    from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-    return directory / (VECTORS if kind == "vectors" else RESPONSE_FILE)
-
-
-def _opened_file(kind: str, file: Path, stack: ExitStack) -> Any:
-    from kgsparql.models.embedders import VectorStore
-    from kgsparql.storage.response_cache import ResponseCache
-
-    return stack.enter_context(VectorStore(file) if kind == "vectors" else ResponseCache(file))
+    is_vectors = kind == "vectors"
+    file = directory / (VECTORS if is_vectors else RESPONSE_FILE)
+    opened: Any = VectorStore if is_vectors else ResponseCache
+    return None if file.is_symlink() or not file.exists() else file, opened
 
 
 def _entries_in(place: Path) -> list[Path]:
@@ -223,7 +216,7 @@ config = typer.Typer(
 def show(
     kg: Annotated[
         list[str] | None,
-        typer.Option("-k", "--kg", metavar="SOURCE", help="Show what holds for this graph; repeatable, as in ask."),
+        c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask."),
     ] = None,
     *,
     to: c.AloneOptions,
@@ -241,11 +234,8 @@ def show(
 
 def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple[str, Any, str]]:
     """Show all settings, each with its value and where that is from: a variable, a file, or ``default``."""
-    from kgsparql.cli.ask import AnswerOptions
-
-    groups = (GraphOptions, ModelOptions, LimitOptions, AnswerOptions)
-    usual: dict[str, Any] = {own.name: own.default for group in groups for own in fields(group)}
-    usual |= {"lang": [usual["lang"]], "retriever": "auto"}
+    usual = {own.name: own.default for group in (GraphOptions, ModelOptions, LimitOptions) for own in fields(group)}
+    usual |= {"lang": ["en"], "retriever": "auto", "embedder": "auto"}
     held = {**found.values, **found.of_graphs(kg)}
     graphs = [] if kg else [key for key in found.values if key.startswith("graphs.")]
     for key in ("graph", *graphs, "prefixes", *([*KEYS][1:])):
@@ -258,24 +248,15 @@ def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple
             value, origin = given.split("\n") if key == "graph" else given, variable
         elif key in held:
             value, origin = held[key].value, str(held[key].file)
-        yield key, _without_secrets(key, value), origin
+        yield key, "***" if key == "model.api_key" and value else with_texts(value, _shown_text), origin
 
 
-def _without_secrets(key: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_secrets(name, own) for name, own in value.items()}
-    if isinstance(value, list):
-        return [_without_secrets(key, one) for one in value]
-    if not isinstance(value, str):
-        return value
-    if key == "model.api_key":
-        return "***"
-    if not is_address(value):
-        return redacted(shown_source(value))
+def _shown_text(value: str) -> str:
+    """Return a text of the settings without credentials, also where it cannot be said where a password ends."""
     with suppress(InputError):
         Address.parse(value)
         return redacted(value)
-    return unreadable_url(value)  # it cannot be said where a password ends
+    return redacted(shown_source(value))
 
 
 def _value_text(value: Any) -> str:

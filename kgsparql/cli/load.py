@@ -30,13 +30,11 @@ _MAX_NAMED = 20
 @c.command
 def load(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="RDF files, directories of them, or -.")],
-    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store; made if it is not there.")],
+    store: Annotated[Path, c.option("--store DIR", "The store; made if it is not there.")],
     graph: Annotated[
-        bool, typer.Option("--graph", help="Give each file its own named graph, which a later load can replace.")
+        bool, c.option("--graph", "Give each file its own named graph, which a later load can replace.")
     ] = False,
-    graph_iri: Annotated[
-        str | None, typer.Option("--graph-iri", metavar="IRI", help="The same for one file, with this name.")
-    ] = None,
+    graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
     input_format: InputFormatOption = None,
     base: BaseOption = None,
     encoding: EncodingOption = None,
@@ -68,17 +66,14 @@ def index(
     graph: GraphOptions,
     class_: Annotated[
         list[str] | None,
-        typer.Option("--class", metavar="CLASS", help="Of a large endpoint: only instances of this class; repeat."),
+        c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat."),
     ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, help="With --class: so many instances of each, at most.")
-    ] = 10_000,
+    limit: Annotated[int, c.option("--limit N", "With --class: so many instances of each, at most.", min=1)] = 10_000,
     text: Annotated[
-        Path | None,
-        typer.Option("--text", metavar="DIR", help="Documents about entities (.txt, .md, .pdf), for -r entity."),
+        Path | None, c.option("--text DIR", "Documents about entities (.txt, .md, .pdf), for -r entity.")
     ] = None,
     passage_tokens: Annotated[
-        int, typer.Option("--passage-tokens", metavar="N", help="Tokens of a passage of these documents, at most.")
+        int, c.option("--passage-tokens N", "Tokens of a passage of these documents, at most.")
     ] = 200,
     embedder: c.EmbedderOption = "auto",
 ) -> None:

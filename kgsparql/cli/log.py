@@ -52,9 +52,9 @@ def _opened_log(path: Path | None) -> QuestionLog:
 @c.command
 def list_(
     log: LogOption = None,
-    newest: Annotated[int, typer.Option("-n", "--newest", min=1, help="At most so many.")] = 20,
-    words: Annotated[str, typer.Option("--words", metavar="TEXT", help="Only questions with this text in them.")] = "",
-    rated: Annotated[bool, typer.Option("--rated", help="Only those that somebody rated.")] = False,
+    newest: Annotated[int, c.option("-n --newest", "At most so many.", min=1)] = 20,
+    words: Annotated[str, c.option("--words TEXT", "Only questions with this text in them.")] = "",
+    rated: Annotated[bool, c.option("--rated", "Only those that somebody rated.")] = False,
     *,
     to: c.AloneOptions,
 ) -> None:
@@ -105,13 +105,13 @@ def _question_lines(one: LoggedQuestion) -> list[str]:
 @c.command
 def rate(
     number: NumberArgument,
-    up: Annotated[bool, typer.Option("--up", help="The answer was right.")] = False,
-    down: Annotated[bool, typer.Option("--down", help="The answer was wrong.")] = False,
+    up: Annotated[bool, c.option("--up", "The answer was right.")] = False,
+    down: Annotated[bool, c.option("--down", "The answer was wrong.")] = False,
     right: Annotated[
         list[str] | None,
-        typer.Option("--right", metavar="ANSWER", help="The right answer, an IRI, a name or a value; repeatable."),
+        c.option("--right ANSWER", "The right answer, an IRI, a name or a value; repeatable."),
     ] = None,
-    no_answer: Annotated[bool, typer.Option("--no-answer", help="The graph has no answer.")] = False,
+    no_answer: Annotated[bool, c.option("--no-answer", "The graph has no answer.")] = False,
     log: LogOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
@@ -162,10 +162,8 @@ def export(
 @log.command(cls=PlainCommand)
 @c.command
 def prune(
-    keep: Annotated[int | None, typer.Option("--keep", min=0, help="So many stay; rated ones the longest.")] = None,
-    before: Annotated[
-        str | None, typer.Option("--before", metavar="DAY", help="What is older and not rated goes: 2026-10-01.")
-    ] = None,
+    keep: Annotated[int | None, c.option("--keep", "So many stay; rated ones the longest.", min=0)] = None,
+    before: Annotated[str | None, c.option("--before DAY", "What is older and not rated goes: 2026-10-01.")] = None,
     log: LogOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,

@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 _MIN_SHARE_OF_BEST = 1 / 4
 """A label without any of the words is shown only from this share of the best score on."""
 
-LimitOption = Annotated[int, typer.Option("-n", "--limit", min=1, help="How many to show.")]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LookupOptions(c.ShownOptions):
     """How much of a result is shown, and how."""
 
-    limit: LimitOption = 10
+    limit: Annotated[int, c.option("-n --limit", "How many to show.", min=1)] = 10
     lang: c.LangOption = "en"
 
 
@@ -49,15 +47,15 @@ def find(
         graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
     ):
         found = knowledge.find(text, limit=how.limit)
-    if not found and knowledge.is_empty:
-        message = f"{knowledge.graph.name} holds no triples"
-        raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
     if not found:
+        if knowledge.is_empty:
+            message = f"{knowledge.graph.name} holds no triples"
+            raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
         raise NotFoundError(f"nothing like {printable(text, 80)!r}", hint="try fewer or other words")
-    wanted = set(words(normalised(text)))
-    has_word = {entity.term: not wanted.isdisjoint(words(normalised(entity.label))) for entity in found}
-    found = [entity for entity in found if has_word[entity.term] or entity.score >= _MIN_SHARE_OF_BEST * found[0].score]
-    if not any(has_word.values()):
+    wanted, least = set(words(normalised(text))), _MIN_SHARE_OF_BEST * found[0].score
+    named = {one.term for one in found if not wanted.isdisjoint(words(normalised(one.label)))}
+    found = [one for one in found if one.term in named or one.score >= least]
+    if not named:
         graph.say(f"no label has {'this word' if len(wanted) == 1 else 'any of these words'}; the nearest:")
     rows = [{"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found]
     lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
@@ -81,26 +79,23 @@ def show(
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
-    groups = [
-        {
-            "predicate": str(group.step.predicate), "predicate_label": labels[group.step.predicate],
-            "direction": group.step.direction, "count": group.count, "exact": group.exact,
-            "neighbours": [{"term": str(t), "label": labels[t]} for t in group.neighbours],
-        }
-        for group in found.items
-    ]  # fmt: skip
-    lines = [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
+    groups, lines = [], [f"{_curie_of(knowledge, term)} ! {printable(labels[term], 120)}"]
     for group in found.items:
-        name = printable(labels[group.step.predicate], 80)
-        arrow = f"—{name}→" if group.step.direction == "forward" else f"←{name}—"
-        total = f"{group.count:,}" if group.exact else f"{group.count:,}+"
+        predicate, direction = group.step.predicate, group.step.direction
+        near = [{"term": str(t), "label": labels[t]} for t in group.neighbours]
+        groups.append({
+            "predicate": str(predicate), "predicate_label": labels[predicate], "direction": direction,
+            "count": group.count, "exact": group.exact, "neighbours": near,
+        })  # fmt: skip
+        name = printable(labels[predicate], 80)
+        arrow = f"—{name}→" if direction == "forward" else f"←{name}—"
         ends = "; ".join(_end_text(knowledge, t, labels) for t in group.neighbours)
-        more = f"; … ({total} in all)" if group.count > len(group.neighbours) or not group.exact else ""
-        lines.append(f"  {arrow} {ends}{more}")
+        more = f"; … ({group.count:,}{'' if group.exact else '+'} in all)"
+        is_whole = group.exact and group.count <= len(near)
+        lines.append(f"  {arrow} {ends}{'' if is_whole else more}")
     cuts = [str(cut) for cut in found.cuts]
     how.write({"term": str(term), "label": labels[term], "groups": groups, "cuts": cuts}, lines)
-    if not how.is_json:
-        _say_cuts(found.cuts, graph)
+    _say_cuts(found.cuts, graph, how)
 
 
 @c.command
@@ -110,7 +105,7 @@ def paths(
     end: Annotated[str, typer.Argument(help="The same.")],
     how: LookupOptions,
     snapshots: SnapshotOptions,
-    max_hops: Annotated[int, typer.Option("--max-hops", min=0, max=10, help="The longest path.")] = 5,
+    max_hops: Annotated[int, c.option("--max-hops", "The longest path.", min=0, max=10)] = 5,
     direction: c.DirectionOption = "both",
 ) -> None:
     """Show the shortest paths between two entities."""
@@ -132,11 +127,9 @@ def paths(
         shown = found.items[: how.limit]
         labels = knowledge.labels([*ends, *(t for path in shown for triple in path.triples for t in triple)])
     how.write([_path_json(path, labels) for path in shown], [path_text(path, labels) for path in shown])
-    if how.is_json:
-        return
-    if len(found.items) > how.limit:
+    if len(found.items) > how.limit and not how.is_json:
         graph.say(f"{len(shown)} of {len(found.items):,} shortest paths shown (-n shows more)")
-    _say_cuts(found.cuts, graph)
+    _say_cuts(found.cuts, graph, how)
 
 
 @c.command
@@ -157,8 +150,8 @@ def info(
     from kgsparql.exploration.counting import turtle, void_triples
     from kgsparql.made_questions.examples import example_questions
 
-    form = form or ("void" if output and output.suffix == ".ttl" else None)
-    form = c.chosen_format(form, output, ("text", "json", "void"))
+    is_turtle = output is not None and output.suffix == ".ttl"
+    form = c.chosen_format(form or ("void" if is_turtle else None), output, ("text", "json", "void"))
     graphs, described = [], []
     with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
         for one in graph.one_by_one():
@@ -184,8 +177,8 @@ def _end_text(knowledge: KnowledgeBase, term: Term, labels: Mapping[Term, str]) 
     return printable(labels[term], 80) + (f"@{language}" if language else "")
 
 
-def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions) -> None:
-    for cut in cuts:
+def _say_cuts(cuts: Iterable[Cut], graph: GraphOptions, how: LookupOptions) -> None:
+    for cut in () if how.is_json else cuts:
         graph.say(f"cut: {printable(str(cut), 300)}")
 
 
@@ -195,7 +188,7 @@ def _curie_of(knowledge: KnowledgeBase, term: Term) -> str:
     return knowledge.prefixes.compress(term) if isinstance(term, IRI) else str(term)
 
 
-def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:
+def _path_json(path: Path, labels: Mapping[Term, str]) -> dict[str, Any]:
     hops = [
         {
             "predicate": str(hop.triple.predicate), "predicate_label": labels[hop.triple.predicate],
@@ -207,29 +200,24 @@ def _path_json(path: Path, labels: dict[Term, str]) -> dict[str, Any]:
 
 
 def _info_lines(facts: dict[str, Any]) -> list[str]:
-    triples = "triples not counted" if facts["triples"] is None else f"{facts['triples']:,} triples"
-    lines = [f"{printable(facts['name'], 400)}: {triples}", *_endpoint_lines(facts.get("endpoint"), facts["name"])]
+    name, triples = facts["name"], facts["triples"]
+    lines = [f"{printable(name, 400)}: {'triples not counted' if triples is None else f'{triples:,} triples'}"]
+    if endpoint := facts.get("endpoint"):
+        from kgsparql.graphs.endpoint import NAMED_GRAPHS
+
+        at = f"{endpoint['url']}: " if endpoint["url"] != name else ""
+        dialect = f"{NAMED_GRAPHS[endpoint['shows_named_graphs']]}; text search: {endpoint['text_search']}"
+        lines += [f"  endpoint   {at}{endpoint['summary']}", f"  limits     {', '.join(endpoint['said_of_limits'])}"]
+        lines += [f"  dialect    {dialect}", *(f"  elsewhere  -k {other}" for other in endpoint["elsewhere"])]
     for source in facts["sources"]:
         skipped = f", {counted(source['skipped'], 'bad statement')} skipped" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""
         lines.append(f"  source     {printable(source['source'], 400)} ({source['triples']:,} triples{skipped}){graph}")
     lines += [f"  graph      {iri}" for iri in facts["named_graphs"]]
-    for kind, name in (("classes", "class"), ("predicates", "predicate")):
-        lines += [f"  {name:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
+    for kind, one in (("classes", "class"), ("predicates", "predicate")):
+        lines += [f"  {one:<10} {e['curie']} ! {printable(e['label'], 60)} ({e['count']:,})" for e in facts[kind]]
     lines.append(f"  labels     {facts['label_index']}")
     lines += [f"  cut        {cut}" for cut in facts["cuts"]]
     lines += [f"  missing    {what}: {printable(why, 300)}" for what, why in facts["missing"].items()]
-    if facts["example_questions"]:
-        lines.append("  Ask, for example:")
-    return lines + [f"    {printable(text, 200)}" for text in facts["example_questions"]]
-
-
-def _endpoint_lines(facts: dict[str, Any] | None, name: str) -> list[str]:
-    if facts is None:
-        return []
-    from kgsparql.graphs.endpoint import NAMED_GRAPHS
-
-    at = f"{facts['url']}: " if facts["url"] != name else ""
-    lines = [f"  endpoint   {at}{facts['summary']}", f"  limits     {', '.join(facts['said_of_limits'])}"]
-    lines.append(f"  dialect    {NAMED_GRAPHS[facts['shows_named_graphs']]}; text search: {facts['text_search']}")
-    return lines + [f"  elsewhere  -k {other}" for other in facts["elsewhere"]]
+    examples = [f"    {printable(text, 200)}" for text in facts["example_questions"]]
+    return [*lines, *(["  Ask, for example:", *examples] if examples else [])]

@@ -37,11 +37,9 @@ def query(
         c.format_option("table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE."),
     ] = None,
     output: c.OutputOption = None,
-    timeout: Annotated[
-        float, typer.Option("--max-seconds", "--timeout", min=0.1, metavar="SECONDS", help="Stop the query then.")
-    ] = 30.0,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Keep at most so many solutions.")] = 100_000,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query as it is run.")] = 0,
+    timeout: Annotated[float, c.option("--max-seconds --timeout SECONDS", "Stop the query then.", min=0.1)] = 30.0,
+    max_rows: Annotated[int, c.option("--max-rows", "Keep at most so many solutions.", min=1)] = 100_000,
+    verbose: Annotated[int, c.option("-v --verbose", "Show the query as it is run.", count=True)] = 0,
 ) -> None:
     """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
 
@@ -153,10 +151,10 @@ def plan(
     graph: GraphOptions,
     question: Annotated[str | None, typer.Argument(help="A question that asks for something to be computed.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--plan", help="Run the plan in a JSON file, such as -f json writes for a question.")
+        Path | None, c.option("--plan", "Run the plan in a JSON file, such as -f json writes for a question.")
     ] = None,
     lang: c.LangOption = "en",
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show the query, too.")] = 0,
+    verbose: Annotated[int, c.option("-v --verbose", "Show the query, too.", count=True)] = 0,
     *,
     to: c.ShownOptions,
 ) -> None:

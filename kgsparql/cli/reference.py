@@ -39,7 +39,7 @@ def schema(
 @c.command
 def tools(
     openai: Annotated[
-        bool, typer.Option("--openai", help="JSON, as the tools of OpenAI's chat completions; else a line for each.")
+        bool, c.option("--openai", "JSON, as the tools of OpenAI's chat completions; else a line for each.")
     ] = False,
     output: c.OutputOption = None,
     debug: c.DebugOption = False,

@@ -8,14 +8,12 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import (
@@ -26,6 +24,7 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
+    opened_to_ask,
     options_of,
 )
 from kgsparql.cli._settings import settings
@@ -46,28 +45,19 @@ _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re
 class ServedMethodOptions:
     """How questions are answered that a page or a client asks."""
 
-    retriever: Annotated[
-        str, typer.Option("-r", "--retriever", metavar="NAME", help="The method, unless the page says otherwise.")
-    ] = "auto"
+    retriever: Annotated[str, c.option("-r --retriever NAME", "The method, unless the page says otherwise.")] = "auto"
     option: MethodOption = None
     embedder: c.EmbedderOption = "auto"
     lang: c.LangOption = "en"
 
-    @contextmanager
     def opened(
         self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, has_graph: bool = True
-    ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:
+    ) -> AbstractContextManager[tuple[KnowledgeBase | None, AskOptions]]:
         """Open what is asked, and say how it is asked."""
-        from kgsparql.answering.ask_options import AskOptions
-        from kgsparql.retrievers import load
-
-        options, languages = options_of(self.option), c.languages(self.lang)
-        load(self.retriever, options)  # a wrong name or option is said before a graph is loaded
-        used = model.opened()
-        asking = AskOptions(retriever=self.retriever, options=options, budget=limits.budget(), model=used)
-        opened = graph.opened(languages=languages, embedder=self.embedder, fresh=model.fresh)
-        with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
-            yield knowledge, asking
+        return opened_to_ask(
+            graph, model, limits, method=self.retriever, options=options_of(self.option), lang=self.lang,
+            embedder=self.embedder, has_graph=has_graph,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,27 +65,22 @@ class ServeOptions:
     """Where the page listens, and what it offers."""
 
     host: HostOption = "127.0.0.1"
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")] = 8080
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=64, help="Questions that are answered at the same time.")
-    ] = 4
+    port: Annotated[int, c.option("--port", "0 takes one that is free.", min=0, max=65535)] = 8080
+    workers: Annotated[int, c.option("--workers", "Questions that are answered at the same time.", min=1, max=64)] = 4
     log: LogOption = None
     sparql_only: Annotated[
-        bool, typer.Option("--sparql-only", help="No page: a read-only SPARQL endpoint at /sparql, for any client.")
+        bool, c.option("--sparql-only", "No page: a read-only SPARQL endpoint at /sparql, for any client.")
     ] = False
     cors: Annotated[
         list[str] | None,
-        typer.Option(
-            "--cors",
-            metavar="ORIGIN",
-            help="A site whose pages may ask /sparql: https://yasgui.org; repeatable. * is any, without a token.",
+        c.option(
+            "--cors ORIGIN",
+            "A site whose pages may ask /sparql: https://yasgui.org; repeatable. * is any, without a token.",
         ),
     ] = None
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop a query at /sparql then.")
-    ] = 30.0
+    timeout: Annotated[float, c.option("--timeout SECONDS", "Stop a query at /sparql then.", min=0.1)] = 30.0
     max_rows: Annotated[
-        int, typer.Option("--max-rows", min=1, help="Of a query at /sparql, keep at most so many solutions.")
+        int, c.option("--max-rows", "Of a query at /sparql, keep at most so many solutions.", min=1)
     ] = 100_000
 
 
@@ -112,40 +97,33 @@ def serve(
     if "-" in (graph.kg or ()):
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
-    guard: dict[str, Any] = {"host": how.host, "token": token, "origins": origins_of(how.cors, token=token)}
+    origins = origins_of(how.cors, token=token)
     from kgsparql.serving.guards import Guard
-    from kgsparql.serving.sparql import BoundedQueries, sparql_only_app, sparql_routes
+    from kgsparql.serving.sparql import BoundedQueries, sparql_only_app
 
     bounded = partial(BoundedQueries, timeout_s=how.timeout, max_rows=how.max_rows)
     with ExitStack() as stack:
         if how.sparql_only:
             knowledge = stack.enter_context(graph.opened(embedder="none"))
-            queries = stack.enter_context(bounded(knowledge))
-            listening = stack.enter_context(listening_at(how.host, how.port))
-            port = listening.getsockname()[1]
-            c.write(address_of(how.host, port) + "/sparql", None)
-            c.say(f"clients send the header Authorization: Bearer {shown_token(token)}" if token else "")
-            serve_app(Guard(sparql_only_app(queries), port=port, **guard), listening)
-            return
-        from kgsparql.resources import cache_directory
-        from kgsparql.serving.app import ServedPage
-        from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
+            app: ASGIApp = sparql_only_app(stack.enter_context(bounded(knowledge)))
+        else:
+            from kgsparql.resources import cache_directory
+            from kgsparql.serving.app import ServedPage
+            from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
 
-        run_log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
-        has_graph = bool(settings().named_sources(graph.kg))
-        served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
-        listening = stack.enter_context(listening_at(how.host, how.port))
-        is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
-        routes = sparql_routes(stack.enter_context(bounded(served))) if served is not None and is_one else ()
-        page = ServedPage(
-            served, asking, KeptRuns(cache_directory() / FOLDER), log=run_log, needs_token=bool(token), routes=routes,
-            workers=how.workers,
-        )  # fmt: skip
-        graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
-        graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
-        port = listening.getsockname()[1]
-        c.write(address_of(how.host, port) + (f"/?token={shown_token(token)}" if token else "/"), None)
-        serve_app(Guard(page.app, port=port, **guard), listening)
+            log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
+            has_graph = bool(settings().named_sources(graph.kg))
+            served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
+            is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
+            queries = stack.enter_context(bounded(served)) if served is not None and is_one else None
+            kept = KeptRuns(cache_directory() / FOLDER)
+            app = ServedPage(
+                served, asking, kept, log=log, queries=queries, needs_token=bool(token), workers=how.workers
+            ).app
+            graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
+            graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
+        guarded = partial(Guard, app, host=how.host, token=token, origins=origins)
+        _serve_at(how.host, how.port, "/sparql" if how.sparql_only else "/", token, lambda port: guarded(port=port))
 
 
 @c.command
@@ -154,11 +132,9 @@ def mcp(
     method: ServedMethodOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of stdin and stdout.")] = False,
+    http: Annotated[bool, c.option("--http", "Serve over HTTP instead of stdin and stdout.")] = False,
     host: HostOption = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="With --http: 0 takes one that is free.")
-    ] = 8000,
+    port: Annotated[int, c.option("--port", "With --http: 0 takes one that is free.", min=0, max=65535)] = 8000,
 ) -> None:
     """Serve a graph to a chat client or an agent, as tools over the Model Context Protocol.
 
@@ -172,17 +148,13 @@ def mcp(
     if "-" in graph.sources:
         raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
     token = token_for(host) if http else ""
-    with ExitStack() as stack:
-        listening = stack.enter_context(listening_at(host, port)) if http else None
-        knowledge, asking = stack.enter_context(method.opened(graph, model, limits))
+    with method.opened(graph, model, limits) as (knowledge, asking):
         assert knowledge is not None  # noqa: S101 - a graph is named
-        if listening is None:
-            serve_stdio(Toolbox(knowledge, asking))
-            return
-        bound = listening.getsockname()[1]
-        c.write(f"{address_of(host, bound)}/mcp", None)
-        c.say(f"every request needs: Authorization: Bearer {shown_token(token)}" if token else "")
-        serve_app(http_app(Toolbox(knowledge, asking), host=host, port=bound, token=token), listening)
+        toolbox = Toolbox(knowledge, asking)
+        if http:
+            _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
+        else:
+            serve_stdio(toolbox)
 
 
 def _check_installed(*packages: str, extra: str) -> None:
@@ -203,11 +175,6 @@ def token_for(host: str) -> str:
     return given or ("" if host in {"127.0.0.1", "::1", "localhost"} else secrets.token_urlsafe(24))
 
 
-def shown_token(token: str) -> str:
-    """Return what is printed for a token: itself if it was made, since nobody knows it; else the variable's name."""
-    return f"${TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else token
-
-
 def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
     """Read the sites that ``--cors`` names, as browsers write them."""
     for text in given or ():
@@ -219,36 +186,35 @@ def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
     return frozenset(map(str.lower, given or ()))
 
 
-def listening_at(host: str, port: int) -> socket.socket:
-    """Listen there, so that a port that is taken is said before anything else."""
-    try:
-        # Whoever reads the address may come before the server is ready.
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        message = f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}"
-        hint = f"another port: --port {port + 1}, or --port 0 for one that is free"
-        raise InputError(message, hint=hint) from error
-
-
-def address_of(host: str, port: int) -> str:
-    """Write the URL of a server."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def serve_app(app: ASGIApp, listening: socket.socket) -> None:
-    """Serve until Ctrl-C."""
+def _serve_at(host: str, port: int, path: str, token: str, app_at: Callable[[int], ASGIApp]) -> None:
+    """Say where it is served, and serve the application of that port until Ctrl-C; a token is in the page's address."""
     import uvicorn
 
     from kgsparql.serving.guards import PunctualConnection
 
-    settings = uvicorn.Config(
-        app, http=PunctualConnection, ws="none", log_level="warning", access_log=False, server_header=False,
-        limit_concurrency=256, timeout_keep_alive=5, timeout_graceful_shutdown=1, h11_max_incomplete_event_size=32_768,
-    )  # fmt: skip
-    sys.setswitchinterval(0.0005)  # a thread that computes keeps others waiting so long; /healthz is to reply meanwhile
-    server = uvicorn.Server(settings)
-    # After Ctrl-C what is cancelled is no error of anybody's.
-    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
-    with suppress(KeyboardInterrupt):  # how a server is stopped
-        server.run(sockets=[listening])
+    is_v6, is_page = ":" in host, path == "/"
+    try:  # whoever reads the address may come before the server is ready
+        family = socket.AF_INET6 if is_v6 else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        message = f"cannot listen at {printable(host, 100)} port {port}: {error.strerror or error}"
+        hint = f"another port: --port {port + 1}, or --port 0 for one that is free"
+        raise InputError(message, hint=hint) from error
+    with listening:
+        bound = listening.getsockname()[1]
+        # One that was made is printed, since nobody knows it; of the user's own, the name of the variable.
+        shown = f"${TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else token
+        address = f"http://{f'[{host}]' if is_v6 else host}:{bound}{path}"
+        c.write(f"{address}?token={shown}" if token and is_page else address, None)
+        c.say(f"every request needs: Authorization: Bearer {shown}" if token and not is_page else "")
+        settings = uvicorn.Config(
+            app_at(bound), http=PunctualConnection, ws="none", log_level="warning", access_log=False,
+            server_header=False, limit_concurrency=256, timeout_keep_alive=5, timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=32_768,
+        )  # fmt: skip
+        sys.setswitchinterval(0.0005)  # so long a thread that computes keeps others waiting; /healthz is to reply
+        server = uvicorn.Server(settings)
+        # After Ctrl-C what is cancelled is no error of anybody's.
+        logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
+        with suppress(KeyboardInterrupt):  # how a server is stopped
+            server.run(sockets=[listening])

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-import unicodedata
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader
-from pydantic import AfterValidator, Field
+from pydantic import Field, ValidationError
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -34,11 +33,14 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.retrievers import load, names
 from kgsparql.serving.page_facts import Sent, WiderDrawing, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
+from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
+
+SentT = TypeVar("SentT", bound=Sent)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -70,35 +72,30 @@ class _Asked(Sent):
     corrects: _Correction | None = None
 
 
-def _without_controls(text: str) -> str:
-    if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs"} for character in text):
-        raise ValueError("no text, or one with control characters")
-    return text
+_RightAnswer = Annotated[str, Field(max_length=2_000, pattern=r"^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$")]
 
 
 class _Rating(Sent):
     """What a person says of an answer: whether it is right, what is, or both."""
 
     is_right: bool | None = None
-    right_answers: (
-        Annotated[
-            list[Annotated[str, Field(max_length=2_000), AfterValidator(_without_controls)]], Field(max_length=100)
-        ]
-        | None
-    ) = None
+    right_answers: Annotated[list[_RightAnswer], Field(max_length=100)] | None = None
 
 
-async def _sent_json(request: Request) -> Any:
-    """Read the JSON that was sent.
+async def _sent(kind: type[SentT], request: Request) -> SentT:
+    """Read the JSON object that was sent.
 
     :raises InputError: for anything else. Of another content type it could be a form of another site.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InputError("this is not application/json", hint="send JSON, with that content type")
     try:
-        return json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise InputError("this is no JSON", hint='send an object, such as {"question": "…"}') from error
+        return kind.model_validate_json(await request.body())
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        hint = f"send {', '.join(kind.model_fields)}"
+        raise InputError(f"this cannot be read: {printable(why, 200)}", hint=hint) from error
 
 
 class ServedPage:
@@ -106,20 +103,19 @@ class ServedPage:
 
     :param asking: how questions are asked, unless the page says otherwise.
     :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
-    :param routes: of the SPARQL endpoint beside the page, if there is one.
+    :param queries: run those of a SPARQL endpoint beside the page; ``None`` has none.
     """
 
     def __init__(
         self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: RunLog | None = None,
-        routes: Sequence[BaseRoute] = (), needs_token: bool = False, workers: int = 4,
+        queries: BoundedQueries | None = None, needs_token: bool = False, workers: int = 4,
     ) -> None:  # fmt: skip
         self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
-        self.routes, self.needs_token = routes, needs_token
-        self.runs = Runs(self._answer_to, self.freeze, workers=workers)
+        self.has_sparql, self.needs_token = queries is not None, needs_token
+        self.runs = Runs(self._answer_run, workers=workers)
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking, self._looking = asyncio.Semaphore(1), asyncio.Semaphore(workers)
-        environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True)
-        self._template = environment.get_template("page.html")
+        self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
         run = "/api/runs/{name}"
         served: list[BaseRoute] = [
             Route("/", self.html),
@@ -135,9 +131,9 @@ class ServedPage:
             Route(run + "/rating", self.rate, methods=["POST"]),
             Route(run + "/drawing", self.drawing, methods=["POST"]),
             Route("/api/neighbours", self.neighbours),
-            Route("/healthz", self.health),
+            HEALTH,
             Mount("/static", StaticFiles(directory=STATIC)),
-            *routes,
+            *([] if queries is None else [sparql_route(queries)]),
         ]
         handlers: Any = {KgsparqlError: _error_response}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
@@ -185,18 +181,14 @@ class ServedPage:
         name = printable(self.knowledge.graph.name, 200) if self.knowledge else ""
         return HTMLResponse(self._template.render(graph=name), headers={"cache-control": "no-cache"})
 
-    async def health(self, _: Request) -> Response:
-        """Say that the server is there."""
-        return JSONResponse({"status": "ok"})
-
     async def graph(self, _: Request) -> Response:
         """Send what the page says of the graph, and what may be asked."""
         assert self._about is not None  # noqa: S101 - made when the application starts
-        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": bool(self.routes)})
+        return JSONResponse({**await asyncio.shield(self._about), "has_sparql": self.has_sparql})
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
-        sent = _Asked.read(await _sent_json(request))
+        sent = await _sent(_Asked, request)
         question, settings = checked_question(sent.question), sent.model_dump(exclude_none=True)
         del settings["question"]
         meanings = None
@@ -217,7 +209,7 @@ class ServedPage:
         log = self.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        sent, found = _Rating.read(await _sent_json(request)), await self._run_json(request.path_params["name"])
+        sent, found = await _sent(_Rating, request), await self._run_json(request.path_params["name"])
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
         await run_in_threadpool(partial(log.rate, found, is_right=sent.is_right, right_answers=sent.right_answers))
@@ -253,7 +245,7 @@ class ServedPage:
         found = await self._run_json(request.path_params["name"])
         if self.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
-        served_at = f"{request.base_url}sparql" if self.routes else None
+        served_at = f"{request.base_url}sparql" if self.has_sparql else None
         ways = query_ways(
             self.knowledge, found["answer"], request.path_params["marker"], served_at=served_at,
             needs_token=self.needs_token,
@@ -268,7 +260,7 @@ class ServedPage:
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._run_json(request.path_params["name"]), WiderDrawing.read(await _sent_json(request))
+        found, wider = await self._run_json(request.path_params["name"]), await _sent(WiderDrawing, request)
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:
@@ -329,12 +321,12 @@ class ServedPage:
         load(asking.retriever, asking.options)
         return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
 
-    def _answer_to(self, question: str, asking: AskOptions) -> Answer:
+    def _answer_run(self, run: AskedRun) -> dict[str, Any]:
         try:
-            return self._open_knowledge.answer(question, asking)
+            return self.freeze(run, self._open_knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
-                self.log.add(unanswered_json(question, error))
+                self.log.add(unanswered_json(run.question, error))
             raise
 
     @property

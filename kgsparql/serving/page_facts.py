@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typing import Literal as OneOf
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from kgsparql.answering.answer_json import error_json, term_json
 from kgsparql.budget import Usage
@@ -45,17 +45,6 @@ class Sent(BaseModel):
     """What a page sends: a JSON object with these members and no others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @classmethod
-    def read(cls, sent: Any) -> Self:
-        """Read what a request has sent."""
-        try:
-            return cls.model_validate(sent)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            why = printable(f"{where}: {first['msg']}" if where else first["msg"], 200)
-            raise InputError(f"this cannot be read: {why}", hint=f"send {', '.join(cls.model_fields)}") from error
 
 
 def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
     from kgsparql.answering.recheck import Recheck
 
 FOLDER = "runs"
@@ -99,11 +98,8 @@ class AskedRun:
 class Runs:
     """The runs of a page: asked on ``workers`` threads, a bounded number in line, the newest kept in memory."""
 
-    def __init__(
-        self, ask: Callable[[str, AskOptions], Answer], freeze: Callable[[AskedRun, Answer], dict[str, Any]], *,
-        workers: int,
-    ) -> None:  # fmt: skip
-        self._ask, self._freeze = ask, freeze
+    def __init__(self, answer: Callable[[AskedRun], dict[str, Any]], *, workers: int) -> None:
+        self._answer = answer
         self._waiting: queue.SimpleQueue[AskedRun] = queue.SimpleQueue()
         self._runs: OrderedDict[str, AskedRun] = OrderedDict()
         self._lock = threading.Lock()
@@ -151,7 +147,7 @@ class Runs:
         while True:
             run = self._waiting.get()
             try:
-                run.frozen = self._freeze(run, self._ask(run.question, run.asking))
+                run.frozen = self._answer(run)
             except KgsparqlError as error:
                 run.error = error_json(error)
             except Exception as error:  # noqa: BLE001 - told to whoever asked; the thread has other questions to answer

@@ -64,21 +64,25 @@ _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
-def sparql_routes(queries: BoundedQueries) -> list[Route]:
-    """Make the routes of an endpoint: queries by GET and POST; without a query, its service description.
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+HEALTH = Route("/healthz", _health)
+"""Says that the server is there."""
+
+
+def sparql_route(queries: BoundedQueries) -> Route:
+    """Make the route of an endpoint: queries by GET and POST; without a query, its service description.
 
     Which pages of other sites may read the replies is for the guard of all requests to say.
     """
-    return [Route(SPARQL_PATH, partial(_reply_to, queries), methods=["GET", "POST", "OPTIONS"])]
+    return Route(SPARQL_PATH, partial(_reply_to, queries), methods=["GET", "POST", "OPTIONS"])
 
 
 def sparql_only_app(queries: BoundedQueries) -> Starlette:
     """Make an application that has nothing but the endpoint at ``/sparql`` and ``/healthz``."""
-
-    async def health(_: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    return Starlette(routes=[*sparql_routes(queries), Route("/healthz", health)])
+    return Starlette(routes=[sparql_route(queries), HEALTH])
 
 
 async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
