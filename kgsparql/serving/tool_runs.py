@@ -7,16 +7,15 @@ show: on one line, without control characters, and not longer than is useful.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.budget import Usage
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError
-from kgsparql.events import Emit
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
@@ -52,35 +51,25 @@ _NO_CLASSES = "nothing has an rdf:type; perhaps a predicate such as 'instance of
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool: how it is stopped, and who is told of its steps."""
+@dataclass(frozen=True)
+class ToolRun:
+    """Runs a tool once on a graph: all but ``query`` have the time of a question, and end when they are stopped.
 
-    cancel: threading.Event = field(default_factory=threading.Event)
-    emit: Emit = ignore
+    What a result has of empty texts and lists, and may be missing, is left out by who calls.
+    """
 
+    knowledge: KnowledgeBase
+    asking: AskOptions
 
-class ToolRuns:
-    """Runs tools on one graph; the time that ``ask`` has is that of every tool but ``query``."""
-
-    def __init__(self, knowledge: KnowledgeBase, asking: AskOptions) -> None:
-        self._knowledge = knowledge
-        self._asking = asking
-
-    def ask(self, given: Any, call: ToolCall) -> Json:
+    def ask(self, given: Any) -> Json:
         """Answer with evidence."""
-        lookups = self._bounded_lookups(call)
-        meant = [self._resolved_entity(name, lookups) for name in given.entities]
-        asking = replace(self._asking, cancel=call.cancel, emit=call.emit)
-        answer = self._knowledge.answer(given.question, asking.about(meant) if meant else asking)
-        gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
-        notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
-        notes += [] if answer.error is None else [f"no model wrote this: {answer.error.message}"]
-        return _ask_result(answer, given, gaps, notes)
+        meant = [self._resolved_entity(name) for name in given.entities]
+        asking = self.asking.about(meant) if meant else self.asking
+        return _ask_result(self.knowledge.answer(given.question, asking), given)
 
-    def find(self, given: Any, _: ToolCall) -> Json:
+    def find(self, given: Any) -> Json:
         """Find entities by their labels."""
-        found = self._knowledge.find(given.text, limit=given.limit)
+        found = self.knowledge.find(given.text, limit=given.limit)
         groups = namesake_groups((one.term, one.label) for one in found)
         shared = {term for group in groups for term in group}
         about = self._descriptions_of([*groups, *([one.term] for one in found if one.term not in shared)], given.text)
@@ -94,73 +83,71 @@ class ToolRuns:
                 for one in found
             ],
             "notes": [] if is_near else ["no label has any of these words: the nearest are probably something else"],
-            **_members_present(more="" if len(found) < given.limit else "perhaps there are more: raise limit"),
+            "more": "" if len(found) < given.limit else "perhaps there are more: raise limit",
         }  # fmt: skip
 
-    def show(self, given: Any, call: ToolCall) -> Json:
+    def show(self, given: Any) -> Json:
         """Show what is around an entity."""
-        lookups = self._bounded_lookups(call)
-        entity = self._resolved_entity(given.entity, lookups)
+        entity, lookups = self._resolved_entity(given.entity), self._lookups
         if given.predicate is None:
             found = lookups.show(entity, direction=given.direction, limit=given.limit)
         else:
-            ahead = [Step(predicate) for predicate in self._predicates_named(given.predicate, lookups)]
+            ahead = [Step(predicate) for predicate in self._predicates_named(given.predicate)]
             behind = [step.reversed for step in ahead]
             steps = {"both": [*ahead, *behind], "forward": ahead, "inverse": behind}[given.direction]
             found = neighbours(lookups.graph, [entity], steps=steps, limit=given.limit)
         shown = found.items[: given.max_predicates]
         labels = lookups.labels([entity, *(t for g in shown for t in (g.step.predicate, *g.neighbours))])
-        more = []
-        if len(found.items) > len(shown):
-            more.append(f"{len(shown)} of {len(found.items):,} predicates: raise max_predicates")
-        if any(group.count > len(group.neighbours) for group in shown):
-            more.append("some predicates have more neighbours: give predicate, and raise limit")
-        groups = [
-            {
-                "predicate": _term_json(group.step.predicate, labels.get(group.step.predicate)),
-                "direction": group.step.direction, "count": group.count, "is_exact": group.exact,
-                "neighbours": [_term_json(term, labels.get(term)) for term in group.neighbours],
-            }
-            for group in shown
-        ]  # fmt: skip
+        is_cut = any(group.count > len(group.neighbours) for group in shown)
         return {
             "entity": _term_json(entity, labels.get(entity)),
-            "groups": groups,
-            **_members_present(more="; ".join(more)),
-        }
+            "groups": [
+                {
+                    "predicate": _term_json(group.step.predicate, labels.get(group.step.predicate)),
+                    "direction": group.step.direction, "count": group.count, "is_exact": group.exact,
+                    "neighbours": _row_json(group.neighbours, labels),
+                }
+                for group in shown
+            ],
+            "more": _joined(
+                _more_text("predicates", len(found.items), given.max_predicates, "max_predicates"),
+                "some predicates have more neighbours: give predicate, and raise limit" if is_cut else "",
+            ),
+        }  # fmt: skip
 
-    def paths(self, given: Any, call: ToolCall) -> Json:
+    def paths(self, given: Any) -> Json:
         """Find shortest paths between two entities."""
         from kgsparql.evidence.verbalising import path_text
 
-        lookups = self._bounded_lookups(call)
-        start, end = (self._resolved_entity(name, lookups) for name in (given.start, given.end))
-        found = shortest_paths(lookups.graph, start, end, max_hops=given.max_hops, direction=given.direction)
+        start, end = map(self._resolved_entity, (given.start, given.end))
+        graph = self._lookups.graph
+        found = shortest_paths(graph, start, end, max_hops=given.max_hops, direction=given.direction)
         shown = found.items[: given.limit]
-        labels = lookups.labels([start, end, *(term for path in shown for triple in path.triples for term in triple)])
-        more = [_more_text("shortest paths", len(found.items), given.limit), *map(str, found.cuts)]
-        if not shown:
-            other = "" if given.direction == "both" else ", or give direction both"
-            more.insert(0, f"no path of at most {given.max_hops} hops: raise max_hops{other}")
-        paths = [
-            {"text": path_text(path, labels), "triples": [_triple_json(one, labels) for one in path.triples]}
-            for path in shown
-        ]
-        return {"paths": paths, **_members_present(more="; ".join(filter(None, more)))}
+        labels = self._lookups.labels([start, end, *(t for path in shown for triple in path.triples for t in triple)])
+        other = "" if given.direction == "both" else ", or give direction both"
+        none = "" if shown else f"no path of at most {given.max_hops} hops: raise max_hops{other}"
+        return {
+            "paths": [
+                {"text": path_text(path, labels), "triples": [_triple_json(one, labels) for one in path.triples]}
+                for path in shown
+            ],
+            "more": _joined(none, _more_text("shortest paths", len(found.items), given.limit), *map(str, found.cuts)),
+        }
 
-    def plan(self, given: Any, call: ToolCall) -> Json:
+    def plan(self, given: Any) -> Json:
         """Compute what a question asks for."""
-        lookups = self._bounded_lookups(call)
-        meant = tuple(self._resolved_entity(name, lookups) for name in given.entities)
-        planned = self._planned_question(given.question, meant, call)
+        meant = tuple(map(self._resolved_entity, given.entities))
+        planned = self.knowledge.plan(
+            given.question, entities=meant, budget=self.asking.budget, cancel=self.asking.cancel
+        )
         found, chosen, doubts, labels = planned.computed, planned.chosen, [*planned.doubts], planned.labels
         own = "" if chosen is None else chosen.words
         others = list({one.words: one for one in planned.candidates if one.words != own}.values())[:OTHER_PLANS]
         if given.other_plan is not None and given.other_plan <= len(others):
             chosen = others[given.other_plan - 1]
-            found = self._knowledge.run(chosen.plan)
+            found = self.knowledge.run(chosen.plan)
             doubts = ["this is a less likely reading, which was asked for"]
-            labels = {**labels, **lookups.labels(found.terms)}
+            labels = {**labels, **self._lookups.labels(found.terms)}
         is_all_read = chosen is not None and not chosen.left_out
         about: Json = {
             "linked": _links_of(planned),
@@ -169,130 +156,115 @@ class ToolRuns:
         }
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
-            none: Json = {
-                "words": "",
-                "is_sure": False,
-                "doubts": [why, *doubts],
-                "columns": [],
-                "rows": [],
-                "facts": 0,
-            }
-            return {**none, **about}
-        doubts += [own.in_words(lambda term: labels[term]) for own in found.left_out]
+            none: Json = {"words": "", "is_sure": False, "columns": [], "rows": [], "facts": 0}
+            return {**none, "doubts": [why, *doubts], **about}
+        doubts += [one.in_words(labels.__getitem__) for one in found.left_out]
         if found.is_confirmed is False:
             doubts.append("computed again from its facts, the value is not the same")
         if found.rows and all(term is None for row in found.rows for term in row[-1:]):
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
-        more = [
-            _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
-            _long_query_text([found.query], is_whole=given.whole_queries),
-        ]
         return {
             "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
             "columns": list(found.columns), "rows": [_row_json(row, labels) for row in found.rows[: given.limit]],
-            "facts": len(found.facts), **about,
-            **_members_present(
-                sparql=_query_text(found.query, is_whole=given.whole_queries), more="; ".join(filter(None, more))
+            "facts": len(found.facts), **about, "sparql": _query_text(found.query, given),
+            "more": _joined(
+                _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
+                _left_out_queries([found.query], given),
             ),
         }  # fmt: skip
 
-    def _planned_question(self, question: str, entities: tuple[IRI, ...], call: ToolCall) -> PlannedQuestion:
-        return self._knowledge.plan(question, entities=entities, budget=self._asking.budget, cancel=call.cancel)
-
-    def query(self, given: Any, call: ToolCall) -> Json:
+    def query(self, given: Any) -> Json:
         """Run a checked query."""
-        if len(self._knowledge.graph.members) > 1:
+        if len(self.knowledge.graph.members) > 1:
             raise InputError("a query of your own runs on one graph", hint="ask, find, show and paths take several")
-        result = self._knowledge.query(
-            given.sparql, timeout_s=given.max_seconds, max_rows=given.limit, cancel=call.cancel
+        result = self.knowledge.query(
+            given.sparql, timeout_s=given.max_seconds, max_rows=given.limit, cancel=self.asking.cancel
         )
-        solutions = result.solutions
-        rows = [[solution.get(name) for name in solutions.variables] for solution in solutions]
-        terms = [term for row in rows for term in row if term is not None]
-        terms += [term for triple in result.triples for term in triple]
-        labels = self._bounded_lookups(call).labels(terms)
+        variables, is_ask = result.solutions.variables, result.form == "ASK"
+        rows = [[solution.get(name) for name in variables] for solution in result.solutions]
+        found: Iterable[Iterable[Term | None]] = [*rows, *result.triples]
+        labels = self._lookups.labels([term for row in found for term in row if term is not None])
         more = _more_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
         return {
-            "form": result.form, "columns": list(solutions.variables), "rows": [_row_json(row, labels) for row in rows],
+            "form": result.form, "columns": list(variables), "rows": [_row_json(row, labels) for row in rows],
             "triples": [_triple_json(triple, labels) for triple in result.triples], "is_complete": result.complete,
-            **_members_present(
-                boolean=result.boolean if result.form == "ASK" else None,
-                more=more if result.rows or result.form == "ASK" else _NOTHING_FOUND,
-            ),
+            "boolean": result.boolean if is_ask else None, "more": more if result.rows or is_ask else _NOTHING_FOUND,
         }  # fmt: skip
 
-    def info(self, given: Any, _: ToolCall) -> Json:
+    def info(self, given: Any) -> Json:
         """Say what the graph holds."""
-        facts = self._knowledge.info(shown=given.limit)
-        counted: dict[str, Any] = {
+        facts = self.knowledge.info(shown=given.limit)
+        kinds = ("classes", "predicates")
+        counted: Json = {
             kind: [
                 {"term": printable(one["term"], 2_000), "label": printable(one["label"]), "count": one["count"]}
                 for one in facts[kind]
             ]
-            for kind in ("classes", "predicates")
+            for kind in kinds
         }
         # The prefixes of the graph and of the settings, and those of the terms that are named.
-        named = [one["curie"].partition(":")[0] for kind in counted for one in facts[kind]]
-        wanted, shipped = {*self._knowledge.graph.prefixes, *named}, set(PrefixMap.default())
-        prefixes = {own[0]: own[1] for own in self._knowledge.prefixes if own[0] in wanted or own not in shipped}
+        named = [one["curie"].partition(":")[0] for kind in kinds for one in facts[kind]]
+        wanted, shipped = {*self.knowledge.graph.prefixes, *named}, set(PrefixMap.default())
         notes = [f"{what}: {printable(why)}" for what, why in facts["missing"].items()]
         return {
-            "name": facts["name"], "triples": facts["triples"], "languages": list(self._knowledge.languages), **counted,
-            "named_graphs": [printable(one) for one in facts["named_graphs"]], "prefixes": prefixes,
-            "notes": [*notes, *([] if facts["classes"] else [_NO_CLASSES])],
-            **_members_present(more=f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else ""),
+            "name": facts["name"], "triples": facts["triples"], "languages": list(self.knowledge.languages), **counted,
+            "named_graphs": [printable(one) for one in facts["named_graphs"]],
+            "prefixes": {own[0]: own[1] for own in self.knowledge.prefixes if own[0] in wanted or own not in shipped},
+            "notes": notes if facts["classes"] else [*notes, _NO_CLASSES],
+            "more": f"{'; '.join(facts['cuts'])}: raise limit" if facts["cuts"] else "",
         }  # fmt: skip
 
-    def _bounded_lookups(self, call: ToolCall) -> GraphLookups:
-        """Make lookups whose queries end with the time of a question, or when the call is stopped."""
-        known = self._knowledge
-        graph = known.graph.within(Usage(self._asking.budget, cancel=call.cancel))
+    @cached_property
+    def _lookups(self) -> GraphLookups:
+        known = self.knowledge
+        graph = known.graph.within(Usage(self.asking.budget, cancel=self.asking.cancel))
         return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
 
     # -- Names: what they may mean where they are no exact label, or are values and no names
 
-    def _resolved_entity(self, name: str, lookups: GraphLookups) -> IRI:
+    def _resolved_entity(self, name: str) -> IRI:
         """Return the entity that is meant; errors say what else may be, and what each is."""
+        lookups = self._lookups
         try:
             return lookups.resolve(name)
         except AmbiguousLabelError as error:
             terms = [lookups.resolve(str(one)) for one in error.detail["candidates"]]
             labels, about = lookups.labels(terms), self._descriptions_of([terms], "names")
-            said = {term: ", ".join(filter(None, (labels[term], about.get(term, "")))) for term in terms}
+            said = {term: _joined(labels[term], about.get(term, ""), by=", ") for term in terms}
             error.detail["candidates"] = [f"{term} ({printable(text, 120)})" for term, text in said.items()]
             raise
         except NotFoundError as error:
-            like = [one for one in self._knowledge.find(name, limit=_MAX_NEAR) if _has_word_of(name, one.label)]
+            like = [one for one in self.knowledge.find(name, limit=_MAX_NEAR) if _has_word_of(name, one.label)]
             near = ", ".join(f"{one.term} ({printable(one.label, 80)})" for one in like)
-            meant = [f"perhaps you mean {near}"] if near else []
-            error.hint = "; ".join(filter(None, [*meant, error.hint]))
+            error.hint = _joined(f"perhaps you mean {near}" if near else "", error.hint)
             raise
 
-    def _predicates_named(self, name: str, lookups: GraphLookups) -> list[IRI]:
+    def _predicates_named(self, name: str) -> list[IRI]:
         """Return the predicates that may be meant: of several of the name, whoever asks finds out which is used."""
         try:
-            return [lookups.resolve(name)]
+            return [self._lookups.resolve(name)]
         except AmbiguousLabelError as error:
-            return [lookups.resolve(str(one)) for one in error.detail["candidates"]]
+            return [self._lookups.resolve(str(one)) for one in error.detail["candidates"]]
         except NotFoundError:
-            return [self._resolved_entity(name, lookups)]
+            return [self._resolved_entity(name)]
 
     def _descriptions_of(self, groups: Sequence[Sequence[IRI]], text: str) -> Mapping[Term, str]:
         """Describe each term in a few words, which differ within a group."""
-        return descriptions_of(groups, self._knowledge.session(text, self._asking).labels) if groups else {}
+        return descriptions_of(groups, self.knowledge.session(text, self.asking).labels) if groups else {}
 
 
 # -- An answer as the result of ask -------------------------------------------------------------------------------
 
 
-def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -> Json:
+def _ask_result(answer: Answer, given: Any) -> Json:
     """Take what was asked for of an answer, and say which arguments get more.
 
     Unless more is asked for, only what sure answers rest on is shown, and only these.
     """
     best = frozenset() if answer.gaps else frozenset(answer.best)
-    first = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
-    cited = list(answer.cited) if best and not answer.is_ranked else first
+    cited = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
+    if best and not answer.is_ranked:
+        cited = list(answer.cited)
     if not cited or "max_evidence" in given.model_fields_set:
         cited = [*answer.cited, *(item.marker for item in answer.evidence)]
     shown = [answer.evidence[marker] for marker in dict.fromkeys(cited)][: given.max_evidence]
@@ -308,7 +280,8 @@ def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -
         "triples of a piece of evidence: raise max_triples": (most_triples, given.max_triples),
     }
     more = [f"{most} of {known:,} {what}" for what, (known, most) in cuts.items() if known > most]
-    more.append(_long_query_text([item.query for item in shown], is_whole=given.whole_queries))
+    gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
+    notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
     return {
         "status": answer.status, "text": _answer_text(answer), "is_ranked": answer.is_ranked,
         "grounding": answer.grounding,
@@ -322,15 +295,20 @@ def _ask_result(answer: Answer, given: Any, gaps: list[str], notes: list[str]) -
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
         "linked": [
             {
-                **_term_json(link.term, link.label), "words": printable(link.mention.text, 200),
-                **_members_present(alternatives=[
-                    _term_json(one.term, one.label, description=one.description)
-                    for one in link.likely_alternatives[:_MAX_MEANINGS]
-                ]),
+                **_term_json(
+                    link.term, link.label,
+                    alternatives=[
+                        _term_json(one.term, one.label, description=one.description)
+                        for one in link.likely_alternatives[:_MAX_MEANINGS]
+                    ],
+                ),
+                "words": printable(link.mention.text, 200),
             }
             for link in answer.linked
         ],
-        "not_understood": gaps, "notes": notes, **_members_present(more="; ".join(filter(None, more))),
+        "not_understood": gaps,
+        "notes": notes if answer.error is None else [*notes, f"no model wrote this: {answer.error.message}"],
+        "more": _joined(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
 
 
@@ -348,7 +326,7 @@ def _evidence_json(item: EvidenceItem, labels: Mapping[Term, str], given: Any) -
         "text": printable(item.text, 4 * _MAX_CHARACTERS),
         "triples": [_triple_json(cited.triple, labels) for cited in item.triples[: given.max_triples]],
         **_members_present(
-            marker=item.marker, sparql=_query_text(item.query, is_whole=given.whole_queries),
+            marker=item.marker, sparql=_query_text(item.query, given),
             document="" if item.excerpt is None else str(item.excerpt),
         ),
     }  # fmt: skip
@@ -423,18 +401,22 @@ def said_of_tools(text: str) -> str:
     return _OPTION.sub("", text)
 
 
-def _more_text(what: str, known: int, limit: int, *, has_more: bool = False) -> str:
+def _joined(*parts: str, by: str = "; ") -> str:
+    return by.join(filter(None, parts))
+
+
+def _more_text(what: str, known: int, limit: int, argument: str = "limit", *, has_more: bool = False) -> str:
     if known > limit:
-        return f"{limit} of {known:,} {what}: raise limit"
-    return f"more than {known:,} {what}: raise limit, or ask for less" if has_more else ""
+        return f"{limit} of {known:,} {what}: raise {argument}"
+    return f"more than {known:,} {what}: raise {argument}, or ask for less" if has_more else ""
 
 
-def _query_text(query: Query, *, is_whole: bool) -> str:
+def _query_text(query: Query, given: Any) -> str:
     """Return a query's text; empty for one that is long and not asked for."""
-    return query.shown if is_whole or len(query.shown) <= LONG_QUERY else ""
+    return query.shown if given.whole_queries or len(query.shown) <= LONG_QUERY else ""
 
 
-def _long_query_text(queries: Iterable[Query], *, is_whole: bool) -> str:
+def _left_out_queries(queries: Iterable[Query], given: Any) -> str:
     """Say which argument gets the queries that are left out; empty if none is."""
-    is_left_out = any(query.shown and not _query_text(query, is_whole=is_whole) for query in queries)
+    is_left_out = any(query.shown and not _query_text(query, given) for query in queries)
     return "a long SPARQL query: give whole_queries" if is_left_out else ""

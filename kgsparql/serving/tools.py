@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,7 +19,7 @@ from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
-from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolCall, ToolRuns, said_of_tools
+from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
 
 if TYPE_CHECKING:
     from kgsparql.evidence.evidence import EvidenceItem
@@ -266,8 +266,12 @@ class Tool:
         members = {**self.parameters.result, "more": "string?"}
         types = {name: kind.removesuffix("?") for name, kind in members.items()}
         properties = {name: {"type": kind} if kind else {} for name, kind in types.items()}
-        required = [name for name, kind in members.items() if not kind.endswith("?")]
-        return {"type": "object", "properties": properties, "required": required}
+        return {"type": "object", "properties": properties, "required": self.required}
+
+    @property
+    def required(self) -> list[str]:
+        """The members that a result always has."""
+        return [name for name, kind in self.parameters.result.items() if not kind.endswith("?")]
 
     def wrong_arguments(self, error: ValidationError) -> InputError:
         """Make the error for arguments that it does not have, or values that it does not take."""
@@ -291,7 +295,7 @@ class Toolbox:
 
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions | None = None) -> None:
         self.name = knowledge.graph.name
-        self._runs = ToolRuns(knowledge, asking or AskOptions())
+        self._knowledge, self._asking = knowledge, asking or AskOptions()
 
     def call_tool(
         self, name: str, arguments: Mapping[str, Any] | str, *, cancel: threading.Event | None = None,
@@ -309,20 +313,19 @@ class Toolbox:
         if tool is None:
             raise InputError(f"no tool {printable(name, 40)!r}", hint=f"one of: {', '.join(t.name for t in TOOLS)}")
         try:
-            given = tool.parameters.model_validate(
-                json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
-            )
+            sent = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+            given = tool.parameters.model_validate(sent)
         except ValidationError as error:
             raise tool.wrong_arguments(error) from error
         except ValueError as error:
             raise InputError(f"the arguments are no JSON: {error}", hint="write them as one JSON object") from error
+        asking = replace(self._asking, cancel=cancel or threading.Event(), emit=emit)
         try:
-            run: Any = getattr(self._runs, name)
-            found: dict[str, Any] = run(given, ToolCall(cancel or threading.Event(), emit))
+            found = getattr(ToolRun(self._knowledge, asking), name)(given)
         except KgsparqlError as error:
             error.hint = said_of_tools(error.hint)
             raise
-        return found
+        return {member: own for member, own in found.items() if member in tool.required or own not in (None, "", [])}
 
     def error_text(self, error: KgsparqlError) -> str:
         """Say what a model is told of an error, in the place of a result."""
