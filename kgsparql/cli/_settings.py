@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,7 +93,8 @@ def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
             raise OptionError(f"{path}: {printable(f'{key}: {error}', 300)}", hint=hint) from error
     found = {key: _with_paths(key, value, path.parent, found) for key, value in found.items()}
     if not is_trusted:
-        _check_strangers_settings(found, path)
+        for key, value in found.items():
+            with_texts(value, partial(_strangers_text, key, path))
     elif "model.api_key" in found and os.name == "posix" and path.stat().st_mode & 0o077:
         raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
     return found
@@ -160,28 +162,22 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
     return path_in(value) if key in {*_WRITTEN_PLACES, "method.preset"} else value
 
 
-def _check_strangers_settings(found: Mapping[str, Any], file: Path) -> None:
+def _strangers_text(key: str, file: Path, text: str) -> str:
     """Refuse what a stranger's file must not say: a key, a server that would get one, a place outside its folder."""
     from kgsparql.http.address import host_of, is_address, is_loopback
 
-    folder = os.path.realpath(file.parent)
-    for key, text in ((key, text) for key, value in found.items() for text in _texts_in(value)):
-        is_server = key == "model.base_url" or (key == "embedder" and is_address(text))
-        why = ""
-        if key == "model.api_key" or redacted(text) != text:
-            why = "keys do not belong into a project"
-        elif is_server and not (is_address(text) and is_loopback(host_of(text))):
-            why = "a project may not say which server gets your key"
-        elif key in _WRITTEN_PLACES and ("://" in text or not Path(os.path.realpath(text)).is_relative_to(folder)):
-            why = "a project may not have files written outside its folder"
-        if why:
-            hint = "say it in your own file (kgsparql config show), or by a variable"
-            raise OptionError(f"{file}: {key}: {why}", hint=hint)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    yield from [value] if isinstance(value, str) else (text for one in inner for text in _texts_in(one))
+    is_server, why = key == "model.base_url" or (key == "embedder" and is_address(text)), ""
+    is_inside = Path(os.path.realpath(text)).is_relative_to(os.path.realpath(file.parent))
+    if key == "model.api_key" or redacted(text) != text:
+        why = "keys do not belong into a project"
+    elif is_server and not (is_address(text) and is_loopback(host_of(text))):
+        why = "a project may not say which server gets your key"
+    elif key in _WRITTEN_PLACES and ("://" in text or not is_inside):
+        why = "a project may not have files written outside its folder"
+    if why:
+        hint = "say it in your own file (kgsparql config show), or by a variable"
+        raise OptionError(f"{file}: {key}: {why}", hint=hint)
+    return text
 
 
 # -- The settings that hold ---------------------------------------------------------------------------------------
@@ -388,22 +384,21 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         return args
     if key := found.get("model.api_key"):
         os.environ.setdefault(KEY_VARIABLE, key)
-    held = {key: own.value for key, own in {**found.values, **found.of_graphs(given.get("kg"))}.items()}
+    held = {**found.values, **found.of_graphs(given.get("kg"))}
     values: dict[str, Any] = {
-        own.option: ",".join(map(str, held[key])) if own.option in {"lang", "prices"} else held[key]
+        own.option: held[key].value
         for key, own in KEYS.items()
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }
-    if given.get("no_model"):
-        values.pop("model", None)
-        values.pop("base_url", None)
-    options: dict[str, Any] = values.pop("option", {})
+    values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
+    unused = ["model", "base_url"] if given.get("no_model") else []
     typed = given.get("retriever")
-    is_other_method = given.get("preset") is not None or (typed is not None and typed != values.get("retriever"))
+    is_other_method = given.get("preset") is not None or typed not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:
-        values.pop("retriever", None)
-        values.pop("preset", None)
-        options = {}
+        unused += ["retriever", "preset", "option"]
+    for name in unused:
+        values.pop(name, None)
+    options: dict[str, Any] = values.pop("option", {})
     ctx.default_map = values
     if ctx.info_name not in {"ask", "serve", "mcp"}:
         return args
@@ -417,16 +412,12 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
 def typed_again() -> str:
     """Write the command as it was typed, without credentials, keys and the options for snapshots."""
     words: list[str] = []
-    is_value = False
+    is_skipped = False  # the value of an option that is left out
     for word in _WORDS.get():
-        is_left_out = word.partition("=")[0] in {"--record", "--replay"}
-        if not is_value and not is_left_out:
-            # The option of a word, and its value: --option=value or -ovalue; one of them may be empty.
-            option, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-            if word.startswith("-") and not word.startswith("--"):
-                option, value = word[:2], word[2:]
-            words.append(f"{option}{sign}{without_secrets(value)}")
-        is_value = not is_value and is_left_out and "=" not in word
+        is_left_out = not is_skipped and word.partition("=")[0] in {"--record", "--replay"}
+        if not (is_left_out or is_skipped) and (parts := re.match(r"(--[^=]*=?|-.|)(.*)", word, re.DOTALL)):
+            words.append(f"{parts[1]}{without_secrets(parts[2])}")
+        is_skipped = is_left_out and "=" not in word
     return shlex.join(words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
@@ -94,17 +94,19 @@ def _fallback_lines(answer: Answer) -> Iterator[str]:
 
 def _cost_line(answer: Answer) -> str:
     """Write one line: the status, what was verified, and the cost."""
-    usage = answer.usage
+    return " · ".join([answer.status, *_verified_counts(answer), *cost_parts(answer.usage)])
+
+
+def cost_parts(usage: Mapping[str, Any]) -> list[str]:
+    """Say what a question cost; without prices that is unknown, never 0."""
     before = f" ({usage['prepared']:,} more to prepare)" if usage.get("prepared") else ""
     calls, cached = usage.get("model_calls", 0), usage.get("cached_calls")
     kept = f" ({counted(cached, 'kept reply', 'kept replies')})" if cached and calls else ""
-    parts = [answer.status, *_verified_counts(answer), counted(usage.get("queries", 0), "query", "queries") + before]
-    parts.append(counted(calls, "model call") + kept)
+    parts = [counted(usage.get("queries", 0), "query", "queries") + before, counted(calls, "model call") + kept]
     if calls:
         parts.append(f"{usage.get('tokens', 0):,} tokens")
         parts += [] if usage.get("cost") is None else [f"cost {_money_text(usage['cost'])}"]
-    parts += [] if usage.get("seconds") is None else [f"{usage['seconds']:.2f} s"]
-    return " · ".join(parts)
+    return parts if usage.get("seconds") is None else [*parts, f"{usage['seconds']:.2f} s"]
 
 
 def _verified_counts(answer: Answer) -> Iterator[str]:

@@ -200,7 +200,7 @@ class ServedPage:
 
     async def run(self, request: Request) -> Response:
         """Send a run, finished or not, with what people said of its answer, if that is in the log."""
-        found, log = await self._run_json(request.path_params["name"]), self.log
+        found, log = await self._run_of(request), self.log
         rating = await run_in_threadpool(log.rating, found) if log else None
         return JSONResponse({**found, "rating": rating, **run_words(found)})
 
@@ -209,7 +209,7 @@ class ServedPage:
         log = self.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        sent, found = await _sent(_Rating, request), await self._run_json(request.path_params["name"])
+        sent, found = await _sent(_Rating, request), await self._run_of(request)
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
         await run_in_threadpool(partial(log.rate, found, is_right=sent.is_right, right_answers=sent.right_answers))
@@ -226,14 +226,14 @@ class ServedPage:
         """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
-            await self._run_json(request.path_params["name"])  # an error, unless it is kept
+            await self._run_of(request)  # an error, unless it is kept
             return EventSourceResponse(iter([{"event": "over", "data": '{"state": "finished"}'}]))
         last = request.headers.get("last-event-id", "")
         return EventSourceResponse(self._steps_of(run, int(last) if last.isdecimal() else 0), ping=15)
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""
-        graph, found = self._open_knowledge.graph, await self._run_json(request.path_params["name"])
+        graph, found = self._open_knowledge.graph, await self._run_of(request)
         if "answer" not in found:
             raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
         async with self._rechecking:
@@ -242,7 +242,7 @@ class ServedPage:
 
     async def queries(self, request: Request) -> Response:
         """Tell how the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
-        found = await self._run_json(request.path_params["name"])
+        found = await self._run_of(request)
         if self.knowledge is None or "answer" not in found:
             return JSONResponse({"ways": [], "is_served": False})
         served_at = f"{request.base_url}sparql" if self.has_sparql else None
@@ -260,7 +260,7 @@ class ServedPage:
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._run_json(request.path_params["name"]), await _sent(WiderDrawing, request)
+        found, wider = await self._run_of(request), await _sent(WiderDrawing, request)
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:
@@ -268,15 +268,14 @@ class ServedPage:
 
     async def file(self, request: Request) -> Response:
         """Send a finished run as a file."""
-        name, suffix = request.path_params["name"], request.path_params["suffix"]
-        found = await self._run_json(name)
+        found, suffix = await self._run_of(request), request.path_params["suffix"]
         if suffix == "json" and "answer" in found:
             text = json.dumps(found["answer"], ensure_ascii=False, indent=2)
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
             raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig and .svg")
-        disposition = f'attachment; filename="kgsparql-{name[:8]}.{suffix}"'
+        disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 
     async def _steps_of(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
@@ -297,6 +296,9 @@ class ServedPage:
         finally:
             run.watchers -= 1
             run.seen_at = time.monotonic()
+
+    async def _run_of(self, request: Request) -> dict[str, Any]:
+        return await self._run_json(request.path_params["name"])
 
     async def _run_json(self, name: str) -> dict[str, Any]:
         """Return the JSON of a run that is in memory or kept."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typing import Literal as OneOf
@@ -108,11 +109,8 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
         "count": sum(group.count for group in groups),
         "is_exact": all(group.exact for group in groups),
         "triples": [
-            {
-                "subject": _node_term(hop.triple.subject, labels),
-                "predicate": _node_term(hop.triple.predicate, labels),
-                "object": _node_term(hop.triple.object, labels), "direction": hop.direction,
-            }
+            {name: _node_term(getattr(hop.triple, name), labels) for name in ("subject", "predicate", "object")}
+            | {"direction": hop.direction}
             for hop in hops
         ],
     }  # fmt: skip
@@ -120,14 +118,13 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
 
 def _in_turn(groups: Iterable[NeighbourGroup]) -> list[Hop]:
     """Take the first neighbour of each group, forward and inverse by turns, then the second; labels and such last."""
-    forward: list[list[Hop]] = []
-    inverse: list[list[Hop]] = []
-    last: list[list[Hop]] = []
+    seen: Counter[str] = Counter()
+    places: list[tuple[tuple[bool, int, int, str], Hop]] = []
     for group in groups:
-        kind = last if group.step.predicate in UNWALKED else forward if group.step.direction == "forward" else inverse
-        kind.append(group.hops)
-    ways = [hops for pair in zip_longest(forward, inverse) for hops in pair if hops is not None]
-    return [hop for part in (ways, last) for row in zip_longest(*part) for hop in row if hop is not None]
+        kind = "last" if group.step.predicate in UNWALKED else group.step.direction
+        places += [((kind == "last", at, seen[kind], kind), hop) for at, hop in enumerate(group.hops)]
+        seen[kind] += 1
+    return [hop for _, hop in sorted(places, key=itemgetter(0))]
 
 
 def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:

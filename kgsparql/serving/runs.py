@@ -22,7 +22,7 @@ from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Event, Finished
 from kgsparql.linking.words import counted
-from kgsparql.rendering.text import step_words
+from kgsparql.rendering.text import cost_parts, step_words
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
 
@@ -82,17 +82,18 @@ class AskedRun:
         if len(self.events) >= _MAX_EVENTS:
             self.left_out += 1
             return
-        told = dict(event_json(event))
+        told = {**event_json(event), "words": step_words(event)}
         for name, value in told.items():
-            if isinstance(value, str) and len(value) > _MAX_TEXT_CHARACTERS:  # a query, a prompt or a reply
-                left = len(value) - _MAX_TEXT_CHARACTERS
+            left = len(value) - _MAX_TEXT_CHARACTERS if isinstance(value, str) else 0  # a query, a prompt or a reply
+            if left > 0:
                 told[name] = f"{value[:_MAX_TEXT_CHARACTERS]} … (+{left:,} characters)"
-        self.events.append({**told, "words": step_words(event)})
+        self.events.append(told)
 
     def summary(self) -> dict[str, Any]:
         """Return what is known of it before it is frozen, as JSON."""
-        return {"id": self.id, "question": self.question, "options": dict(self.settings), "state": self.state,
-                "meanings": self.meanings, "error": self.error}  # fmt: skip
+        options = dict(self.settings)
+        own = {name: getattr(self, name) for name in ("id", "question", "state", "meanings", "error")}
+        return {**own, "options": options}
 
 
 class Runs:
@@ -170,12 +171,10 @@ def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[
     at, number = corrects["link"], corrects["candidate"]
     if not (0 <= at < len(links) and 0 <= number < len(links[at]["candidates"])):
         raise InputError("that name has no such meaning", hint="open the run again, and choose one that is listed")
-    old, candidates = links[at], list(links[at]["candidates"])
-    chosen = candidates.pop(number)
-    place = {name: old[name] for name in ("mention", "start", "end")}
-    rival = {name: value for name, value in old.items() if name not in {*place, "candidates"}}
-    new = {**chosen, **place, "candidates": [rival, *candidates]}
-    return [new if link is old else link for link in links]
+    old = dict(links[at])
+    place, others = {name: old.pop(name) for name in ("mention", "start", "end")}, list(old.pop("candidates"))
+    new = {**others.pop(number), **place, "candidates": [old, *others]}
+    return [*links[:at], new, *links[at + 1 :]]
 
 
 # -- Finished runs as files, and in the log of questions ----------------------------------------------------------
@@ -269,12 +268,13 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     answer = run["answer"]
     gaps = [gap["text"] for gap in answer["not_understood"]]
     notes = [note for note in answer["notes"] if note["code"] != "frontier" and note["text"] not in gaps]
+    left = [f"{counted(run['left_out'], 'step')} not kept"] if run["left_out"] else []
     way_out = "ask again with a name as the graph has it"  # what a terminal says there names its options
     return {
         "said": said_by(answer),
         "gaps": [_gap_text(gap) for gap in answer["not_understood"]],
         "notes": [way_out if note["code"] == "way_out" else note["text"] for note in notes],
-        "meter": meter(answer["usage"], left_out=run["left_out"]),
+        "meter": " · ".join([*cost_parts(answer["usage"]), *left]),
     }
 
 
@@ -284,27 +284,14 @@ def _gap_text(gap: Mapping[str, str]) -> str:
     return f"{text}. Click the underlined name to choose." if gap["code"] == "ambiguous" else text
 
 
-def meter(usage: Mapping[str, Any], *, left_out: int = 0) -> str:
-    """Say what a run cost; without prices that is unknown, never 0."""
-    kept = f" ({counted(usage['cached_calls'], 'kept reply', 'kept replies')})" if usage["cached_calls"] else ""
-    tokens = f"{counted(usage['prompt_tokens'], 'token')} in, {usage['completion_tokens']:,} out"
-    cost = "cost unknown (no prices)" if usage["cost"] is None else f"cost {usage['cost']}"
-    calls = [counted(usage["model_calls"], "model call") + kept, tokens, cost]
-    parts = [counted(usage["queries"], "query", "queries"), counted(usage["rows"], "solution")]
-    parts += calls if usage["model_calls"] else ["no model calls"]
-    parts += [] if usage["seconds"] is None else [f"{usage['seconds']:.2f} s"]
-    return " · ".join([*parts, *([f"{counted(left_out, 'step')} not kept"] if left_out else [])])
-
-
 def recheck_words(found: Recheck) -> dict[str, Any]:
     """Say the verdict, what else is to be known of it, and what is gone or changed."""
-    if not found.stands:
-        verdict = "It does not stand any more."
-    elif not found.is_whole:
-        verdict = "What could be checked stands; not all could be checked."
-    else:
+    verdict = "It does not stand any more."
+    if found.stands:
         run_again = counted(len(found.items), "query", "queries")
         verdict = f"It stands: {counted(found.found, 'triple')} found again, {run_again} run again."
+    if found.stands and not found.is_whole:
+        verdict = "What could be checked stands; not all could be checked."
     notes = []
     if found.is_of_other_graphs:
         notes.append(f"answered from {', '.join(found.answer.graphs)}, but checked on {', '.join(found.graphs)}")
