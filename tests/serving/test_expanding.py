@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
-
-from tests.serving.conftest import NOBEL, SPOUSE, served
 
 Ask = Callable[[str], None]
 
@@ -123,33 +119,6 @@ def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: N
     page.click("text=Ask about this")
     page.click(".chip")
     assert page.locator(".chip").is_hidden()
-
-
-def test_a_run_whose_graph_is_gone_says_why_it_cannot_be_expanded(
-    page: Page, tmp_path: Path, ask: Ask, trouble: list[str]
-) -> None:
-    graph, other = tmp_path / "graph.ttl", tmp_path / "other.ttl"
-    shutil.copy(NOBEL, graph)
-    shutil.copy(NOBEL, other)
-    cache = tmp_path / "cache"
-    with served(cache, "-k", graph, "--no-model", "-q") as address:
-        page.goto(address)
-        ask(SPOUSE)
-        name = page.url.rpartition("/")[2]
-    with served(cache, "-q") as address:
-        page.goto(f"{address}runs/{name}")
-        click_node(page, "Marie Curie")
-        page.wait_for_selector(".card .trouble")
-        assert "no graph is open: only kept runs can be looked at" in page.inner_text(".card")
-        assert page.locator(".card > button >> visible=true").count() == 0
-    assert len(trouble) == 1  # Chromium writes the refusal to its console
-    trouble.clear()
-    with served(cache, "-k", other, "--no-model", "-q") as address:
-        page.goto(f"{address}runs/{name}")
-        click_node(page, "Marie Curie")
-        page.wait_for_selector("text=/Its neighbours/")
-        assert f"as {other} has it; the answer is from {graph}" in page.inner_text(".card p")
-        page.wait_for_selector("#method option >> nth=1", state="attached")  # nothing is asked when the server ends
 
 
 def test_values_say_what_they_are_and_are_not_looked_up(page: Page, address: str, ask: Ask) -> None:

@@ -7,25 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
 from kgsparql.serving.page_facts import as_of
-from tests.serving.conftest import NOBEL, served
+from tests.serving.conftest import NOBEL
 
 CHANGED = 1_700_000_000  # 2023-11-14T22:13:20Z
-
-
-def test_the_page_says_how_old_its_graph_is(page: Page, tmp_path: Path) -> None:
-    graph = tmp_path / "graph.ttl"
-    shutil.copy(NOBEL, graph)
-    os.utime(graph, (CHANGED, CHANGED))
-    with served(tmp_path / "cache", "-k", graph, "--no-model", "-q") as address:
-        page.goto(address)
-        page.wait_for_selector("header time")
-        assert page.inner_text("#graph").startswith(f"{graph} · 3,534 triples · as of 2023-11-14")
 
 
 def test_the_newest_of_several_files_counts(tmp_path: Path) -> None:

@@ -69,8 +69,8 @@ def test_no_page_of_another_site_has_a_query_run(address: str) -> None:
 
 def test_a_bad_request_is_told_what_is_wrong(address: str) -> None:
     for body, says in {
-        "": "no JSON", "[]": "valid dictionary", '{"question": 7}': "question: ", '{"question": " "}': "is empty",
-        json.dumps({"question": "x" * 4_001}): "4,001 characters", "[" * 100_000: "no JSON", b"\xff\xfe": "no JSON",
+        "": "Invalid JSON", "[]": "an object", '{"question": 7}': "question: ", '{"question": " "}': "is empty",
+        json.dumps({"question": "x" * 4_001}): "4,001 characters", "[" * 100_000: "Invalid JSON", b"\xff\xfe": "Invalid JSON",
         '{"question": "Who?", "method": "nonsense"}': "no method",
         '{"question": "Who?", "method": ["mindmap"]}': "method: ", '{"question": "Who?", "budget": 7}': "budget: ",
         '{"question": "Who?", "entities": [7]}': "entities.0: ",

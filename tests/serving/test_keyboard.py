@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.model_server import ModelServer, Slow
-from tests.scripted import by_call, reader
-from tests.serving.conftest import NOBEL, SPOUSE, served
+from tests.serving.conftest import SPOUSE
 
 SEEN = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
@@ -163,20 +160,3 @@ def test_an_example_a_correction_and_a_check_keep_the_focus(page: Page, address:
     page.wait_for_selector(".recheck strong")
     assert page.evaluate("document.activeElement.textContent") == "Check again"
     assert is_seen(page)
-
-
-def test_a_question_is_stopped_and_the_answer_has_the_focus(page: Page, tmp_path: Path) -> None:
-    script = by_call(mentions=reader, choices=reader, sentences=reader, answer=Slow(30))
-    with ModelServer(script) as server:
-        options = ("-k", NOBEL, "-r", "mindmap", "-m", "any", "--base-url", server.url, "-q")
-        with served(tmp_path, *options) as address:
-            page.goto(address)
-            page.keyboard.type("Which scientists worked at the same institution as Richard Feynman?")
-            page.keyboard.press("Enter")
-            page.wait_for_selector(".live")
-            tab_to(page, ".stop")
-            page.keyboard.press("Enter")
-            finished(page)
-            assert page.inner_text(".badge") == "partial"
-            assert page.evaluate("document.activeElement.id") == "runs"
-            tab_to(page, "button.marker")
