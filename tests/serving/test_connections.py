@@ -23,7 +23,7 @@ from kgsparql.serving import guards as connections
 from kgsparql.serving.guards import PunctualConnection
 from tests.conftest import ROOT
 from tests.serving.conftest import NOBEL, served
-from tests.serving.test_guards import TOKEN, send
+from tests.serving.test_guards import send
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 
@@ -74,14 +74,16 @@ def test_a_request_that_is_not_whole_in_time_is_given_up(monkeypatch: pytest.Mon
 
 
 def test_whoever_sends_a_whole_request_has_a_place(tmp_path: Path) -> None:
-    with served(tmp_path, "-q", "--host", ANY_ADDRESS, KGSPARQL_TOKEN=TOKEN) as printed, ExitStack() as stack:
-        port = urlsplit(printed).port
+    with served(tmp_path, "-q", "--host", ANY_ADDRESS) as printed, ExitStack() as stack:
+        port, token = urlsplit(printed).port, printed.partition("?token=")[2]
+        assert len(token) >= 32, "one is made where there is none"
         address = f"http://127.0.0.1:{port}/"
         for number in range(300):  # without the token
             sock = stack.enter_context(socket.create_connection(("127.0.0.1", port or 0)))
             sock.sendall(UNFINISHED[number % len(UNFINISHED)].replace(b"Host: e", f"Host: 127.0.0.1:{port}".encode()))
         assert send(address, "GET", "/healthz")[0] == 200
-        assert send(address, "GET", "/", authorization=f"Bearer {TOKEN}")[0] == 200
+        assert send(address, "GET", "/")[0] == 401
+        assert send(address, "GET", "/", authorization=f"Bearer {token}")[0] == 200
 
 
 def test_ctrl_c_in_the_middle_of_a_request_shows_no_traceback(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from kgsparql.errors import InputError
 from kgsparql.serving.runs import RunLog
 from tests.serving.conftest import NOBEL, SPOUSE, asked, served
 from tests.serving.test_guards import JSON, error, send
-from tests.serving.test_page import serious
+from tests.serving.test_page import in_both_schemes
 
 Ask = Callable[[str], None]
 
@@ -73,9 +73,7 @@ def test_what_is_rated_on_the_page_is_in_the_evaluation_set_and_shown_again(
     page.click("text=The graph has no answer")
     page.wait_for_selector("text=Rated wrong. The graph has no answer.")
     assert evaluation_set(log)[BORN]["answers"] == []
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        assert serious(page) == []
+    assert in_both_schemes(page) == []
 
 
 def test_without_a_log_nothing_can_be_rated(page: Page, address: str, answered: None) -> None:

@@ -48,9 +48,9 @@ def health_of(address: str) -> Iterator[list[float]]:
         thread.join()
 
 
-def test_ten_tabs_ask_at_once_and_all_are_answered(chromium: Browser, address: str) -> None:
+def test_six_tabs_ask_at_once_and_all_are_answered(chromium: Browser, address: str) -> None:
     context = chromium.new_context()
-    pages = [context.new_page() for _ in range(10)]
+    pages = [context.new_page() for _ in range(6)]
     for page in pages:
         page.goto(address)
     with health_of(address) as took:

@@ -36,6 +36,7 @@ SLOW_QUERY = {
     "max_seconds": 60,
 }
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104
+TOOLS = ["ask", "find", "show", "paths", "plan", "query", "info"]
 
 
 def command(*options: str) -> list[str]:
@@ -70,76 +71,80 @@ def http_server(cache: Path, *options: str, token: str = "") -> Iterator[str]:
         process.communicate(timeout=20)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_client_lists_the_tools_and_asks(own_cache: Path, mode: str) -> None:
-    async with over_stdio(own_cache, mode=mode) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert [*tools] == ["ask", "find", "show", "paths", "plan", "query", "info"]
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
+async def test_a_client_of_the_older_protocol_lists_the_tools_and_asks(own_cache: Path) -> None:
+    async with over_stdio(own_cache, mode="legacy") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         reply = await client.call_tool("ask", BORN)
-    found = reply.structured_content
-    assert not reply.is_error
-    jsonschema.validate(found, tools["ask"].output_schema or {})
-    assert found["answers"][0]["label"] == "Warsaw"
-    (marker,) = found["answers"][0]["markers"]
-    (item,) = [one for one in found["evidence"] if one["marker"] == marker]
-    assert item["triples"][0]["predicate"] == {
-        "term": "<http://dbpedia.org/ontology/birthPlace>", "label": "place of birth",
-    }  # fmt: skip
-    assert "SELECT" in item["sparql"]
+    assert reply.structured_content["answers"][0]["label"] == "Warsaw"
 
 
-async def test_a_query_an_update_and_a_large_result(own_cache: Path) -> None:
+async def test_a_client_lists_the_tools_asks_and_is_told_what_is_wrong(own_cache: Path) -> None:
     laureates = {"entity": "Nobel laureate", "predicate": "rdf:type", "direction": "inverse"}
     async with over_stdio(own_cache) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert [*tools] == TOOLS
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools.values())
+        steps: list[str | None] = []
+        replies: dict[str, Any] = {}
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            steps.append(message)
+
+        async def ask(question: str) -> None:
+            replies[question] = await client.call_tool("ask", {"question": question}, progress_callback=note)
+
+        async with anyio.create_task_group() as group:  # two at once
+            group.start_soon(ask, BORN["question"])
+            group.start_soon(ask, "Where was Niels Bohr born?")
+        labels = [reply.structured_content["answers"][0]["label"] for _, reply in sorted(replies.items())]
+        assert labels == ["Warsaw", "Copenhagen"]
+        assert {"linked: 'Marie Curie' → Marie Curie", "linked: 'Niels Bohr' → Niels Bohr"} <= {*steps}
+        assert any(re.fullmatch(r"verified: \d+ found again, 0 removed, 0 not checkable", step or "") for step in steps)
+        assert all(steps)
+        found = replies[BORN["question"]].structured_content
+        jsonschema.validate(found, tools["ask"].output_schema or {})
+        (marker,) = found["answers"][0]["markers"]
+        (item,) = [one for one in found["evidence"] if one["marker"] == marker]
+        assert item["triples"][0]["predicate"] == {
+            "term": "<http://dbpedia.org/ontology/birthPlace>", "label": "place of birth",
+        }  # fmt: skip
+        assert "SELECT" in item["sparql"]
+
         reply = await client.call_tool("query", {"sparql": "SELECT ?o { dbr:Marie_Curie dbo:birthPlace ?o }"})
         warsaw = {"term": "<http://dbpedia.org/resource/Warsaw>", "label": "Warsaw"}
         assert reply.structured_content["rows"] == [[warsaw]]
-        refused = await client.call_tool("query", {"sparql": "DELETE WHERE { ?s ?p ?o }"})
-        assert (refused.is_error, refused.content[0].text[:17]) == (True, "E_FORBIDDEN_QUERY")
         few = (await client.call_tool("show", laureates)).structured_content
-        (group,) = few["groups"]
-        assert (group["count"], len(group["neighbours"]), "raise limit" in few["more"]) == (74, 5, True)
+        (around,) = few["groups"]
+        assert (around["count"], len(around["neighbours"]), "raise limit" in few["more"]) == (74, 5, True)
         whole = (await client.call_tool("show", {**laureates, "limit": 100})).structured_content
         assert (len(whole["groups"][0]["neighbours"]), "more" in whole) == (74, False)
 
+        for name, arguments, said in (
+            ("query", {"sparql": "DELETE WHERE { ?s ?p ?o }"}, "E_FORBIDDEN_QUERY"),
+            ("show", {"entity": "Nobody At All"}, "the tool find"),
+            ("show", {"name": "Marie Curie"}, "entity: Field required"),
+        ):
+            wrong = await client.call_tool(name, arguments)
+            assert (wrong.is_error, said in wrong.content[0].text) == (True, True)
+        with pytest.raises(MCPError, match="no tool"):
+            await client.call_tool("drop", {})
 
-async def test_errors_are_those_of_a_tool_and_stdout_is_the_protocol_alone(own_cache: Path) -> None:
+        with anyio.move_on_after(1):  # a query that is cancelled is stopped
+            await client.call_tool("query", SLOW_QUERY)
+        began = time.monotonic()
+        assert not (await client.call_tool("query", {"sparql": "ASK {}"})).is_error
+        assert time.monotonic() - began < 15
+        began = time.monotonic()
+        with anyio.move_on_after(1):  # and whoever goes away ends the server
+            await client.call_tool("query", SLOW_QUERY)
+    assert time.monotonic() - began < 20
+
+
+def test_stdout_is_the_protocol_alone(own_cache: Path) -> None:
     done = subprocess.run(
         command(), check=True, cwd=ROOT, env=environment(own_cache), input="", capture_output=True, text=True
     )
     assert done.stdout == ""
-    async with over_stdio(own_cache) as client:
-        unknown = await client.call_tool("show", {"entity": "Nobody At All"})
-        assert unknown.is_error
-        assert "the tool find" in unknown.content[0].text
-        wrong = await client.call_tool("show", {"name": "Marie Curie"})
-        assert wrong.is_error
-        assert "entity: Field required" in wrong.content[0].text
-        with pytest.raises(MCPError, match="no tool"):
-            await client.call_tool("drop", {})
-        assert not (await client.call_tool("find", {"text": "Curie"})).is_error
-
-
-async def test_two_calls_at_once_and_the_steps_of_each(own_cache: Path) -> None:
-    steps: list[str | None] = []
-    replies: dict[str, Any] = {}
-
-    async def note(progress: float, total: float | None, message: str | None) -> None:
-        steps.append(message)
-
-    async with over_stdio(own_cache) as client, anyio.create_task_group() as group:
-
-        async def ask(question: str) -> None:
-            reply = await client.call_tool("ask", {"question": question}, progress_callback=note)
-            replies[question] = reply.structured_content["answers"][0]["label"]
-
-        group.start_soon(ask, BORN["question"])
-        group.start_soon(ask, "Where was Niels Bohr born?")
-    assert replies == {BORN["question"]: "Warsaw", "Where was Niels Bohr born?": "Copenhagen"}
-    assert {"linked: 'Marie Curie' → Marie Curie", "linked: 'Niels Bohr' → Niels Bohr"} <= {*steps}
-    assert any(re.fullmatch(r"verified: \d+ found again, 0 removed, 0 not checkable", step or "") for step in steps)
-    assert all(steps)
 
 
 async def test_a_client_that_cancels_stops_the_question(tmp_path: Path) -> None:
@@ -157,21 +162,7 @@ async def test_a_client_that_cancels_stops_the_question(tmp_path: Path) -> None:
             assert not (await client.call_tool("find", {"text": "Curie"})).is_error
 
 
-async def test_a_client_that_cancels_stops_the_query(own_cache: Path) -> None:
-    async with over_stdio(own_cache) as client:
-        await client.call_tool("query", {"sparql": "ASK {}"})
-        with anyio.move_on_after(1):
-            await client.call_tool("query", SLOW_QUERY)
-        began = time.monotonic()
-        assert not (await client.call_tool("query", {"sparql": "ASK {}"})).is_error
-        assert time.monotonic() - began < 15
-        began = time.monotonic()
-        with anyio.move_on_after(1):  # and whoever goes away ends the server
-            await client.call_tool("query", SLOW_QUERY)
-    assert time.monotonic() - began < 20
-
-
-async def test_over_http(own_cache: Path) -> None:
+async def test_over_http(own_cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with http_server(own_cache) as url:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
         async with Client(url) as client:
@@ -182,6 +173,8 @@ async def test_over_http(own_cache: Path) -> None:
             host = await browser.post(url, json={}, headers={"Host": "evil.example"})
             origin = await browser.post(url, json={}, headers={"Origin": "http://evil.example"})
         assert (host.status_code, origin.status_code) == (421, 403)
+        send_bodies_without_an_end(url)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_over_http_the_sessions_of_clients_that_never_end_theirs_are_bounded(
@@ -199,21 +192,17 @@ def test_over_http_the_sessions_of_clients_that_never_end_theirs_are_bounded(
         assert newcomer.post("/mcp", json=begin).status_code == 200
 
 
-def test_over_http_a_body_without_an_end_is_no_error_of_the_server(
-    own_cache: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with http_server(own_cache) as url:
-        where = urlsplit(url)
-        head = f"POST /mcp HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
-        head += "Accept: application/json, text/event-stream\r\n"
-        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
-            sock.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
-        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
-            sock.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + b"10000\r\n" + b"x" * 65_536)
-            for _ in range(5):
-                sock.sendall(b"\r\n10000\r\n" + b"x" * 65_536)
-            assert sock.recv(1000).startswith(b"HTTP/1.1 413")
-    assert "Traceback" not in capfd.readouterr().err
+def send_bodies_without_an_end(url: str) -> None:
+    where = urlsplit(url)
+    head = f"POST /mcp HTTP/1.1\r\nHost: {where.netloc}\r\nContent-Type: application/json\r\n"
+    head += "Accept: application/json, text/event-stream\r\n"
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
+        sock.sendall(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as sock:
+        sock.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + b"10000\r\n" + b"x" * 65_536)
+        for _ in range(5):
+            sock.sendall(b"\r\n10000\r\n" + b"x" * 65_536)
+        assert sock.recv(1000).startswith(b"HTTP/1.1 413")
 
 
 async def test_over_http_a_client_that_goes_away_stops_the_question(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
@@ -15,7 +13,11 @@ from tests.serving.conftest import SPOUSE
 Ask = Callable[[str], None]
 
 
-def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, answered: None) -> None:
+def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, address: str, ask: Ask) -> None:
+    asked: list[str] = []
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    ask(SPOUSE)
     assert page.inner_text(".best li bdi") == "Pierre Curie"
     assert "Marie Curie —spouse→ Pierre Curie" in page.inner_text(".evidence tbody")
     assert page.locator(".evidence .checked").all_inner_texts()[0] == "✓ found again"
@@ -36,6 +38,9 @@ def test_a_question_is_answered_with_markers_evidence_and_steps(page: Page, answ
     page.click(".best button.marker >> nth=0")
     query = page.inner_text("tbody[data-markers=P1] pre")
     assert "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse> ?answer" in query
+    assert len(asked) > 8
+    assert [url for url in asked if not url.startswith(address)] == [], "no request leaves the machine"
+    assert sum(file.stat().st_size for file in STATIC.iterdir() if file.is_file()) <= 60_000
 
 
 def test_a_name_that_was_taken_for_another_is_corrected_with_a_click(page: Page, address: str, ask: Ask) -> None:
@@ -106,26 +111,12 @@ def test_errors_say_who_failed_and_what_to_do(page: Page, address: str, trouble:
     trouble.clear()
 
 
-def test_no_request_leaves_the_machine_and_the_page_is_light(page: Page, address: str, ask: Ask) -> None:
-    asked: list[str] = []
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    ask(SPOUSE)
-    page.wait_for_selector(".canvas canvas")
-    assert len(asked) > 8
-    assert [url for url in asked if not url.startswith(address)] == []
-    own = [file for file in STATIC.iterdir() if file.is_file()]
-    assert sum(file.stat().st_size for file in own) <= 60_000
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask, scheme: Literal["light", "dark"]) -> None:
-    page.emulate_media(color_scheme=scheme)
+def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask) -> None:
     page.goto(address)
     page.wait_for_selector("#examples li")
     assert page.locator("#examples li").count() == 4
     assert "3,534 triples" in page.inner_text("header")
-    before = serious(page)
+    found = in_both_schemes(page)
     ask("Where was Bragg born?")
     page.click(".mention")
     page.click(".best button.marker >> nth=0")
@@ -134,7 +125,15 @@ def test_axe_finds_nothing_serious(page: Page, address: str, ask: Ask, scheme: L
     page.click("text=/Its neighbours/")
     page.wait_for_selector("text=/more of/")
     page.click("text=Ask about this")
-    assert before + serious(page) == []
+    assert found + in_both_schemes(page) == []
+
+
+def in_both_schemes(page: Page) -> list[str]:
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found += serious(page)
+    return found
 
 
 def serious(page: Page) -> list[str]:

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
-from kgsparql.serving.page_facts import curl_command, python_code
+import kgsparql
+from kgsparql.answering.answer_json import answer_to_json
+from kgsparql.serving.page_facts import curl_command, python_code, query_ways
 from tests.conftest import FIXTURES, ROOT
-from tests.endpoints.servers import ALL_ENGINES
-from tests.serving.conftest import NOBEL, SPOUSE, asked, served
-from tests.serving.test_guards import TOKEN, send
+from tests.serving.conftest import NOBEL, SPOUSE, asked, run_in_shell
+from tests.serving.test_guards import send
 from tests.serving.test_runs_on_the_page import HOSTILE
 
 Ask = Callable[[str], None]
-
-
-def run_in_shell(command: str, **environment: str) -> str:
-    if shutil.which("curl") is None:
-        (pytest.fail if os.environ.get(ALL_ENGINES) else pytest.skip)("there is no curl on this machine")
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
-    return done.stdout
 
 
 def run_in_python(code: str) -> str:
@@ -38,14 +25,11 @@ def run_in_python(code: str) -> str:
     return done.stdout
 
 
-def queries_of(address: str, **headers: str) -> str:
-    """The path of the queries of a run that is over, but for the marker."""
-    return f"/api/runs/{asked(address, **headers)}/queries/"
-
-
-def ways(address: str, path: str, **headers: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(send(address, "GET", path, **headers)[2])
-    return found
+def ways_of(*sources: object, served_at: str | None = None) -> list[dict[str, str]]:
+    """How the query of the first piece of evidence is run elsewhere, of an answer from these sources."""
+    knowledge = kgsparql.open(*sources, embedder="none")  # type: ignore[arg-type]
+    answer = answer_to_json(knowledge.ask(SPOUSE, model=None))
+    return query_ways(knowledge, answer, "P1", served_at=served_at, needs_token=False)
 
 
 def test_the_query_of_a_piece_of_evidence_runs_in_a_shell_and_in_python(page: Page, address: str, ask: Ask) -> None:
@@ -65,13 +49,13 @@ def test_the_query_of_a_piece_of_evidence_runs_in_a_shell_and_in_python(page: Pa
     assert row.locator("pre").inner_text().startswith("SELECT")
 
 
-@pytest.mark.parametrize("text", ["it's \"quoted\" $HOME `id` \\ '''", "a\rb\x07\u202e", "@/etc/passwd", "%27;id;'"])
-def test_any_text_reaches_the_endpoint_as_it_was(address: str, text: str) -> None:
-    literal = json.dumps(text, ensure_ascii=False)
-    for query in (f"SELECT ?text {{ VALUES ?text {{ {literal} }} }}", f"# {text.splitlines()[0]}\nASK {{ }}"):
-        reply = json.loads(run_in_shell(curl_command(f"{address}sparql", query)))
-        found = reply.get("boolean") or reply["results"]["bindings"]
-        assert found in (True, [{"text": {"type": "literal", "value": text}}])
+def test_any_text_reaches_the_endpoint_as_it_was(address: str) -> None:
+    for text in ("it's \"quoted\" $HOME `id` \\ '''", "a\rb\x07\u202e", "@/etc/passwd", "%27;id;'"):
+        literal = json.dumps(text, ensure_ascii=False)
+        for query in (f"SELECT ?text {{ VALUES ?text {{ {literal} }} }}", f"# {text.splitlines()[0]}\nASK {{ }}"):
+            reply = json.loads(run_in_shell(curl_command(f"{address}sparql", query)))
+            found = reply.get("boolean") or reply["results"]["bindings"]
+            assert found in (True, [{"text": {"type": "literal", "value": text}}])
     assert "--data query=ASK%20%7B%7D%0D%23%E2%80%AE" in curl_command("http://127.0.0.1/sparql", "ASK {}\r#\u202e")
 
 
@@ -93,45 +77,29 @@ def test_any_text_is_the_same_in_python() -> None:
         assert [seen.pop(), seen.pop()] == [text, "a'b.ttl ttl"]
 
 
-def test_a_page_with_a_token_names_its_variable_not_the_token(serving_cache: Path) -> None:
-    bearer = {"authorization": f"Bearer {TOKEN}"}
-    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", KGSPARQL_TOKEN=TOKEN) as address:
-        found = ways(address, queries_of(address, **bearer) + "P1", **bearer)
-        command = found["ways"][0]["curl"]
-        assert TOKEN not in json.dumps(found)
-        assert "Pierre_Curie" in run_in_shell(command, KGSPARQL_TOKEN=TOKEN)
-
-
-def test_a_graph_that_is_not_open_is_not_asked(address: str, serving_cache: Path) -> None:
-    path = queries_of(address) + "P1"
-    assert set(ways(address, path)["ways"][0]) == {"curl", "Python"}
-    with served(serving_cache, "-q") as other:
-        assert ways(other, path) == {"ways": [], "is_served": False}
-    with served(serving_cache, "-k", FIXTURES / "corner_cases.trig", "--no-model", "-q") as other:
-        assert ways(other, path) == {"ways": [{}], "is_served": False}
-    assert send(address, "GET", path.replace("P1", "X9"))[0] == 404
+def test_a_graph_that_is_not_open_is_not_asked(address: str) -> None:
+    path = f"/api/runs/{asked(address)}/queries/"
+    (own,) = json.loads(send(address, "GET", path + "P1")[2])["ways"]
+    assert set(own) == {"curl", "Python"}
+    assert send(address, "GET", path + "X9")[0] == 404
     assert send(address, "GET", "/api/runs/none/queries/P1")[0] == 404
+    answer = answer_to_json(kgsparql.open(NOBEL, embedder="none").ask(SPOUSE, model=None))
+    other = kgsparql.open(FIXTURES / "corner_cases.trig", embedder="none")
+    assert query_ways(other, answer, "P1", served_at=address, needs_token=False) == [{}]
 
 
-def test_an_endpoint_is_asked_where_it_is_without_credentials(address: str, serving_cache: Path) -> None:
-    endpoint = address.replace("http://", "http://me:secret@") + "sparql"
-    with served(serving_cache, "-k", endpoint, "--no-model", "-q") as other:
-        found = ways(other, queries_of(other) + "P1")
-    assert found["is_served"]
-    assert found["ways"][0]["curl"].startswith(f"curl {address}sparql ")
-    assert "secret" not in json.dumps(found)
-    assert f"kgsparql.open('{address}sparql')" in found["ways"][0]["Python"]
+def test_an_endpoint_is_asked_where_it_is_without_credentials(address: str) -> None:
+    (own,) = ways_of(address.replace("http://", "http://me:secret@") + "sparql", served_at="http://127.0.0.1:9/sparql")
+    assert own["curl"].startswith(f"curl {address}sparql ")
+    assert "secret" not in json.dumps(own)
+    assert f"kgsparql.open('{address}sparql')" in own["Python"]
 
 
-def test_of_several_graphs_the_one_that_holds_the_evidence_is_asked(address: str, serving_cache: Path) -> None:
-    sources = (FIXTURES / "corner_cases.trig", FIXTURES / "wikidata_statements.ttl", f"{address}sparql")
-    given = [word for source in sources for word in ("-k", source)]
-    with served(serving_cache, *given, "--no-model", "-q") as other:
-        found = ways(other, queries_of(other) + "P1")
-    assert not found["is_served"]  # a query of one's own runs on one graph
-    assert "Pierre_Curie" in run_in_shell(found["ways"][0]["curl"])
-    with served(serving_cache, "-k", NOBEL, *given[:2], "-k", "http://127.0.0.1:9/sparql", "--no-model", "-q") as other:
-        (own,) = ways(other, queries_of(other) + "P1")["ways"]
+def test_of_several_graphs_the_one_that_holds_the_evidence_is_asked(address: str) -> None:
+    sources = (FIXTURES / "corner_cases.trig", FIXTURES / "wikidata_statements.ttl")
+    (own,) = ways_of(*sources, f"{address}sparql")
+    assert "Pierre_Curie" in run_in_shell(own["curl"])
+    (own,) = ways_of(NOBEL, *sources, "http://127.0.0.1:9/sparql")
     assert set(own) == {"Python"}
     assert f"kgsparql.open('{NOBEL}', '{sources[0]}')" in own["Python"]
 

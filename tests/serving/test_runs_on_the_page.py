@@ -62,7 +62,7 @@ def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(pa
             other.click("text=/^\\d+ steps$/")
             other.wait_for_selector(".steps .evidence_found")
             left.append(other.url.rpartition("/")[2])
-            leave(other)  # type: ignore[operator]
+            leave(other)
         begin(page, address)
         page.click("text=/^\\d+ steps$/")
         page.wait_for_selector(".steps .evidence_found")

@@ -43,7 +43,7 @@ def server() -> Iterator[SparqlServer]:
         yield served
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hurried() -> Iterator[SparqlServer]:
     """One query at a time, one that waits, 1.5 s each, 5 solutions."""
     knowledge = kgsparql.open(NOBEL, embedder="none")
@@ -282,10 +282,19 @@ def test_without_a_query_the_endpoint_describes_itself(server: SparqlServer) -> 
     assert server.send(Accept="text/html").status == 406
 
 
-def test_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
-    graph = tmp_path / "odd.nt"
-    graph.write_text('<http://e.org/a> <http://e.org/1> "bell \\u0007" .\n', encoding="utf-8")
-    with sparql_server(kgsparql.open(graph, embedder="none")) as served:
+def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
+    label = "</literal><script>alert(1)</script> ]]> \u202e \"'&"
+    a, odd = pyoxigraph.NamedNode("http://e.org/a"), pyoxigraph.NamedNode("http://e.org/1")
+    store = pyoxigraph.Store([
+        pyoxigraph.Quad(a, pyoxigraph.NamedNode("http://e.org/p"), pyoxigraph.Literal(label)),
+        pyoxigraph.Quad(a, odd, pyoxigraph.Literal("bell \u0007")),
+    ])  # fmt: skip
+    with sparql_server(kgsparql.open(store, embedder="none")) as served:
+        for kind in ("json", "xml"):
+            reply = served.ask("SELECT ?o { ?s <http://e.org/p> ?o }", f"application/sparql-results+{kind}")
+            (row,) = rdflib.query.Result.parse(io.BytesIO(reply.body), format=kind)
+            assert str(row[0]) == label
+            assert reply.headers["x-content-type-options"] == "nosniff"
         for query, accept in (
             ("SELECT * { ?s ?p ?o }", "application/sparql-results+xml"),
             ("CONSTRUCT { ?s ?p ?o } { ?s ?p ?o }", "application/rdf+xml"),
@@ -296,56 +305,49 @@ def test_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
             assert served.ask(query, accept + ";q=.1, application/json").status == 200
 
 
-def test_labels_are_data_in_every_format(tmp_path: Path) -> None:
-    label = "</literal><script>alert(1)</script> ]]> \u202e \"'&"
-    graph = tmp_path / "hostile.nt"
-    graph.write_text(str(pyoxigraph.Quad(pyoxigraph.NamedNode("http://e.org/a"), pyoxigraph.NamedNode("http://e.org/p"), pyoxigraph.Literal(label))) + " .\n", encoding="utf-8")  # fmt: skip  # noqa: E501
-    with sparql_server(kgsparql.open(graph, embedder="none")) as served:
-        for kind in ("json", "xml"):
-            reply = served.ask("SELECT ?o { ?s ?p ?o }", f"application/sparql-results+{kind}")
-            (row,) = rdflib.query.Result.parse(io.BytesIO(reply.body), format=kind)
-            assert str(row[0]) == label
-            assert reply.headers["x-content-type-options"] == "nosniff"
-
-
-def test_a_store_and_a_graph_in_memory_are_served_too() -> None:
-    in_memory = pyoxigraph.Store()
-    in_memory.load(path=str(PEOPLE), format=pyoxigraph.RdfFormat.TURTLE)
-    with sparql_server(kgsparql.open(in_memory, embedder="none")) as served:
-        assert number(served.ask("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").body) == 34
-
-
 def test_several_graphs_as_one_are_refused(server: SparqlServer) -> None:
     with pytest.raises(InputError, match="one graph"):
         BoundedQueries(kgsparql.open(PEOPLE, server.url, embedder="none"))
 
 
-def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path) -> None:
-    for options, path in ((("--sparql-only",), ""), (("--no-model",), "sparql")):
-        with served(tmp_path, *options, "-k", NOBEL, "-q") as address:
-            url = address + path
-            assert url.endswith("/sparql")
-            assert (
-                len(rdflib.Graph(SPARQLStore(url)).query("SELECT ?s { ?s a <http://dbpedia.org/ontology/Book> }")) == 20
-            )
-            page = urllib3.request("GET", address.removesuffix("sparql"))
-            assert page.status == (404 if not path else 200)
-            for headers in ({"Host": "e.org"}, {"Origin": "http://e.org"}):
-                assert urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers=headers).status in {403, 421}
-            long = COUNT + "\n" + "#" * 900_000
-            done = urllib3.request("POST", url, body=long, headers={"content-type": QUERY})
-            assert (done.status, number(done.data)) == (200, 124)
-            assert urllib3.request("POST", url, body=b"#" * 4_000_001, headers={"content-type": QUERY}).status == 413
-            for other in ("api/ask", "sparqlx"):
-                body = b"#" * 262_145
-                assert urllib3.request("POST", address.removesuffix("sparql") + other, body=body).status == 413
+def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path, address: str) -> None:
+    limits = ("--timeout", "1", "--max-rows", "30")
+    with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", "--cors", "*", *limits) as url:
+        done = urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers={"Origin": "null"})
+        assert (done.status, done.headers["access-control-allow-origin"]) == (200, "*")
+        assert urllib3.request("GET", url.removesuffix("sparql")).status == 404
+        check_command(url)
+        check_limits(url, {})
+    check_command(address + "sparql")
+    assert urllib3.request("GET", f"{address}sparql?query=ASK%7B%7D", headers={"Origin": "http://e.org"}).status == 403
+    for path in ("api/ask", "sparqlx"):
+        assert urllib3.request("POST", address + path, body=b"#" * 262_145).status == 413
+
+
+def check_command(url: str) -> None:
+    assert len(rdflib.Graph(SPARQLStore(url)).query("SELECT ?s { ?s a <http://dbpedia.org/ontology/Book> }")) == 20
+    assert urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers={"Host": "e.org"}).status == 421
+    long = COUNT + "\n" + "#" * 900_000
+    done = urllib3.request("POST", url, body=long, headers={"content-type": QUERY})
+    assert (done.status, number(done.data)) == (200, 124)
+    assert urllib3.request("POST", url, body=b"#" * 4_000_001, headers={"content-type": QUERY}).status == 413
+
+
+def check_limits(url: str, known: dict[str, str]) -> None:
+    """Limits have the names of ``query``."""
+    asked = f"{url}?{urlencode({'query': 'SELECT * { ?s ?p ?o }'})}"
+    assert urllib3.request("GET", asked, headers=known).headers["x-sparql-maxrows"] == "30"
+    began = time.monotonic()
+    assert urllib3.request("GET", f"{url}?{urlencode({'query': ENDLESS})}", headers=known).status == 504
+    assert time.monotonic() - began < 15
 
 
 def test_a_site_that_is_named_may_ask_the_endpoint_and_nothing_else(tmp_path: Path) -> None:
     site = "https://yasgui.example"
-    options = ("--no-model", "-k", NOBEL, "-q", "--embedder", "none", "--cors", site.upper(), "--cors", "http://a:3000")
+    options = ("--no-model", "-k", NOBEL, "-q", "--cors", site.upper(), "--cors", "http://a:3000")
+    limits = ("--timeout", "1", "--max-rows", "30")
     asked = urlencode({"query": COUNT})
-    with served(tmp_path, *options, KGSPARQL_TOKEN=TOKEN) as printed:
+    with served(tmp_path, *options, *limits, KGSPARQL_TOKEN=TOKEN) as printed:
         address = printed.partition("?")[0]
         url = address + "sparql"
         from_site = {"Origin": site, "Sec-Fetch-Site": "cross-site", "content-type": FORM}
@@ -366,28 +368,11 @@ def test_a_site_that_is_named_may_ask_the_endpoint_and_nothing_else(tmp_path: Pa
             done = urllib3.request("GET", f"{address}{path}?{asked}", headers={**known, "Origin": origin})
             assert done.status == 403
             assert "access-control-allow-origin" not in done.headers
+        check_limits(url, {"Authorization": f"Bearer {TOKEN}"})
 
 
-def test_any_site_may_ask_only_where_there_is_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with served(tmp_path, "--sparql-only", "-k", NOBEL, "-q", "--cors", "*") as url:
-        done = urllib3.request("GET", f"{url}?query=ASK%7B%7D", headers={"Origin": "null"})
-        assert (done.status, done.headers["access-control-allow-origin"]) == (200, "*")
+def test_any_site_may_ask_only_where_there_is_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_TOKEN", TOKEN)
     for site, said in (("*", "any site is too many"), ("https://e.org/x", "no origin"), ("e.org", "no origin")):
         done = CliRunner().invoke(app, ["serve", "--port", "0", "--cors", site])
-        assert done.exit_code == 2
-        assert said in done.stderr
-
-
-def test_limits_of_the_endpoint_are_options_with_the_names_of_query(tmp_path: Path) -> None:
-    limits = ("--timeout", "1", "--max-rows", "3")
-    for options in (("--sparql-only",), ("--no-model",)):
-        with served(tmp_path, *options, "-k", NOBEL, "-q", *limits, KGSPARQL_TOKEN=TOKEN) as printed:
-            url = printed.partition("?")[0].removesuffix("/").removesuffix("/sparql") + "/sparql"
-            known = {"Authorization": f"Bearer {TOKEN}"}
-            asked = f"{url}?{urlencode({'query': 'SELECT * { ?s ?p ?o }'})}"
-            assert urllib3.request("GET", asked).status == 401
-            assert urllib3.request("GET", asked, headers=known).headers["x-sparql-maxrows"] == "3"
-            began = time.monotonic()
-            assert urllib3.request("GET", f"{url}?{urlencode({'query': ENDLESS})}", headers=known).status == 504
-            assert time.monotonic() - began < 15
+        assert (done.exit_code, said in done.stderr) == (2, True)
