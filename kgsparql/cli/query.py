@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,9 +20,7 @@ from kgsparql.rdf.terms import PrefixMap, Term, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from kgsparql.graphs import EndpointGraph, OxigraphGraph
     from kgsparql.graphs.snapshots import Snapshot
-    from kgsparql.graphs.user_query import QueryResult
     from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
@@ -46,32 +44,36 @@ def query(
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
     from kgsparql.graphs import names_endpoint, prefixes_in
-    from kgsparql.graphs.user_query import FORMATS, check, serialise
+    from kgsparql.graphs.user_query import FORMATS, QueryWorker, check, run_on_endpoint, serialise
 
     named = graph.sources
-    text = _query_text(text, named)
-    with (
-        c.Progress(quiet=graph.quiet) as shown,
-        snapshots.opened(graph.say, "query", sparql=text, kg=named) as snapshot,
-    ):
-        remote = _opened_endpoint(graph, snapshot) if names_endpoint(named) else None
-        piped = _piped_graph(graph, snapshot, shown) if remote is None else None
-        if piped is not None:
-            declared = piped.prefixes
+    text, is_remote = _query_text(text, named), names_endpoint(named)
+    with ExitStack() as stack:
+        shown = stack.enter_context(c.Progress(quiet=graph.quiet))
+        snapshot = stack.enter_context(snapshots.opened(graph.say, "query", sparql=text, kg=named))
+        opened: Any = _opened_here(graph, snapshot, shown, is_remote=is_remote)
+        if "-" in named:
+            declared = opened.prefixes
         else:  # read without loading the files: only the worker loads them
             declared = prefixes_in(named, format=graph.input_format, base=graph.base, encoding=graph.encoding)
         prefixes = PrefixMap.default().merged({**declared, **graph.prefixes})
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        with _query_runner(graph, remote, piped, shown) as run:
-            if verbose:
-                c.say(f"· running\n{c.indented(checked.text)}")
-            result = run(checked, timeout_s=timeout, max_rows=max_rows)
+        if is_remote:
+            run: Any = partial(run_on_endpoint, opened)
+        else:
+            target, options = (opened.store, {}) if "-" in named else (named, graph.reading)
+            worker = stack.enter_context(QueryWorker(target, options=options, progress=shown, notes=graph.say))
+            worker.start()
+            run = worker.run
+        if verbose:
+            c.say(f"· running\n{c.indented(checked.text)}")
+        result = run(checked, timeout_s=timeout, max_rows=max_rows)
     what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
     c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
     data = serialise(result, form, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
-    if snapshots.record is not None and remote is None:
+    if snapshots.record is not None and not is_remote:
         graph.say(f"nothing was asked of an endpoint: {snapshots.record} keeps only which graph it was")
     if result.cut is not None:
         c.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")  # with -q, too: it is as an error
@@ -98,47 +100,25 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
         raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
 
 
-def _opened_endpoint(graph: GraphOptions, snapshot: Snapshot | None) -> EndpointGraph:
-    from kgsparql.graphs import open_graph
-
-    recording = None if snapshot is None else snapshot.recording
-    opened = cast("EndpointGraph", open_graph(graph.sources, notes=graph.say, recording=recording, **graph.reading))
-    if snapshot is not None:
-        snapshot.about_graph(opened)
-    return opened
-
-
-def _piped_graph(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progress) -> OxigraphGraph | None:
-    """Return the graph from stdin, which is read here because the worker cannot; ``None`` for another graph.
+def _opened_here(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progress, *, is_remote: bool) -> Any:
+    """Open an endpoint, or a graph from stdin, which the worker cannot read; ``None`` for another graph.
 
     A snapshot keeps the hash of a local graph, so with one any local graph is opened here.
     """
-    from kgsparql.graphs import open_embedded
+    from kgsparql.graphs import open_embedded, open_graph
 
     is_piped = "-" in graph.sources
-    if not is_piped and snapshot is None:
+    if is_remote:
+        recording = None if snapshot is None else snapshot.recording
+        opened: Any = open_graph(graph.sources, notes=graph.say, recording=recording, **graph.reading)
+    elif is_piped or snapshot is not None:
+        notes = graph.say if is_piped else None  # else the worker says them
+        opened = open_embedded(graph.sources, progress=shown, notes=notes, **graph.reading)
+    else:
         return None
-    notes = graph.say if is_piped else None  # else the worker says them
-    opened = open_embedded(graph.sources, progress=shown, notes=notes, **graph.reading)
     if snapshot is not None:
         snapshot.about_graph(opened)
-    return opened if is_piped else None
-
-
-@contextmanager
-def _query_runner(
-    graph: GraphOptions, remote: EndpointGraph | None, piped: OxigraphGraph | None, shown: c.Progress
-) -> Iterator[Callable[..., QueryResult]]:
-    """Make a function that runs a query: on the endpoint, or in a worker process that has loaded the graph."""
-    from kgsparql.graphs.user_query import QueryWorker, run_on_endpoint
-
-    if remote is not None:
-        yield partial(run_on_endpoint, remote)
-        return
-    target, options = (graph.sources, graph.reading) if piped is None else (piped.store, {})
-    with QueryWorker(target, options=options, progress=shown, notes=graph.say) as worker:
-        worker.start()
-        yield worker.run
+    return opened
 
 
 _MAX_PLANS = 5
@@ -167,13 +147,13 @@ def plan(
         raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
     if question is not None and question.endswith(".json") and " " not in question:
         raise InputError(f"{printable(question, 80)}: no question", hint=f"--plan {shlex.quote(question)} runs a file")
-    is_json, is_sure = to.is_json, True
     if file is not None:
-        made, lines = _run_file(file, graph, c.languages(lang), verbose=bool(verbose))
+        made, lines, is_sure = *_run_file(file, graph, c.languages(lang), verbose=bool(verbose)), True
     else:
-        made, lines, is_sure = _plan_question(
-            question or "", graph, c.languages(lang), is_json=is_json, verbose=bool(verbose)
-        )
+        made, lines, is_sure = _plan_question(question or "", graph, c.languages(lang), verbose=bool(verbose))
+    if not (to.is_json or made.get("named") or made.get("candidates") or file):
+        message = f"nothing in {printable(question or '', 80)!r} is called so in this graph, so there is no plan"
+        raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
     to.write(made, lines)
     if not is_sure:
         raise typer.Exit(_EXIT_NOTHING_CHOSEN)
@@ -192,9 +172,8 @@ def _run_file(
     with graph.opened(languages=languages, embedder="none") as knowledge:
         found = knowledge.run(asked)
         labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *terms_in(asked)])
-    words = in_words(asked, lambda term: labels[term])
-    shown = ["", found.query.shown] if verbose else []
-    lines = [*_computed_lines(found, words, labels), *shown]
+    words = in_words(asked, labels.__getitem__)
+    lines = _computed_lines(found, words, labels, verbose=verbose)
     return {**written_plan(asked), **_computed_json(found, words, labels)}, lines
 
 
@@ -209,16 +188,13 @@ def _json_in(file: Path) -> Any:
 
 
 def _plan_question(
-    question: str, graph: GraphOptions, languages: tuple[str, ...], *, is_json: bool, verbose: bool
+    question: str, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Make the plans of a question, and compute the likeliest: as JSON, as lines, and whether that is a sure answer."""
     from kgsparql.plans.writing import written_plan
 
     with graph.opened(languages=languages) as knowledge:
         planned = knowledge.plan(question)
-    if not is_json and not (planned.named or planned.candidates):
-        message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
-        raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
     chosen, found, labels = planned.chosen, planned.computed, planned.labels
     made, lines = _question_json(planned), _question_lines(planned)
     if chosen is not None:
@@ -226,10 +202,9 @@ def _plan_question(
     if chosen is None or found is None:
         return made, [*lines, *planned.notes], False
     made |= _computed_json(found, chosen.words, labels)
-    lines += ["", *_computed_lines(found, chosen.words, labels), *(f"no sure answer: {own}" for own in planned.doubts)]
-    lines += ["", found.query.shown] if verbose else []
-    is_sure = not (planned.doubts or found.left_out or found.is_confirmed is False)
-    return made, [*lines, *planned.notes], is_sure
+    doubts = [f"no sure answer: {own}" for own in planned.doubts]
+    lines += ["", *_computed_lines(found, chosen.words, labels, doubts=doubts, verbose=verbose), *planned.notes]
+    return made, lines, not (doubts or found.left_out or found.is_confirmed is False)
 
 
 def _question_lines(planned: PlannedQuestion) -> list[str]:
@@ -264,27 +239,30 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
     }
 
 
-def _computed_lines(found: Computed, words: str, labels: Mapping[Term, str]) -> list[str]:
+def _computed_lines(
+    found: Computed, words: str, labels: Mapping[Term, str], *, doubts: Sequence[str] = (), verbose: bool
+) -> list[str]:
     from kgsparql.plans.wording import none_in_words
 
+    name = labels.__getitem__
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
-    rows = () if found.has_failed else found.rows
-    lines += [" | ".join("–" if term is None else printable(labels[term], 200) for term in row) for row in rows]
     if found.has_failed:
         lines.append("no value: the engine gives none, it may be too large")
-    elif not found.rows:
-        lines.append("nothing")
+    else:
+        lines += [" | ".join("–" if term is None else printable(name(term), 200) for term in row) for row in found.rows]
+        lines += [] if found.rows else ["nothing"]
     lines += ["", f"computed: {printable(words, 600)}"]
     if found.empty_part is not None:
-        lines.append(f"in this graph {printable(none_in_words(found.empty_part, labels.__getitem__), 300)}")
-    lines += [own.in_words(labels.__getitem__) for own in found.left_out]
-    if found.is_cut:
-        lines.append(f"only the first {len(found.rows):,} are shown")
+        lines.append(f"in this graph {printable(none_in_words(found.empty_part, name), 300)}")
+    lines += [own.in_words(name) for own in found.left_out]
+    lines += [f"only the first {len(found.rows):,} are shown"] if found.is_cut else []
     facts = counted(len(found.facts), "fact")
     if found.is_confirmed is None:
         why = "there is an absence among its reasons" if found.all_facts else "there are more"
-        return [*lines, f"rests on {facts}; not computed again from these: {why}"]
-    return [*lines, f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}"]
+        lines.append(f"rests on {facts}; not computed again from these: {why}")
+    else:
+        lines.append(f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}")
+    return [*lines, *doubts, *(["", found.query.shown] if verbose else [])]
 
 
 def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
