@@ -7,12 +7,13 @@ const ROWS = 50;
 /** Of a run; `said` are the lines of its text: sentences with their citations, and whether they rest on anything. */
 export function answerPart({ answer, said, gaps, notes }, light, open) {
   const marks = (markers) => markers.map((marker) => markerButton(marker, light, open));
-  const parts = answer.is_ranked ? ranked(answer, gaps, marks) : written(answer, said, marks);
-  if (answer.computed) parts.push(computed(answer.computed));
-  if (answer.error) parts.unshift(troubleOf(answer.error));
-  if (answer.removed) parts.push(el("p", { class: "note" }, `${count(answer.removed, "citation or step", "citations or steps")} that the model made up: removed`));
-  if (notes.length) parts.push(el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))));
-  return parts;
+  return [
+    answer.error && troubleOf(answer.error),
+    answer.is_ranked ? ranked(answer, gaps, marks) : written(answer, said, marks),
+    answer.computed && computed(answer.computed),
+    answer.removed > 0 && el("p", { class: "note" }, `${count(answer.removed, "citation or step", "citations or steps")} that the model made up: removed`),
+    notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))),
+  ];
 }
 
 export function markerButton(marker, light, open) {
@@ -27,11 +28,8 @@ function ranked(answer, gaps, marks) {
   const parts = gaps.map((gap, at) => el("p", { class: "gap" }, at ? "" : el("strong", {}, "No sure answer: "), gap));
   if (!answer.answers.length) return [...parts, el("p", {}, answer.text.split("\n")[0])];
   const line = lineOf(marks);
-  const best = answer.answers.filter((one) => one.is_best);
-  const others = answer.answers.filter((one) => !one.is_best);
-  parts.push(listed(best, line));
-  if (others.length) parts.push(folded(`${count(others.length, "further candidate")}, less likely`, others.map(line)));
-  return parts;
+  const [best, others] = [true, false].map((isBest) => answer.answers.filter((one) => one.is_best === isBest));
+  return [parts, listed(best, line), others.length > 0 && folded(`${count(others.length, "further candidate")}, less likely`, others.map(line))];
 }
 
 const lineOf = (marks) => (one) => el("li", { data: { markers: one.markers.join(" ") } }, name(one.term.label),
@@ -47,21 +45,19 @@ function written(answer, said, marks) {
   const parts = said.map((line) => el("p", { class: line.is_aside ? "quiet" : "said" }, line.sentences.map(({ parts, rests }) =>
     el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
       rests ? "" : el("span", { class: "label" }, "not from the graph")))));
-  if (answer.grounding === "model") parts.unshift(el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")));
   const named = answer.answers.filter((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));
-  if (named.length && !isTable && answer.value === null) {
-    parts.push(listed(answer.answers, lineOf(marks), answer.more_answers));
-  }
-  return parts;
+  return [
+    answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), parts,
+    named.length > 0 && !isTable && answer.value === null && listed(answer.answers, lineOf(marks), answer.more_answers),
+  ];
 }
 
 function computed(one) {
-  const parts = [];
-  if (one.columns.length > 1) {
-    parts.push(valuesTable(one.columns, one.rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label)))));
-    if (one.rows.length > ROWS || one.is_cut) parts.push(el("p", { class: "quiet" }, `the first ${Math.min(ROWS, one.rows.length)} rows; all are in the JSON, or found by the query`));
-  }
-  parts.push(el("p", { class: "how" }, el("strong", {}, "Computed: "), one.words));
-  parts.push(el("details", {}, el("summary", {}, "Plan"), el("pre", { tabindex: 0 }, JSON.stringify(one.plan, null, 2))));
-  return parts;
+  const isTable = one.columns.length > 1;
+  return [
+    isTable && valuesTable(one.columns, one.rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label)))),
+    isTable && (one.rows.length > ROWS || one.is_cut) && el("p", { class: "quiet" }, `the first ${Math.min(ROWS, one.rows.length)} rows; all are in the JSON, or found by the query`),
+    el("p", { class: "how" }, el("strong", {}, "Computed: "), one.words),
+    el("details", {}, el("summary", {}, "Plan"), el("pre", { tabindex: 0 }, JSON.stringify(one.plan, null, 2))),
+  ];
 }

@@ -1,20 +1,15 @@
 // What the server is asked. Every failure becomes an Error with `hint`: who failed, and what to do.
 
 async function json(path, options = {}) {
-  let reply;
-  try {
-    reply = await fetch(path, options);
-  } catch {
+  const reply = await fetch(path, options).catch(() => {
     throw trouble({ message: "kgsparql serve does not answer", hint: "is it still running? start it again, then reload this page" });
-  }
+  });
   const value = reply.status === 204 ? {} : await reply.json().catch(() => ({}));
   if (!reply.ok) throw trouble(value.error ?? { message: `the server replied ${reply.status}`, hint: reply.status === 503 ? "it has too much to do: try again in a few seconds" : "" });
   return value;
 }
 
-export function trouble({ message, hint, code }) {
-  return Object.assign(new Error(message), { hint: hint ?? "", code: code ?? "" });
-}
+export const trouble = ({ message, hint = "" }) => Object.assign(new Error(message), { hint });
 
 export const graph = () => json("/api/graph");
 const at = (id, what = "") => `/api/runs/${encodeURIComponent(id)}${what}`;

@@ -14,20 +14,19 @@ export const shortened = (text, most) => {
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === undefined || value === null || value === false) continue;
+    if (isNothing(value)) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "data") Object.assign(made.dataset, value);
     else made.setAttribute(name, value === true ? "" : plain(value));
   }
-  put(made, ...children);
-  return made;
+  return put(made, ...children);
 }
 
+const isNothing = (value) => value === undefined || value === null || value === false;
+
 export function put(parent, ...children) {
-  for (const child of children.flat(Infinity)) {
-    if (child === null || child === undefined || child === false) continue;
-    parent.append(child instanceof Node ? child : plain(child));
-  }
+  const shown = children.flat(Infinity).filter((child) => !isNothing(child));
+  parent.append(...shown.map((child) => (child instanceof Node ? child : plain(child))));
   return parent;
 }
 
@@ -44,13 +43,10 @@ export const button = (text, onclick, more = "") => el("button", { type: "button
 export const troubleOf = (error) => el("span", { class: "trouble", role: "alert" }, el("strong", {}, error.message), error.hint ? ` ${error.hint}` : "");
 
 /** Copies what `text` gives when it is clicked. */
-export function copyButton(text) {
-  const copy = button("Copy", async () => {
-    await navigator.clipboard.writeText(text());
-    copy.textContent = "Copied";
-  });
-  return copy;
-}
+export const copyButton = (text) => button("Copy", async ({ target }) => {
+  await navigator.clipboard.writeText(text());
+  target.textContent = "Copied";
+});
 
 export const valuesTable = (columns, rows) => el("table", { class: "values" }, el("thead", {}, el("tr", {}, columns.map((column) => el("th", { scope: "col" }, column)))),
   el("tbody", {}, rows.map((row) => el("tr", {}, row.map((value) => el("td", {}, value))))));

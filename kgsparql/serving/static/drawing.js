@@ -58,13 +58,9 @@ export class Drawing {
     this.card.show(this.shown.nodes.find((one) => one.term === term));
   }
 
-  add(triples) {
-    this.added.push(...triples);
-    return this.redraw(this.isWhole);
-  }
-
-  async redraw(isWhole) {
+  async redraw(isWhole = this.isWhole, triples = []) {
     this.isWhole = isWhole;
+    this.added.push(...triples);
     try {
       this.shown = this.added.length ? await api.drawing(this.run.id, { is_whole: Boolean(isWhole), triples: this.added }) : this.run.whole_drawing;
       const hadFocus = document.activeElement === this.more;
@@ -79,14 +75,12 @@ export class Drawing {
   fit() {
     const { cy } = this;
     const all = cy.elements();
-    const { w } = all.boundingBox();
     cy.fit(undefined, 12);
     if (cy.zoom() >= 0.45) {
       cy.zoom(Math.min(cy.zoom(), 1));
-      cy.center();
-      return;
+      return cy.center();
     }
-    cy.zoom(Math.min(Math.max((cy.width() - 24) / w, 0.5), 0.8));
+    cy.zoom(Math.min(Math.max((cy.width() - 24) / all.boundingBox().w, 0.5), 0.8));
     cy.center(cy.nodes(".question"));
     const seen = all.renderedBoundingBox();
     cy.panBy({ x: seen.w < cy.width() ? (cy.width() - seen.x1 - seen.x2) / 2 : 12 - seen.x1, y: 0 });

@@ -8,14 +8,10 @@ export function evidencePart({ id, answer }, light) {
   const cited = new Set(answer.cited);
   const used = answer.evidence.filter((item) => cited.has(item.marker));
   const others = answer.evidence.filter((item) => !cited.has(item.marker));
-  const part = el("section", { class: "evidence" }, el("h3", {}, used.length ? "Evidence" : "Found in the graph"));
-  if (used.length) part.append(table(used, light, answer, id));
-  if (others.length) {
-    const also = table(others, light, answer, id);
-    part.append(used.length ? el("details", {}, el("summary", {}, `Also found: ${count(others.length, "piece")}`), also) : also);
-  }
-  if (!answer.evidence.length) part.append(el("p", { class: "quiet" }, "None."));
-  return part;
+  const tableOf = (items) => (items.length ? table(items, light, answer, id) : "");
+  const folded = () => el("details", {}, el("summary", {}, `Also found: ${count(others.length, "piece")}`), tableOf(others));
+  return el("section", { class: "evidence" }, el("h3", {}, used.length ? "Evidence" : "Found in the graph"), tableOf(used),
+    used.length && others.length ? folded() : tableOf(others), answer.evidence.length ? "" : el("p", { class: "quiet" }, "None."));
 }
 
 function table(items, light, answer, id) {

@@ -65,7 +65,7 @@ export class NodeCard {
       this.table.append(el("tbody", { data: { around: node.term } }, el("tr", {}, el("th", { scope: "row" }), el("td", { colspan: 3 }, el("p", { class: "quiet" }, "Around ", name(node.label), ", not evidence"), list))));
     }
     list.append(...next.map(triple));
-    await this.drawing.add(next.map((one) => ({ ...one, of: node.term })));
+    await this.drawing.redraw(undefined, next.map((one) => ({ ...one, of: node.term })));
     this.element.scrollIntoView({ block: "nearest" });
     if (this.node === node) this.show(node);
   }

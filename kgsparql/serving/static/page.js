@@ -26,14 +26,10 @@ function show(error) {
 /** Asks a question once for each of the settings, and shows the runs beside each other. */
 async function ask(question, all) {
   show(null);
-  try {
-    const started = await Promise.all(all.map((settings) => api.ask(question, settings)));
-    const [first, second] = started.map((run) => run.id);
-    history.pushState(null, "", `/runs/${first}${second ? `?beside=${second}` : ""}`);
-    await showRuns(started);
-  } catch (error) {
-    show(error);
-  }
+  const started = await Promise.all(all.map((settings) => api.ask(question, settings)));
+  const [first, second] = started.map((run) => run.id);
+  history.pushState(null, "", `/runs/${first}${second ? `?beside=${second}` : ""}`);
+  await showRuns(started);
 }
 
 /** Takes the runs off the page; nobody follows those that are still on their way. */
@@ -50,7 +46,7 @@ function showRuns(found) {
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
   at("question").value = found[0].question;
-  const again = ({ id, question, options }) => (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]);
+  const again = ({ id, question, options }) => (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show);
   views = found.map((run) => new RunView(run, again(run)));
   runs.append(...views.map((view) => view.element));
   if (document.activeElement !== at("question")) runs.focus();
@@ -66,7 +62,7 @@ function settings(method) {
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   const beside = at("beside").value;
-  ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]);
+  ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]).catch(show);
 });
 
 runs.addEventListener("about", (event) => {
@@ -84,17 +80,11 @@ async function open() {
     if (wanted.get("q")) at("question").value = wanted.get("q");
     return;
   }
-  const ids = [kept[1], wanted.get("beside")].filter(Boolean);
-  try {
-    await showRuns(await Promise.all(ids.map(api.run)));
-  } catch (error) {
-    show(error);
-  }
+  await showRuns(await Promise.all([kept[1], wanted.get("beside")].filter(Boolean).map(api.run)));
 }
 
 async function about() {
-  const graph = await api.graph().catch((error) => { show(error); return null; });
-  if (!graph) return;
+  const graph = await api.graph();
   if (graph.error) show(graph.error);
   if (graph.triples !== null) put(at("facts"), ` · ${count(graph.triples, "triple")}`);
   if (graph.as_of) put(at("facts"), " · as of ", el("time", {}, graph.as_of.slice(0, 10)));
@@ -118,6 +108,6 @@ async function about() {
 }
 
 at("open-sparql").addEventListener("click", () => box().catch(show));
-addEventListener("popstate", open);
-open();
-about();
+addEventListener("popstate", () => open().catch(show));
+open().catch(show);
+about().catch(show);

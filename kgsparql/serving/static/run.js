@@ -1,19 +1,18 @@
 // One run: its question with what each name was taken for, its answer, drawing, evidence, steps and meter.
 import * as api from "./api.js";
 import { answerPart } from "./answer.js";
-import { button, count, el, put, troubleOf } from "./dom.js";
+import { button, copyButton, count, el, name, put, shortened, troubleOf } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { evidencePart } from "./evidence.js";
-import { feedbackPart } from "./feedback.js";
 import { questionPart } from "./question.js";
-import { keptList, stepItem } from "./steps.js";
 
+const KEPT = 8;
 const STATUS = { not_in_graph: "not in the graph", no_entity: "nothing recognised" };
 
 export class RunView {
   /** `askAgain(link, candidate)` asks once more, with another meaning of a name. */
   constructor(run, askAgain) {
-    Object.assign(this, { run, askAgain, leaving: new AbortController(), queries: 0, calls: 0, tokens: 0, started: performance.now() });
+    Object.assign(this, { run, askAgain, leaving: new AbortController(), started: performance.now() });
     this.badge = el("span", { class: "badge", role: "status" }, "working");
     this.question = el("h2", {}, run.question);
     this.stopper = button("Stop", () => this.stop(), "stop");
@@ -60,11 +59,6 @@ export class RunView {
   }
 
   step(event) {
-    if (event.kind === "query_run") this.queries += 1;
-    if (event.kind === "model_called") {
-      this.calls += 1;
-      this.tokens += event.prompt_tokens + event.completion_tokens;
-    }
     const item = stepItem(event);
     if (!item) return;
     this.steps.append(item);
@@ -79,9 +73,7 @@ export class RunView {
   }
 
   tick() {
-    const seconds = ((performance.now() - this.started) / 1000).toFixed(1);
-    const model = this.calls ? ` · ${count(this.calls, "model call")} · ${count(this.tokens, "token")}` : "";
-    this.meter.textContent = `${count(this.queries, "query", "queries")}${model} · ${seconds} s`;
+    this.meter.textContent = `${((performance.now() - this.started) / 1000).toFixed(1)} s`;
   }
 
   finish() {
@@ -122,10 +114,7 @@ export class RunView {
   open(marker) {
     const row = this.element.querySelector(`tbody[data-markers="${CSS.escape(marker)}"]`);
     if (!row) return;
-    const folded = row.closest("details");
-    if (folded) folded.open = true;
-    const query = row.querySelector("details");
-    if (query) query.open = true;
+    for (const folded of [row.closest("details"), row.querySelector("details")]) folded?.setAttribute("open", "");
     row.scrollIntoView({ block: "nearest" });
     row.querySelector("summary")?.focus({ preventScroll: true });
   }
@@ -133,11 +122,7 @@ export class RunView {
   /** Looks the cited triples up and runs the queries again, on the graph as it is now. */
   async recheck(outcome) {
     outcome.textContent = "Checking …";
-    try {
-      outcome.replaceChildren(...recheckLines(await api.recheck(this.run.id)));
-    } catch (error) {
-      outcome.replaceChildren(troubleOf(error));
-    }
+    outcome.replaceChildren(...await api.recheck(this.run.id).then(recheckLines, (error) => [troubleOf(error)]));
   }
 
   exports() {
@@ -154,4 +139,59 @@ export class RunView {
 function recheckLines({ verdict, notes, gone, changed }) {
   return [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`), ...notes.map((note) => el("p", { class: "gap" }, note)),
     gone.length ? el("pre", { tabindex: 0 }, `Gone from the graph:\n${gone.join("\n")}`) : "", el("ul", {}, changed.map((one) => el("li", {}, one)))];
+}
+
+// A step: one line in words, with the query, or the prompt and reply, folded.
+function stepItem(event) {
+  const words = event.words || (event.kind === "evidence_found" ? `found ${count(event.items.length, "piece")} of evidence` : "");
+  if (!words) return null;
+  const parts = [
+    ["SPARQL", event.kind === "query_run" ? event.text : ""],
+    ["prompt", event.prompt], ["reply", event.reply],
+    ["kept", event.kept?.join("\n")],
+    ["evidence", event.items?.map(([marker, text]) => `${marker}  ${shortened(text, 400)}`).join("\n")],
+  ].filter(([, text]) => text);
+  const time = el("span", { class: "quiet time" }, `${event.at_s.toFixed(2)} s`);
+  const item = el("li", { class: event.kind, data: { words } });
+  if (!parts.length) return put(item, el("span", {}, words), time);
+  const folded = el("details", {}, el("summary", {}, words, " ", time));
+  folded.addEventListener("toggle", () => {  // what is not looked at is not made
+    if (folded.open && folded.children.length === 1) {
+      folded.append(...parts.map(([title, text]) => el("figure", {}, el("figcaption", {}, title, " ", copyButton(() => text)), el("pre", { tabindex: 0 }, text))));
+    }
+  });
+  item.append(folded);
+  return item;
+}
+
+/** What a step kept, and the first of what it let go. */
+function keptList({ kept, pruned = 0, pruned_texts: gone = [], items = [] }) {
+  const texts = kept ?? items.map(([marker, text]) => `[${marker}] ${text}`);
+  const lines = (kind, some, more) => [...some.slice(0, KEPT), ...(more > 0 ? [`+${more} more`] : [])].map((text) => el("li", { class: kind }, name(text)));
+  return texts.length ? el("ul", { class: "live" }, lines("kept", texts, texts.length - KEPT), lines("gone", gone, pruned - gone.length)) : null;
+}
+
+/** Whether an answer is right, and what is, for the log of questions; `rating` is what was said before: null where nothing was. */
+function feedbackPart(id, rating) {
+  const said = el("p", { class: "quiet", role: "status" });
+  const right = el("textarea", { rows: 2 });
+  const thumbs = ["✓ Right", "✗ Wrong"].map((words, at) => button(words, () => rate({ is_right: !at })));
+  const form = el("details", {}, el("summary", {}, "The right answer is …"), el("label", {}, "One name, value or IRI a line", right),
+    button("Save", () => (right.value.trim() ? rate({ right_answers: right.value.split("\n").filter((line) => line.trim()) }) : right.focus())), " ",
+    button("The graph has no answer", () => rate({ right_answers: [] })));
+
+  async function rate(rated) {
+    said.replaceChildren();
+    await api.rate(id, rated).then(show, (error) => said.append(troubleOf(error)));
+    form.open = rated.is_right === false && !right.value;
+  }
+
+  function show({ is_right: isRight, right_answers: answers }) {
+    thumbs.forEach((thumb, at) => thumb.setAttribute("aria-pressed", String(isRight === !at)));
+    if (answers) right.value = answers.join("\n");
+    put(said, isRight === null ? "" : isRight ? "Rated right. " : "Rated wrong. ", answers && (answers.length ? `The right answer: ${answers.join("; ")}` : "The graph has no answer."));
+  }
+
+  show(rating);
+  return el("div", { class: "feedback tools" }, "Is this right?", thumbs, said, form);
 }
