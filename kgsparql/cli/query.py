@@ -43,7 +43,7 @@ def query(
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
-    from kgsparql.graphs import names_endpoint, prefixes_in
+    from kgsparql.graphs import names_endpoint
     from kgsparql.graphs.user_query import FORMATS, QueryWorker, check, run_on_endpoint, serialise
 
     named = graph.sources
@@ -52,11 +52,7 @@ def query(
         shown = stack.enter_context(c.Progress(quiet=graph.quiet))
         snapshot = stack.enter_context(snapshots.opened(graph.say, "query", sparql=text, kg=named))
         opened: Any = _opened_here(graph, snapshot, shown, is_remote=is_remote)
-        if "-" in named:
-            declared = opened.prefixes
-        else:  # read without loading the files: only the worker loads them
-            declared = prefixes_in(named, format=graph.input_format, base=graph.base, encoding=graph.encoding)
-        prefixes = PrefixMap.default().merged({**declared, **graph.prefixes})
+        prefixes = _known_prefixes(graph, opened)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
         if is_remote:
@@ -98,6 +94,17 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
+
+
+def _known_prefixes(graph: GraphOptions, opened: Any) -> PrefixMap:
+    """Return the prefixes that need no declaration; files are not loaded for that: only the worker loads them."""
+    from kgsparql.graphs import prefixes_in
+
+    if "-" in graph.sources:
+        declared = opened.prefixes
+    else:
+        declared = prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)
+    return PrefixMap.default().merged({**declared, **graph.prefixes})
 
 
 def _opened_here(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progress, *, is_remote: bool) -> Any:

@@ -82,7 +82,7 @@ class _Rating(Sent):
     right_answers: Annotated[list[_RightAnswer], Field(max_length=100)] | None = None
 
 
-async def _sent(kind: type[SentT], request: Request) -> SentT:
+async def _sent_object(kind: type[SentT], request: Request) -> SentT:
     """Read the JSON object that was sent.
 
     :raises InputError: for anything else. Of another content type it could be a form of another site.
@@ -188,7 +188,7 @@ class ServedPage:
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
-        sent = await _sent(_Asked, request)
+        sent = await _sent_object(_Asked, request)
         question, settings = checked_question(sent.question), sent.model_dump(exclude_none=True)
         del settings["question"]
         meanings = None
@@ -209,7 +209,7 @@ class ServedPage:
         log = self.log
         if log is None:
             raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
-        sent, found = await _sent(_Rating, request), await self._run_of(request)
+        sent, found = await _sent_object(_Rating, request), await self._run_of(request)
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
         await run_in_threadpool(partial(log.rate, found, is_right=sent.is_right, right_answers=sent.right_answers))
@@ -260,7 +260,7 @@ class ServedPage:
 
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._run_of(request), await _sent(WiderDrawing, request)
+        found, wider = await self._run_of(request), await _sent_object(WiderDrawing, request)
         if not found.get("drawing"):
             raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
         async with self._looking:

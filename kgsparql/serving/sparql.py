@@ -64,11 +64,11 @@ _FORM, _QUERY = "application/x-www-form-urlencoded", "application/sparql-query"
 _XML_START = re.compile(rb"\A<\?xml[^>]*\?>\s*")
 
 
-async def _health(_: Request) -> Response:
+async def _say_health(_: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-HEALTH = Route("/healthz", _health)
+HEALTH = Route("/healthz", _say_health)
 """Says that the server is there."""
 
 

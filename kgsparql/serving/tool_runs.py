@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 LONG_QUERY = 1_000
@@ -88,7 +89,7 @@ class ToolRun:
 
     def show(self, given: Any) -> Json:
         """Show what is around an entity."""
-        entity, lookups = self._resolved_entity(given.entity), self._lookups
+        entity, lookups = self._resolved_entity(given.entity), self._bounded_lookups
         if given.predicate is None:
             found = lookups.show(entity, direction=given.direction, limit=given.limit)
         else:
@@ -109,7 +110,7 @@ class ToolRun:
                 }
                 for group in shown
             ],
-            "more": _joined(
+            "more": _joined_texts(
                 _more_text("predicates", len(found.items), given.max_predicates, "max_predicates"),
                 "some predicates have more neighbours: give predicate, and raise limit" if is_cut else "",
             ),
@@ -120,10 +121,12 @@ class ToolRun:
         from kgsparql.evidence.verbalising import path_text
 
         start, end = map(self._resolved_entity, (given.start, given.end))
-        graph = self._lookups.graph
+        graph = self._bounded_lookups.graph
         found = shortest_paths(graph, start, end, max_hops=given.max_hops, direction=given.direction)
         shown = found.items[: given.limit]
-        labels = self._lookups.labels([start, end, *(t for path in shown for triple in path.triples for t in triple)])
+        labels = self._bounded_lookups.labels(
+            [start, end, *(t for path in shown for triple in path.triples for t in triple)]
+        )
         other = "" if given.direction == "both" else ", or give direction both"
         none = "" if shown else f"no path of at most {given.max_hops} hops: raise max_hops{other}"
         return {
@@ -131,7 +134,9 @@ class ToolRun:
                 {"text": path_text(path, labels), "triples": [_triple_json(one, labels) for one in path.triples]}
                 for path in shown
             ],
-            "more": _joined(none, _more_text("shortest paths", len(found.items), given.limit), *map(str, found.cuts)),
+            "more": _joined_texts(
+                none, _more_text("shortest paths", len(found.items), given.limit), *map(str, found.cuts)
+            ),
         }
 
     def plan(self, given: Any) -> Json:
@@ -147,7 +152,7 @@ class ToolRun:
             chosen = others[given.other_plan - 1]
             found = self.knowledge.run(chosen.plan)
             doubts = ["this is a less likely reading, which was asked for"]
-            labels = {**labels, **self._lookups.labels(found.terms)}
+            labels = {**labels, **self._bounded_lookups.labels(found.terms)}
         is_all_read = chosen is not None and not chosen.left_out
         about: Json = {
             "linked": _links_of(planned),
@@ -167,7 +172,7 @@ class ToolRun:
             "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
             "columns": list(found.columns), "rows": [_row_json(row, labels) for row in found.rows[: given.limit]],
             "facts": len(found.facts), **about, "sparql": _query_text(found.query, given),
-            "more": _joined(
+            "more": _joined_texts(
                 _more_text("rows", len(found.rows), given.limit, has_more=found.is_cut),
                 _left_out_queries([found.query], given),
             ),
@@ -183,7 +188,7 @@ class ToolRun:
         variables, is_ask = result.solutions.variables, result.form == "ASK"
         rows = [[solution.get(name) for name in variables] for solution in result.solutions]
         found: Iterable[Iterable[Term | None]] = [*rows, *result.triples]
-        labels = self._lookups.labels([term for row in found for term in row if term is not None])
+        labels = self._bounded_lookups.labels([term for row in found for term in row if term is not None])
         more = _more_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
         return {
             "form": result.form, "columns": list(variables), "rows": [_row_json(row, labels) for row in rows],
@@ -215,7 +220,7 @@ class ToolRun:
         }  # fmt: skip
 
     @cached_property
-    def _lookups(self) -> GraphLookups:
+    def _bounded_lookups(self) -> GraphLookups:
         known = self.knowledge
         graph = known.graph.within(Usage(self.asking.budget, cancel=self.asking.cancel))
         return GraphLookups(graph, languages=known.languages, prefixes=dict(known.prefixes))
@@ -224,27 +229,27 @@ class ToolRun:
 
     def _resolved_entity(self, name: str) -> IRI:
         """Return the entity that is meant; errors say what else may be, and what each is."""
-        lookups = self._lookups
+        lookups = self._bounded_lookups
         try:
             return lookups.resolve(name)
         except AmbiguousLabelError as error:
             terms = [lookups.resolve(str(one)) for one in error.detail["candidates"]]
             labels, about = lookups.labels(terms), self._descriptions_of([terms], "names")
-            said = {term: _joined(labels[term], about.get(term, ""), by=", ") for term in terms}
+            said = {term: _joined_texts(labels[term], about.get(term, ""), by=", ") for term in terms}
             error.detail["candidates"] = [f"{term} ({printable(text, 120)})" for term, text in said.items()]
             raise
         except NotFoundError as error:
             like = [one for one in self.knowledge.find(name, limit=_MAX_NEAR) if _has_word_of(name, one.label)]
             near = ", ".join(f"{one.term} ({printable(one.label, 80)})" for one in like)
-            error.hint = _joined(f"perhaps you mean {near}" if near else "", error.hint)
+            error.hint = _joined_texts(f"perhaps you mean {near}" if near else "", error.hint)
             raise
 
     def _predicates_named(self, name: str) -> list[IRI]:
         """Return the predicates that may be meant: of several of the name, whoever asks finds out which is used."""
         try:
-            return [self._lookups.resolve(name)]
+            return [self._bounded_lookups.resolve(name)]
         except AmbiguousLabelError as error:
-            return [self._lookups.resolve(str(one)) for one in error.detail["candidates"]]
+            return [self._bounded_lookups.resolve(str(one)) for one in error.detail["candidates"]]
         except NotFoundError:
             return [self._resolved_entity(name)]
 
@@ -293,23 +298,18 @@ def _ask_result(answer: Answer, given: Any) -> Json:
             for one in answers
         ],
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
-        "linked": [
-            {
-                **_term_json(
-                    link.term, link.label,
-                    alternatives=[
-                        _term_json(one.term, one.label, description=one.description)
-                        for one in link.likely_alternatives[:_MAX_MEANINGS]
-                    ],
-                ),
-                "words": printable(link.mention.text, 200),
-            }
-            for link in answer.linked
-        ],
+        "linked": [_link_json(link) for link in answer.linked],
         "not_understood": gaps,
         "notes": notes if answer.error is None else [*notes, f"no model wrote this: {answer.error.message}"],
-        "more": _joined(*more, _left_out_queries([item.query for item in shown], given)),
+        "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
+
+
+def _link_json(link: LinkedEntity) -> Json:
+    others = [
+        _term_json(one.term, one.label, description=one.description) for one in link.likely_alternatives[:_MAX_MEANINGS]
+    ]
+    return {**_term_json(link.term, link.label, alternatives=others), "words": printable(link.mention.text, 200)}
 
 
 def _answer_text(answer: Answer) -> str:
@@ -401,7 +401,7 @@ def said_of_tools(text: str) -> str:
     return _OPTION.sub("", text)
 
 
-def _joined(*parts: str, by: str = "; ") -> str:
+def _joined_texts(*parts: str, by: str = "; ") -> str:
     return by.join(filter(None, parts))
 
 
