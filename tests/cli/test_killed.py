@@ -16,6 +16,7 @@ from kgsparql.storage.files import is_abandoned, lock_path, size_of, writer_lock
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES, ROOT
+from tests.deep import deep
 
 NOBEL = FIXTURES / "nobel.ttl"
 KEY = "a" * 32
@@ -48,7 +49,7 @@ def _grows(store: Path) -> bool:
     return before != [size_of(entry) for entry in store.parent.glob(f"{store.name}.*")]
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGTERM, deep(signal.SIGINT), signal.SIGKILL])
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_S02_a_load_that_was_ended_leaves_nothing_after_the_next_command(
     how: signal.Signals, big: Path, tmp_path: Path, run: Run
@@ -110,24 +111,22 @@ def test_what_a_killed_writer_left_is_removed_by_any_command_and_what_somebody_w
     assert list((cache / "graphs").iterdir()) == []
 
 
-def test_files_of_others_stay(run: Run, cache: Path, tmp_path: Path) -> None:
+def test_a_small_file_half_written_long_ago_is_a_leftover_and_a_new_one_and_those_of_others_are_not(
+    run: Run, cache: Path, tmp_path: Path
+) -> None:
+    (cache / "runs").mkdir()
     others = [cache / "graphs" / "mine.lock", cache / "other" / f"{KEY}.txt", tmp_path / "poetry.lock"]
     for file in others:
         file.parent.mkdir(exist_ok=True)
         file.write_text("content-hash = 1\n")
-    assert run("info", "-k", NOBEL).exit_code == 0
-    run("info", "-k", tmp_path / "poetry")
-    assert [file.read_text() for file in others] == ["content-hash = 1\n"] * 3
-
-
-def test_a_small_file_half_written_long_ago_is_a_leftover_and_a_new_one_is_not(run: Run, cache: Path) -> None:
-    (cache / "runs").mkdir()
     old, new = (cache / "runs" / f"{KEY}.partial-{i:012x}" for i in range(2))
     for file in (old, new):
         file.write_text("half")
     os.utime(old, (0, 0))
     assert run("info", "-k", NOBEL).exit_code == 0
     assert not old.exists()
+    run("info", "-k", tmp_path / "poetry")
+    assert [file.read_text() for file in others] == ["content-hash = 1\n"] * 3
     with writer_lock(cache / "runs" / KEY):
         pass
 

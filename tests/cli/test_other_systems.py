@@ -126,6 +126,7 @@ print("without", file=open(os.environ["SEEN"], "a"))
 """Of ``sitecustomize.py``, which Python imports first, in each process that a command starts, too."""
 
 
+@pytest.mark.deep
 def test_a_command_does_the_same_without_what_only_linux_has(tmp_path: Path) -> None:
     endless = ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i FILTER(?a = 1) }", "--max-seconds", "1")
     counted = ("SELECT ?p (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?p ORDER BY ?p", "-f", "csv")

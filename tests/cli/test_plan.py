@@ -45,42 +45,33 @@ def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
     assert ["1842-11-12" in fact[2] for fact in found["facts"]].count(True) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "code", "said"),
-    [
+def test_what_is_no_plan_or_cannot_be_planned_is_said(run: Run, tmp_path: Path) -> None:
+    def plan_of(term: str, plan: object, **more: object) -> str:
+        return json.dumps({"names": {"C1": {"term": term}, **more}, "plan": plan})
+
+    for content, code, said in (
         ("[]", 2, 'an object with "names" and "plan" is expected'),
         ('{"names": {}, "plan": ["count", "C1"]}', 2, "C1 is not in the list"),
-        (json.dumps({"names": {"C1": {"term": '"text"'}}, "plan": ["count", "C1"]}), 2, "C1: a class is an IRI"),
+        (plan_of('"text"', ["count", "C1"]), 2, "C1: a class is an IRI"),
         ("[" * 100_000, 2, "not JSON"),
         (
-            json.dumps({"names": {"C1": {"term": "<http://e.org/C>"}, "R1": TEXT}, "plan": ["avg", "C1", "R1>"]}),
-            2, "avg needs numbers, and the measure gives text",
+            plan_of("<http://e.org/C>", ["avg", "C1", "R1>"], R1=TEXT),
+            2,
+            "avg needs numbers, and the measure gives text",
         ),
-        (
-            json.dumps({"names": {"C1": {"term": "<http://e.org/Nothing>"}}, "plan": ["count", "C1"]}),
-            3, "<http://e.org/Nothing> is not in the graph",
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_no_plan_is_said(run: Run, tmp_path: Path, content: str, code: int, said: str) -> None:
-    file = tmp_path / "plan.json"
-    file.write_text(content)
-    done = run("plan", "--plan", file, "-k", NOBEL)
-    assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
+        (plan_of("<http://e.org/Nothing>", ["count", "C1"]), 3, "<http://e.org/Nothing> is not in the graph"),
+    ):
+        (tmp_path / "plan.json").write_text(content)
+        done = run("plan", "--plan", tmp_path / "plan.json", "-k", NOBEL)
+        assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, ""), said
+    for arguments, code, said in (
         ((), 2, "a question, or --plan FILE"),
         (("missing.json",), 2, "--plan missing.json"),
         (("--plan", "no/such.json"), 2, "-f json -o no/such.json writes one"),
         (("blah xyzzy?",), 3, "nothing in 'blah xyzzy?' is called so in this graph"),
-    ],
-)
-def test_what_cannot_be_planned_is_said(run: Run, arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = run("plan", *arguments, "-k", NOBEL)
-    assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, "")
+    ):
+        done = run("plan", *arguments, "-k", NOBEL)
+        assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, ""), said
 
 
 @pytest.fixture(scope="module")
