@@ -65,23 +65,19 @@ def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
     assert done.stderr.count("springfield-") == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
+def test_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
+    for arguments, code, says in (
         (("show", "http://nowhere.example/x"), 3, "not in the graph"),
         (("show", "Marie Curie", "-f", "xml"), 2, "text, json"),
-        (("paths", "Marie Curie", "Niels Bohr", "--max-hops", "1"), 3, "hint: raise --max-hops, or try --direction"),
+        (("paths", "Marie Curie", "Niels Bohr", "--max-hops", "1", "--direction", "forward"), 3,
+         "hint: raise --max-hops, or try --direction"),
         (("query", "INSERT DATA { <http://a> <http://b> <http://c> }"), 2, "E_FORBIDDEN_QUERY"),
         (("query", "ASK { ?s ?p ?o }", "-f", "csv"), 2, "json"),
         (("find", " ?! "), 2, "nothing to search for"),
-    ],
-)
-def test_bad_input_is_one_line_with_a_way_out(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
-    done = run(*arguments, "-k", NOBEL, *(["--direction", "forward"] if arguments[0] == "paths" else []))
-    assert done.exit_code == code, done.stdout + done.stderr
-    assert says in done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+    ):  # fmt: skip
+        done = run(*arguments, "-k", NOBEL)
+        assert (done.exit_code, says in done.stderr, done.stdout) == (code, True, ""), done.output
+        assert "Traceback" not in done.stderr
 
 
 NEVER_HERE = (
@@ -97,6 +93,17 @@ NOT_TO_LOOK_UP = (
 """What a question needs only where something is to be computed, or a model or an endpoint is asked."""
 
 
+def imported_by(words: list[str]) -> set[str]:
+    """The modules that a command imports."""
+    code = (
+        f"import sys; from kgsparql.cli import app\ntry: app({words})\n"
+        "except SystemExit as end: assert end.code in (0, None, 3), end.code\n"
+        "print('imported:', *sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("imported:")[2].split())
+
+
 @pytest.mark.parametrize(
     ("command", "unneeded"),
     [
@@ -109,27 +116,13 @@ NOT_TO_LOOK_UP = (
     ],
 )
 def test_a_command_imports_nothing_that_it_does_not_need(small: Path, command: list[str], unneeded: list[str]) -> None:
-    words = [*command, "-q", "-k", str(small)] if command != ["retrievers"] else command
-    code = (
-        "import sys; from kgsparql.cli import app\n"
-        f"try: app({words})\n"
-        "except SystemExit as end: assert end.code in (0, None, 3), end.code\n"
-        "print('imported:', *sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    imported = set(done.stdout.rpartition("imported:")[2].split())
+    imported = imported_by([*command, "-q", "-k", str(small)] if command != ["retrievers"] else command)
     others = {f"kgsparql.cli.{name}" for name in ("ask", "eval", "doctor")} - {f"kgsparql.cli.{command[0]}"}
     assert imported & {*NEVER_HERE, *unneeded, *others} == set()
 
 
 def test_help_imports_nothing_of_an_answer() -> None:
-    code = (
-        "import sys; from kgsparql.cli import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: print('imported:', *sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = set(done.stdout.rpartition("imported:")[2].split())
+    imported = imported_by(["--help"])
     assert "kgsparql.cli.ask" in imported
     assert imported.isdisjoint({"kgsparql.answering.answer", "kgsparql.evidence.evidence", "kgsparql.rdf.paths"})
 
@@ -233,21 +226,16 @@ def test_info_counts_a_triple_of_three_graphs_once_and_says_what_it_does_not_lis
     assert "! Größe (1)" in run("info", "-k", tmp_path / "names.ttl", "--lang", "de").stdout
 
 
-@pytest.mark.parametrize("kind", ["store", "stdin"])
-def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path, kind: str) -> None:
+def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "own.ttl"
     file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")
-    if kind == "store":
-        run("load", file, "--store", tmp_path / "S")
-    source = {"store": tmp_path / "S", "stdin": "-"}[kind]
-    more = ["--input-format", "ttl"] if kind == "stdin" else []
-    stdin = file.read_bytes() if kind == "stdin" else None
-    table = run("query", "SELECT ?o { mine:a mine:knows ?o }", "-k", source, *more, stdin=stdin)
-    assert table.exit_code == 0, table.stderr
-    assert table.stdout.splitlines()[2] == "mine:b"
-    turtle = run("query", "DESCRIBE mine:a", "-k", source, *more, "-v", stdin=stdin)
-    assert "@prefix mine: <http://mine.example/> ." in turtle.stdout
-    assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
+    assert run("load", file, "--store", tmp_path / "S").exit_code == 0
+    for source, stdin in ((("-k", tmp_path / "S"), None), (("-k", "-", "--input-format", "ttl"), file.read_bytes())):
+        table = run("query", "SELECT ?o { mine:a mine:knows ?o }", *source, stdin=stdin)
+        assert (table.exit_code, table.stdout.splitlines()[2]) == (0, "mine:b"), table.stderr
+        turtle = run("query", "DESCRIBE mine:a", *source, "-v", stdin=stdin)
+        assert "@prefix mine: <http://mine.example/> ." in turtle.stdout
+        assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 
 
 def test_a_result_in_a_file_is_the_result_on_stdout(run: Run, small: Path, tmp_path: Path) -> None:
@@ -384,20 +372,16 @@ def test_output_to_a_pipe_and_through_a_link(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a system without /dev/zero")
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["plan", "--plan", "{}"],
-        ["ask", "Who is Marie Curie?", "--no-model", "--preset", "{}", "-r", "path_ranking", "-O", "aliases={}"],
-        ["query", "ASK {{}}", "--context", "{}"],
-        ["query", "{}/zero.rq"],
-    ],
-)
-def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: Path, command: list[str]) -> None:
+def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: Path) -> None:
     endless = tmp_path / "zero.rq"
     endless.symlink_to("/dev/zero")
-    done = run(*(part.format(tmp_path if "/" in part else endless) for part in command), "-k", NOBEL)
-    assert (done.exit_code, "zero.rq: larger than" in done.stderr) == (2, True), done.stderr
+    ask = ("ask", "Who is Marie Curie?", "--no-model", "--preset", endless, "-r", "path_ranking")
+    for words in (
+        ("plan", "--plan", endless), (*ask, "-O", f"aliases={endless}"), ("query", "ASK {}", "--context", endless),
+        ("query", endless),
+    ):  # fmt: skip
+        done = run(*words, "-k", NOBEL)
+        assert (done.exit_code, "zero.rq: larger than" in done.stderr) == (2, True), done.stderr
 
 
 def test_what_a_limit_cut_off_is_said_with_q_too(run: Run) -> None:
