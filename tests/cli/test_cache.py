@@ -181,20 +181,16 @@ def test_no_symbolic_link_leads_out_of_the_cache(run: Run, filled: Path, tmp_pat
     assert (outside / "mine.sqlite").read_bytes() == kept
 
 
-@pytest.mark.parametrize("kind", ["exchanges", "vectors", "all"])
-def test_a_broken_file_is_said_and_removed(run: Run, cache: Path, kind: str) -> None:
+def test_a_broken_file_is_said_and_removed_and_another_version_only_if_all_of_it_is_meant(
+    run: Run, cache: Path
+) -> None:
     cache.mkdir()
-    file = cache / (VECTORS if kind == "vectors" else "exchanges.sqlite")
-    file.write_bytes(b"this is no database, whatever its name says\n" * 100)
-    shown = run("cache")
-    assert (shown.exit_code, f"not a store of {'vectors' if kind == 'vectors' else 'exchanges'}" in shown.stdout) == (
-        0, True,
-    )  # fmt: skip
-    done = run("cache", "--clear", kind)
-    assert (done.exit_code, "4.4 kB freed" in done.stdout, file.exists()) == (0, True, False)
-
-
-def test_exchanges_of_another_version_go_only_if_all_of_them_are_meant(run: Run, cache: Path) -> None:
+    for kind, name in (("exchanges", "exchanges.sqlite"), ("vectors", VECTORS), ("all", "exchanges.sqlite")):
+        (cache / name).write_bytes(b"this is no database, whatever its name says\n" * 100)
+        what = "vectors" if kind == "vectors" else "exchanges"
+        assert f"not a store of {what}" in run("cache").stdout
+        done = run("cache", "--clear", kind)
+        assert (done.exit_code, "4.4 kB freed" in done.stdout, (cache / name).exists()) == (0, True, False)
     with ResponseCache(cache / "exchanges.sqlite") as response_cache:
         response_cache.put("model", {"q": 1}, {"a": 1})
     with closing(sqlite3.connect(cache / "exchanges.sqlite")) as connection:

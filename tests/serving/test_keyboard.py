@@ -118,24 +118,6 @@ def test_all_that_is_left_out_is_drawn_and_the_focus_stays(page: Page, address: 
     assert is_seen(page)
 
 
-def test_two_methods_are_compared(page: Page, address: str) -> None:
-    page.goto(address)
-    page.wait_for_selector("#beside option >> nth=2", state="attached")
-    page.keyboard.type(SPOUSE)
-    tab_to(page, "#method")
-    page.keyboard.type("mind")
-    tab_to(page, "#beside")
-    page.keyboard.type("path")
-    tab_to(page, ".go", "Shift+Tab")
-    page.keyboard.press("Enter")
-    page.wait_for_function("() => document.querySelectorAll('.run:not([aria-busy]) canvas').length > 5")
-    assert [text.split()[-1] for text in page.locator(".state").all_inner_texts()] == ["mindmap", "ranking"]
-    tab_to(page, ".run + .run .best button.marker")
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.matches('.run + .run tbody summary')")
-    assert is_seen(page)
-
-
 def test_an_example_a_correction_and_a_check_keep_the_focus(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("#examples li")

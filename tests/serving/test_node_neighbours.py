@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import MOST_NODES, drawing_of
 from kgsparql.serving.page_facts import WiderDrawing, node_neighbours
 from tests.serving.conftest import NOBEL, asked
+from tests.serving.test_guards import JSON, send
 
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
 
@@ -75,16 +74,13 @@ def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 120
 
 
-@pytest.mark.parametrize(
-    ("term", "after", "error"),
-    [
+def test_what_cannot_be_looked_up(knowledge: kgsparql.KnowledgeBase) -> None:
+    for term, after, error in (
         ('"a text"', "0", InputError), ("_:b0", "0", InputError), ("<http://a> . <http://b> <c> <d>", "0", InputError),
         (MARIE, "600", InputError), (MARIE, "²", InputError), ("<http://e.org/nothing>", "0", NotFoundError),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_looked_up(knowledge: kgsparql.KnowledgeBase, term: str, after: str, error: Any) -> None:
-    with pytest.raises(error):
-        node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
+    ):  # fmt: skip
+        with pytest.raises(error):
+            node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
 
 
 def run_of(knowledge: kgsparql.KnowledgeBase, question: str) -> dict[str, Any]:
@@ -136,16 +132,7 @@ def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: kgspa
 
 
 def test_what_cannot_be_drawn_is_refused(address: str) -> None:
-    name = asked(address)
+    path = f"/api/runs/{asked(address)}/drawing"
     for body in (b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()):
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            posted(f"{address}api/runs/{name}/drawing", body)
-        assert refused.value.code == 400
-        assert "error" in json.load(refused.value)
-
-
-def posted(url: str, body: bytes) -> dict[str, Any]:
-    request = urllib.request.Request(url, body, {"content-type": "application/json"})  # noqa: S310 - of this test
-    with urllib.request.urlopen(request) as reply:  # noqa: S310 - of this test
-        found: dict[str, Any] = json.load(reply)
-        return found
+        status, _, reply = send(address, "POST", path, body, **JSON)
+        assert (status, "error" in json.loads(reply)) == (400, True)

@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 
 from kgsparql.serving.app import STATIC
 from tests.serving.conftest import SPOUSE
+from tests.serving.test_keyboard import tab_to
 
 Ask = Callable[[str], None]
 
@@ -82,9 +83,12 @@ def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, addr
 def test_two_methods_answer_side_by_side(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("#beside option >> nth=2", state="attached")
-    page.select_option("#method", "path_ranking")
-    page.select_option("#beside", "mindmap")
-    page.fill("#question", SPOUSE)
+    page.keyboard.type(SPOUSE)
+    tab_to(page, "#method")
+    page.keyboard.type("path")
+    tab_to(page, "#beside")
+    page.keyboard.type("mind")
+    tab_to(page, ".go", "Shift+Tab")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('.run:not([aria-busy])').length === 2")
     left, right = (page.locator(".run").nth(at).bounding_box() for at in (0, 1))
@@ -92,6 +96,9 @@ def test_two_methods_answer_side_by_side(page: Page, address: str) -> None:
     assert right is not None
     assert right["x"] > left["x"]
     assert page.locator(".state").all_inner_texts()[1].endswith("mindmap")
+    tab_to(page, ".run + .run .best button.marker")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('.run + .run tbody summary')")
     again = page.url
     page.goto(address)
     page.goto(again)
