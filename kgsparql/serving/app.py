@@ -189,14 +189,14 @@ class ServedPage:
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
         sent = await _sent_object(_Asked, request)
-        question, settings = checked_question(sent.question), sent.model_dump(exclude_none=True)
-        del settings["question"]
-        meanings = None
-        if corrects := settings.pop("corrects", None):
-            meanings = corrected(await self._run_json(corrects["run"]), corrects)
+        settings = sent.model_dump(exclude_none=True, exclude={"question", "corrects"})
+        question, meanings, corrects = checked_question(sent.question), None, sent.corrects
+        if corrects is not None:
+            meanings = corrected(await self._run_json(corrects.run), corrects.link, corrects.candidate)
             settings["entities"] = [link["term"]["value"] for link in meanings]
         asking = await run_in_threadpool(self._asking_with, settings)
-        return JSONResponse(self.runs.start(question, asking, settings, meanings).summary(), status_code=202)
+        run = self.runs.start(AskedRun(question, asking, settings, meanings))
+        return JSONResponse(run.summary(), status_code=202)
 
     async def run(self, request: Request) -> Response:
         """Send a run, finished or not, with what people said of its answer, if that is in the log."""

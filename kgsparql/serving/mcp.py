@@ -22,7 +22,7 @@ from kgsparql.events import Event
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
-from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Toolbox, error_text
+from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox, error_text
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -40,7 +40,7 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
     at_once = anyio.CapacityLimiter(_AT_ONCE)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=_tool_definitions())
+        return types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS])
 
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
         """Call a tool in a thread; it is stopped when its request is, or when the client goes away."""
@@ -71,18 +71,15 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
     )  # fmt: skip
 
 
-def _tool_definitions() -> list[types.Tool]:
-    found = []
-    for tool in TOOLS:
-        title = tool.parameters.title
-        hints = types.ToolAnnotations(
-            title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-        )
-        found.append(types.Tool(
-            name=tool.name, title=title, description=tool.description, annotations=hints,
-            input_schema=tool.input_schema, output_schema=tool.output_schema,
-        ))  # fmt: skip
-    return found
+def _tool_definition(tool: Tool) -> types.Tool:
+    title = tool.parameters.title
+    hints = types.ToolAnnotations(
+        title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    return types.Tool(
+        name=tool.name, title=title, description=tool.description, annotations=hints, input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+    )  # fmt: skip
 
 
 def serve_stdio(toolbox: Toolbox) -> None:

@@ -107,18 +107,14 @@ class Runs:
         for number in range(workers):
             threading.Thread(target=self._answer_waiting, name=f"kgsparql question {number}", daemon=True).start()
 
-    def start(
-        self, question: str, asking: AskOptions, settings: Mapping[str, Any],
-        meanings: list[dict[str, Any]] | None = None,
-    ) -> AskedRun:  # fmt: skip
+    def start(self, run: AskedRun) -> AskedRun:
         """Put a question in line."""
         with self._lock:
-            running = sum(not run.is_over for run in self._runs.values())
+            running = sum(not one.is_over for one in self._runs.values())
             if running >= _MAX_WAITING:
                 message = f"{running} questions are being answered already"
                 raise BudgetExceededError(message, hint="ask again in a few seconds")
-            run = AskedRun(question, asking, settings, meanings)
-            run.asking = replace(asking, emit=run.receive, cancel=threading.Event(), stop=threading.Event())
+            run.asking = replace(run.asking, emit=run.receive, cancel=threading.Event(), stop=threading.Event())
             self._runs[run.id] = run
         self._waiting.put(run)
         return run
@@ -158,23 +154,21 @@ class Runs:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 
 
-def corrected(run: Mapping[str, Any], corrects: Mapping[str, Any]) -> list[dict[str, Any]]:
+def corrected(run: Mapping[str, Any], link: int, candidate: int) -> list[dict[str, Any]]:
     """Put a candidate in the place of one of the links of a run, which becomes a candidate itself.
 
-
     >>> paris = {"mention": "Paris", "start": 9, "end": 14, "term": "Paris", "candidates": [{"term": "Paris (Texas)"}]}
-    >>> [link] = corrected({"answer": {"linked": [paris]}}, {"link": 0, "candidate": 0})
-    >>> link["term"], link["start"], link["candidates"]
+    >>> [meant] = corrected({"answer": {"linked": [paris]}}, 0, 0)
+    >>> meant["term"], meant["start"], meant["candidates"]
     ('Paris (Texas)', 9, [{'term': 'Paris'}])
     """
     links = run.get("meanings") or run.get("answer", {}).get("linked", [])
-    at, number = corrects["link"], corrects["candidate"]
-    if not (0 <= at < len(links) and 0 <= number < len(links[at]["candidates"])):
+    if not (0 <= link < len(links) and 0 <= candidate < len(links[link]["candidates"])):
         raise InputError("that name has no such meaning", hint="open the run again, and choose one that is listed")
-    old = dict(links[at])
+    old = dict(links[link])
     place, others = {name: old.pop(name) for name in ("mention", "start", "end")}, list(old.pop("candidates"))
-    new = {**others.pop(number), **place, "candidates": [old, *others]}
-    return [*links[:at], new, *links[at + 1 :]]
+    new = {**others.pop(candidate), **place, "candidates": [old, *others]}
+    return [*links[:link], new, *links[link + 1 :]]
 
 
 # -- Finished runs as files, and in the log of questions ----------------------------------------------------------
