@@ -285,7 +285,8 @@ def test_without_a_query_the_endpoint_describes_itself(server: SparqlServer) -> 
 def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
     label = "</literal><script>alert(1)</script> ]]> \u202e \"'&"
     a, odd = pyoxigraph.NamedNode("http://e.org/a"), pyoxigraph.NamedNode("http://e.org/1")
-    store = pyoxigraph.Store([
+    store = pyoxigraph.Store()
+    store.extend([
         pyoxigraph.Quad(a, pyoxigraph.NamedNode("http://e.org/p"), pyoxigraph.Literal(label)),
         pyoxigraph.Quad(a, odd, pyoxigraph.Literal("bell \u0007")),
     ])  # fmt: skip
