@@ -99,7 +99,7 @@ def test_of_several_graphs_the_one_that_holds_the_evidence_is_asked(address: str
     sources = (FIXTURES / "corner_cases.trig", FIXTURES / "wikidata_statements.ttl")
     (own,) = ways_of(*sources, f"{address}sparql")
     assert "Pierre_Curie" in run_in_shell(own["curl"])
-    (own,) = ways_of(str(NOBEL), *map(str, sources), "http://127.0.0.1:9/sparql")
+    (own,) = ways_of(NOBEL, sources[0], "http://127.0.0.1:9/sparql")
     assert set(own) == {"Python"}
     assert f"kgsparql.open('{NOBEL}', '{sources[0]}')" in own["Python"]
 
