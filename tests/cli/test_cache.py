@@ -21,10 +21,11 @@ from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
-from tests.scripted import reader
+from tests.scripted import by_call, wrote
 from tests.unit.hashed_embedder import HashedEmbedder
 
 NOBEL = FIXTURES / "nobel.ttl"
+SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]}, answer=wrote("So [N1]."))
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One with a store of a file, a label index, and replies of a model that refuses schemas."""
     directory = tmp_path_factory.mktemp("filled") / "cache"
-    with pytest.MonkeyPatch.context() as patch, ModelServer(reader, schema=False) as server:
+    with pytest.MonkeyPatch.context() as patch, ModelServer(SCRIPT, schema=False) as server:
         patch.setenv("KGSPARQL_CACHE_DIR", str(directory))
         patch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
         patch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 0)
