@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 import re
@@ -180,9 +179,7 @@ class EndpointGraph(KnowledgeGraph):
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graph for one question: its queries end with its time, or when it is stopped."""
-        view = copy.copy(self)
-        view._usage, view._in_grace, view._most_s = usage, in_grace, most_s  # noqa: SLF001 - its own
-        return view
+        return self.changed(_usage=usage, _in_grace=in_grace, _most_s=most_s)
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import math
 import re
@@ -10,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
@@ -61,23 +61,16 @@ class FederatedGraph(KnowledgeGraph):
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graphs for one question; failures are shared with this one."""
-        view = copy.copy(self)
-        view._members = tuple(  # noqa: SLF001 - its own
-            member.within(usage, in_grace=in_grace, most_s=most_s) for member in self._members
-        )
-        return view
+        members = (member.within(usage, in_grace=in_grace, most_s=most_s) for member in self._members)
+        return self.changed(_members=tuple(members))
 
     def refreshed(self) -> Self:
         """Return the same graphs, all failures forgotten."""
-        view = copy.copy(self)
-        view._failed = {}  # noqa: SLF001 - its own
-        return view
+        return self.changed(_failed={})
 
     def with_own_failures(self) -> Self:
         """Return the same graphs for optional queries: what fails there does not count as failed here."""
-        view = copy.copy(self)
-        view._failed = {at: list(errors) for at, errors in self._failed.items()}  # noqa: SLF001 - its own
-        return view
+        return self.changed(_failed={at: list(errors) for at, errors in self._failed.items()})
 
     @property
     def errors(self) -> dict[str, KgsparqlError]:
@@ -103,12 +96,9 @@ class FederatedGraph(KnowledgeGraph):
     @property
     def views_of_members(self) -> tuple[KnowledgeGraph, ...]:
         """The members one by one, with the errors and the names of blank nodes that they have here."""
-        return (self,) if self._only is not None else tuple(map(self._view_of, range(len(self._members))))
-
-    def _view_of(self, at: int) -> Self:
-        view = copy.copy(self)
-        view._only, view.name = at, self._members[at].name  # noqa: SLF001 - its own
-        return view
+        if self._only is not None:
+            return (self,)
+        return tuple(self.changed(_only=at, name=member.name) for at, member in enumerate(self._members))
 
     def source(self, named_graph: str | None) -> Source:
         """Return how a view of one member cites a named graph."""
@@ -247,12 +237,12 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
     named: dict[str, KnowledgeGraph] = {}
     given = {member.name for member in members}
     for member in members:
-        name, number = member.name, 1
-        while name in named or (number > 1 and name in given):
-            number += 1
-            name = f"{member.name} ({number})"
-        named[name] = copy.copy(member) if number > 1 else member
-        named[name].name = name
+        numbered = (f"{member.name} ({number})" for number in count(2))
+        if member.name in named:
+            name = next(name for name in numbered if name not in named and name not in given)
+            named[name] = member.changed(name=name)
+        else:
+            named[member.name] = member
     return tuple(named.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,6 +137,12 @@ class KnowledgeGraph(ABC):
     @abstractmethod
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK, with the errors of :meth:`select`."""
+
+    def changed(self, **attributes: Any) -> Self:
+        """Return a copy with other values of some attributes; what they hold is shared."""
+        view = copy.copy(self)
+        vars(view).update(attributes)
+        return view
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
         """Return the same graph for one question: its queries end with the question's time, or when it is stopped.

@@ -17,7 +17,7 @@ from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
@@ -132,10 +132,8 @@ class OxigraphGraph(KnowledgeGraph):
     def named_graphs(self) -> list[IRI] | None:
         """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some."""
         names = list(self.store.named_graphs())
-        if not all(isinstance(name, IRI) for name in names):
-            return None
-        held = (n for n in names if next(self.quads(None, None, None, n), None) is not None)
-        return sorted((IRI(name.value) for name in held), key=lambda name: name.value)
+        held = [n for n in names if isinstance(n, IRI) and next(self.quads(None, None, None, n), None) is not None]
+        return sorted(held, key=lambda name: name.value) if all(isinstance(name, IRI) for name in names) else None
 
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:  # noqa: ARG002 - cannot be interrupted
         """Return the solutions of a SELECT."""
@@ -159,15 +157,13 @@ class OxigraphGraph(KnowledgeGraph):
 
     def source(self, named_graph: str | None) -> Source:
         """How to cite a named graph, or the default graph (``None``)."""
-        if named_graph is None:
-            return self._sources.get("", Source(self.name))
-        return self._sources.get(named_graph, Source(self.name, named_graph))
+        return self._sources.get(named_graph or "", Source(self.name, named_graph))
 
     def sources_of(self, triple: Triple) -> tuple[Source, ...]:
         """Return the graphs that hold a triple, whose blank nodes are named as in this store; empty if none does."""
-        found = self.quads(triple.subject, triple.predicate, triple.object)
-        graphs = sorted(_graph_name(quad.graph_name) or "" for quad in found)
-        return tuple(dict.fromkeys(self.source(name or None) for name in graphs))
+        graphs = [quad.graph_name for quad in self.quads(triple.subject, triple.predicate, triple.object)]
+        names = ("" if isinstance(g, ox.DefaultGraph) else g.value if isinstance(g, IRI) else str(g) for g in graphs)
+        return tuple(dict.fromkeys(self.source(name or None) for name in sorted(names)))
 
     def adjacency_view(self) -> AdjacencyView | None:
         """Its triples as an adjacency; ``None`` where none was built, which the next call looks for again."""
@@ -214,9 +210,3 @@ def sources_of_files(files: Iterable[RdfFile], stored: Iterable[StoredSource]) -
             sources[graph] = Source(names, graph)
         sources[file.iri.value] = Source(file.name)
     return sources
-
-
-def _graph_name(name: Term | ox.DefaultGraph) -> str | None:
-    if isinstance(name, ox.DefaultGraph):
-        return None
-    return str(name) if isinstance(name, BlankNode) else getattr(name, "value", str(name))

@@ -16,12 +16,12 @@ PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations
 
 # Several graphs have no adjacency, directory or account of their own; the notes of results are the meter's.
 OF_SEVERAL = {
-    "account", "adjacency_view", "directory", "held", "is_as_loaded", "is_embedded", "is_one_local_graph",
+    "account", "adjacency_view", "changed", "directory", "held", "is_as_loaded", "is_embedded", "is_one_local_graph",
     "may_have_name", "named_graphs", "profile", "url", "will_ask_again",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("wrapper", "defaults"), [(MeteredGraph, set()), (FederatedGraph, OF_SEVERAL)])
+@pytest.mark.parametrize(("wrapper", "defaults"), [(MeteredGraph, {"changed"}), (FederatedGraph, OF_SEVERAL)])
 def test_a_wrapper_decides_about_every_member_of_a_graph(wrapper: type[KnowledgeGraph], defaults: set[str]) -> None:
     set_in_init = {"name", "prefixes", "stored"} if wrapper is not MeteredGraph else set()
     assert PUBLIC - set(vars(wrapper)) - set_in_init == defaults - set_in_init

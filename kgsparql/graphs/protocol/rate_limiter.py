@@ -69,11 +69,16 @@ class RateState:
         errors, left_behind = ([at + by_s for at in some] for some in (self.errors, self.left_behind))
         return replace(self, **times, errors=errors, left_behind=left_behind)
 
+    @property
+    def not_before(self) -> float:
+        """Until when the server must not be asked."""
+        return max(self.closed_until, self.resting_until)
+
 
 def is_to_be_left_alone(file: Path) -> bool:
     """Tell whether the server of a state file must not be asked now."""
     known = _state_in(file, time.time())
-    return known is not None and max(known.closed_until, known.resting_until) > time.time()
+    return known is not None and known.not_before > time.time()
 
 
 def _state_in(file: Path, now: float) -> RateState | None:
@@ -82,9 +87,8 @@ def _state_in(file: Path, now: float) -> RateState | None:
         known = RateState(**read_sealed_json(file))
     except (OSError, ValueError, TypeError):
         return None  # it is written again
-    past = max(known.ended, known.counted, *known.errors)
-    is_of_now = max(past, known.closed_until - LONGEST_S, known.resting_until - LONGEST_S) <= now + _CLOCK_TOLERANCE_S
-    return known if is_of_now else None
+    latest = max(known.ended, known.counted, *known.errors, known.not_before - LONGEST_S)
+    return known if latest <= now + _CLOCK_TOLERANCE_S else None
 
 
 class SharedRateState:
@@ -224,9 +228,9 @@ class RateLimiter:
         wanted_s, why = self._pause_wanted(now, request.profile)
         left_s = request.deadline - now
         if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
-            message = f"{request.url}: not to be asked for another {in_words(wanted_s)}: {why}"
-            detail = request.detail(retry_after_s=round(wanted_s, 3))
-            raise EndpointRateLimitError(message, hint=f"wait {in_words(wanted_s)}", **detail)
+            wait, detail = in_words(wanted_s), request.detail(retry_after_s=round(wanted_s, 3))
+            message = f"{request.url}: not to be asked for another {wait}: {why}"
+            raise EndpointRateLimitError(message, hint=f"wait {wait}", **detail)
         if left_s <= 0:
             message = f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn"
             detail = request.detail(waited_s=round(now - began, 3))
@@ -234,8 +238,9 @@ class RateLimiter:
         is_first = self._line[0] is ticket and wanted_s <= 0
         if is_first and self._has_room(now, request.profile) and self._has_turn(request.profile):
             return None
-        self.wait(self._changed, min(left_s, _POLL_S, wanted_s if wanted_s > 0 else _POLL_S))
-        return max(0.0, self.clock() - now) if wanted_s > 0 else 0.0
+        is_paused = wanted_s > 0
+        self.wait(self._changed, min(left_s, _POLL_S, wanted_s if is_paused else _POLL_S))
+        return max(0.0, self.clock() - now) if is_paused else 0.0
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
         known = self._known
