@@ -121,7 +121,7 @@ def told(simulator: WikidataSimulator, questions: Sequence[Question], records: S
     hits = [METRICS["hits@1"].of(by_id[record.question], record) or 0.0 for record in records]
     print(f"{'hits@1':<18} {statistics.fmean(hits or [0.0]):>8.2f}")
     print(f"{'lost questions':<18} {len(questions) - sum(record.error is None for record in records):>8}")
-    for agent in simulator.user_agents:
+    for agent in {request.headers.get("user-agent", "") for request in simulator.requests}:
         print(f"User-Agent: {agent}")
 
 

@@ -39,7 +39,7 @@ from kgsparql.storage.response_cache import Recording, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
 TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
-SAMPLE = 10  # triples of named graphs that are looked for in the union
+_SAMPLE = 10  # triples of named graphs that are looked for in the union
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
@@ -383,25 +383,22 @@ class EndpointGraph(KnowledgeGraph):
             return found
 
         try:
-            sample = solutions(Query.load("named_graph_triples").limit(SAMPLE), {}, 1)
+            sample = solutions(Query.load("named_graph_triples").limit(_SAMPLE), {}, 1)
             triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
             if not triples:
                 return GraphView()
             shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
             if len({tuple(s.values()) for s in solutions(shown, _UNION, len(triples))}) == len(triples):
                 return GraphView(_UNION)
-            graphs = sorted(str(s["graph"]) for s in sample)
         except KgsparqlError as error:
             is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)
             if is_hurried or not is_about_the_query(error):
                 raise
             # One that took too long is spared for a while; one that failed quickly may just have been restarted.
             lasts_s = _AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0
-            lasts_s = math.inf if isinstance(error, QueryError) else lasts_s
-            return GraphView({}, f"{self.name}: it cannot be told whether queries see its named graphs", lasts_s)
-        # Where the sample is full, another graph might come first next time: none is named.
-        such = f", such as {graphs[0]}" if len(sample) < SAMPLE else ""
-        return GraphView({}, f"{self.name}: queries do not see its named graphs{such}")
+            note = f"{self.name}: it cannot be told whether queries see its named graphs"
+            return GraphView({}, note, math.inf if isinstance(error, QueryError) else lasts_s)
+        return GraphView({}, f"{self.name}: queries do not see its named graphs")
 
 
 def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -73,11 +74,10 @@ class ReadOptions:
             format_named(self.format)
         if self.context is not None:
             self.read_context()
-        if self.base is not None:
-            try:
-                IRI(self.base)
-            except ValueError as error:
-                raise OptionError(f"the base is not an absolute IRI: {self.base!r}", hint="--base http://…") from error
+        try:
+            IRI("urn:none" if self.base is None else self.base)
+        except ValueError as error:
+            raise OptionError(f"the base is not an absolute IRI: {self.base!r}", hint="--base http://…") from error
 
     def read_context(self) -> Any:
         """Read the file with the JSON-LD context: the value of its ``@context``, else the whole file."""
@@ -141,19 +141,16 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
     """Return the format of a file: that of the options, else that of its suffix, without ``.gz``."""
     if options.format is not None:
         return format_named(options.format)
-    found = _format_of_suffix(Path(file.name))
-    if found is None:
-        what = "standard input" if file.path is None else file.name
-        hint = f"name it: --input-format {_NAMES.replace(', ', '|')}"
-        raise GraphLoadError(f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name, hint=hint)
-    return found
+    if (found := _format_of_suffix(Path(file.name))) is not None:
+        return found
+    what = "standard input" if file.path is None else file.name
+    hint = f"name it: --input-format {_NAMES.replace(', ', '|')}"
+    raise GraphLoadError(f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name, hint=hint)
 
 
 def _format_of_suffix(path: Path) -> ox.RdfFormat | None:
-    suffixes = [suffix.lower().lstrip(".") for suffix in path.suffixes]
-    while suffixes and suffixes[-1] in {"gz", "gzip"}:  # what is packed twice is refused when it is read
-        suffixes.pop()
-    return FORMATS.get(suffixes[-1]) if suffixes else None
+    name = re.sub(r"(\.gz|\.gzip)+$", "", path.name.lower())  # what is packed twice is refused when it is read
+    return FORMATS.get(Path(name).suffix.lstrip("."))
 
 
 def has_rdf_suffix(path: Path) -> bool:
@@ -163,22 +160,21 @@ def has_rdf_suffix(path: Path) -> bool:
 
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``)."""
-    name = str(source)
-    if name == "-":
-        return [RdfFile(name, None)]
-    path = Path(source)
+    name, path = str(source), Path(source)
     shown = shown_source(name)  # a mistyped URL may hold a password
     try:
+        if name == "-":
+            return [RdfFile(name, None)]
+        if path.is_file():
+            return [RdfFile(name, path)]
         if path.is_dir():
             return _files_in(path, name)
         if not path.exists():
             raise _missing_file(path, name, shown, more_hint)
-        if not path.is_file():
-            hint = "give a file, a directory, or - for standard input"
-            raise InputError(f"{name}: not a regular file", hint=hint, path=name)
     except OSError as error:
         raise InputError(f"{shown}: {error.strerror}", hint="check the path", path=shown) from error
-    return [RdfFile(name, path)]
+    hint = "give a file, a directory, or - for standard input"
+    raise InputError(f"{name}: not a regular file", hint=hint, path=name)
 
 
 def _files_in(directory: Path, name: str) -> list[RdfFile]:
@@ -197,10 +193,9 @@ def _missing_file(path: Path, name: str, shown: str, more_hint: str) -> InputErr
         hint = "download it first; the URL of a SPARQL endpoint is asked with -k"
         return InputError(f"{shown}: no file is read over the network", hint=hint)
     hint = f"check the path{more_hint}; an endpoint starts with http:// or https://"
-    if path.parent.is_dir():
-        beside = {entry.name: entry for entry in islice(path.parent.iterdir(), _MOST_COMPARED) if has_rdf_suffix(entry)}
-        for near in get_close_matches(path.name, beside, n=1, cutoff=0.75):
-            hint = f"did you mean {beside[near]}?"
+    beside = islice(path.parent.iterdir(), _MOST_COMPARED) if path.parent.is_dir() else ()
+    for near in get_close_matches(path.name, [e.name for e in beside if has_rdf_suffix(e)], n=1, cutoff=0.75):
+        hint = f"did you mean {path.with_name(near)}?"
     return InputError(f"{shown}: no such file or directory", hint=hint, path=shown)
 
 
@@ -209,13 +204,12 @@ def left_out(directory: str | Path) -> str:
     path = Path(directory)
     found = []
     for entry in sorted(path.iterdir()) if path.is_dir() else ():
-        is_hidden, why = entry.name[0] == ".", ""
-        if entry.is_dir():
-            _, _, names = next(os.walk(entry), ("", (), ()))  # without an error for what cannot be looked into
-            why = "a directory in it" if not is_hidden and any(has_rdf_suffix(Path(name)) for name in names) else ""
-        elif has_rdf_suffix(entry) and (is_hidden or not entry.is_file()):
+        is_hidden = entry.name[0] == "."
+        _, _, names = next(os.walk(entry), ("", (), ()))  # without an error for what cannot be looked into
+        if any(has_rdf_suffix(Path(name)) for name in names) and not is_hidden:
+            found.append(f"{printable(entry.name, 80)} (a directory in it)")
+        elif has_rdf_suffix(entry) and not entry.is_dir() and (is_hidden or not entry.is_file()):
             why = "hidden" if is_hidden else "not a file" if entry.exists() else "a link to nothing"
-        if why:
             found.append(f"{printable(entry.name, 80)} ({why})")
     more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     return f"{printable(str(path), 200)}: not read: {', '.join(found[:_SHOWN])}{more}" if found else ""

@@ -83,18 +83,17 @@ class Identifiers:
     @classmethod
     def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
         """Read the solutions of ``queries/external_ids.rq``."""
-        predicates: set[IRI] = set()
-        formatters: set[Formatter] = set()
+        each = []
         for solution in solutions:
             predicate = solution.get("key", solution.get("predicate"))
             if not isinstance(predicate, IRI) or ("key" not in solution and claim_kind(predicate) != "direct"):
                 continue
-            predicates.add(predicate)
             property_, pattern = solution.get("property"), solution.get("formatter")
+            parsed = None
             if isinstance(property_, IRI) and isinstance(pattern, Literal):
                 parsed = Formatter.parse(predicate, property_, pattern)
-                formatters.update({parsed} if parsed else ())
-        return cls.together([cls(frozenset(predicates), tuple(formatters))])
+            each.append(cls(frozenset((predicate,)), (parsed,) if parsed else ()))
+        return cls.together(each)
 
     @classmethod
     def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
@@ -142,15 +141,11 @@ class IgnoredPredicates:
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        external = (
-            part for s in found if isinstance(direct := s.get("predicate"), IRI) for part in _predicates_of(direct)
-        )
+        direct = (term for solution in found if isinstance(term := solution.get("predicate"), IRI))
+        external = (part for predicate in direct for part in _predicates_of(predicate))
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
-        return cls(
-            frozenset((*terms, *external)),
-            identifiers=Identifiers.declared(found),
-            notes=(cut,) if found.cut else (),
-        )
+        notes = (cut,) if found.cut else ()
+        return cls(frozenset((*terms, *external)), identifiers=Identifiers.declared(found), notes=notes)
 
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
@@ -181,12 +176,10 @@ class IgnoredPredicates:
     def without(self, solutions: Solutions) -> Solutions:
         """Return the solutions that walk no ignored predicate; ``left_out`` counts the others."""
         walked = [name for name in _PREDICATES if name in solutions.variables]
-        if not walked:
-            return solutions
         dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
         if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
             return solutions
-        claims = {p for p in dropped if claim_kind(p) == "claim"} if not self.qualifiers else set()
+        claims = set() if self.qualifiers else {p for p in dropped if claim_kind(p) == "claim"}
         self.hidden.update(s["entity"] for s in solutions if "entity" in s and s.get("predicate") in claims)
         kept = tuple(
             s
@@ -213,6 +206,6 @@ def _predicates_of(direct: IRI) -> Iterable[IRI]:
 
 def _repeats_direct_claim(solution: Solution) -> bool:
     """Tell whether two hops lead through a statement to its value, as the direct claim does in one."""
-    predicates = [p for name in _PREDICATES if isinstance(p := solution.get(name), IRI)]
-    parts = {part for predicate in predicates if (part := claim_part(predicate))}
+    terms = (solution.get(name) for name in _PREDICATES)
+    parts = {part for term in terms if isinstance(term, IRI) and (part := claim_part(term))}
     return {kind for kind, _ in parts} == {"claim", "statement"} and len({name for _, name in parts}) == 1

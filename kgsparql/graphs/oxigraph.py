@@ -81,12 +81,12 @@ class OxigraphGraph(KnowledgeGraph):
     @cached_property
     def naming(self) -> Naming:
         """The label predicates; the links to predicates that are labelled on another node, where there are any."""
-        return Naming(links=tuple(link for link in Naming().links if self._is_used(link)))
+        return Naming(links=tuple(link for link in Naming().links if self._has_any(None, link)))
 
     def held(self, predicates: frozenset[IRI]) -> frozenset[IRI]:
         """Those of some predicates that are in a triple, remembered as long as the content stays the same."""
         if predicates not in self._held or not self.is_as_loaded:
-            self._held[predicates] = frozenset(filter(self._is_used, predicates))
+            self._held[predicates] = frozenset(p for p in predicates if self._has_any(None, p))
         return self._held[predicates]
 
     def may_have_name(self, term: IRI) -> bool:
@@ -100,8 +100,8 @@ class OxigraphGraph(KnowledgeGraph):
             )
         return self._named[term]
 
-    def _is_used(self, predicate: IRI) -> bool:
-        return next(self.quads(None, predicate), None) is not None
+    def _has_any(self, *pattern: Any) -> bool:
+        return next(self.quads(*pattern), None) is not None
 
     def quads(self, *pattern: Any) -> Iterator[ox.Quad]:
         """Yield the quads with a subject, predicate, object and graph, or with any of what is left out or ``None``."""
@@ -125,14 +125,13 @@ class OxigraphGraph(KnowledgeGraph):
     @cached_property
     def may_repeat_triples(self) -> bool:
         """Whether a triple may be in several graphs, so that only distinct triples may be counted."""
-        in_default = next(self.quads(None, None, None, ox.DefaultGraph()), None) is not None
         named = sum(1 for _ in islice(self.store.named_graphs(), 2))
-        return named + in_default > 1
+        return named + self._has_any(None, None, None, ox.DefaultGraph()) > 1
 
     def named_graphs(self) -> list[IRI] | None:
         """List the named graphs that hold anything, ordered by name; ``None`` if blank nodes name some."""
         names = list(self.store.named_graphs())
-        held = [n for n in names if isinstance(n, IRI) and next(self.quads(None, None, None, n), None) is not None]
+        held = [name for name in names if isinstance(name, IRI) and self._has_any(None, None, None, name)]
         return sorted(held, key=lambda name: name.value) if all(isinstance(name, IRI) for name in names) else None
 
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:  # noqa: ARG002 - cannot be interrupted
@@ -140,7 +139,7 @@ class OxigraphGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         with self._results_of(query, ox.QuerySolutions) as results:
-            return Solutions(tuple(variable.value for variable in results.variables), tuple(_solutions_in(results)))
+            return Solutions(_names_in(results), tuple(_solutions_in(results)))
 
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
@@ -195,8 +194,12 @@ def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> Kgsp
     return corrupt_store(graph, text) if "Corruption" in text else QueryError(f"{what}: {text}", **detail)
 
 
+def _names_in(results: ox.QuerySolutions) -> tuple[str, ...]:
+    return tuple(variable.value for variable in results.variables)
+
+
 def _solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
-    names = [variable.value for variable in results.variables]
+    names = _names_in(results)
     for solution in results:
         yield {name: term for name, term in zip(names, solution, strict=True) if term is not None}
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -121,14 +122,12 @@ class Snapshot(ClosedAtExit):
 
     def elapsed(self, question: Mapping[str, Any]) -> Elapsed | None:
         """Return the time and cost of a question that is replayed; ``None`` if it was not finished when recorded."""
-        if not self.is_replay:
-            return None
-        try:
-            kept = self.recording.get(_QUESTION, question) or {}
-        except ReplayMissError:
-            return None
-        pairs = {name: kept.get(name) for name in ("over_at", "owed_over_at")}
-        return Elapsed(**kept | {name: None if pair is None else tuple(pair) for name, pair in pairs.items()})
+        if self.is_replay:
+            with suppress(ReplayMissError):
+                kept: dict[str, Any] = self.recording.get(_QUESTION, question) or {}
+                pairs = {name: tuple(pair) for name, pair in kept.items() if isinstance(pair, list)}
+                return Elapsed(**kept | pairs)
+        return None
 
     def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:
         """Keep the time and cost of a question, when recording; ``reported`` is the usage that its answer reports."""

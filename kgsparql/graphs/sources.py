@@ -61,11 +61,11 @@ def open_graph(
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     """
-    groups = groups_of(sources)
+    groups = groups_of(sources) or [[]]
     reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
     given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
-    is_of_no_file = _is_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
-    if given and groups and all(is_of_no_file(group[0]) for group in groups):
+    is_of_no_file = names_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
+    if given and groups[0] and all(is_of_no_file(group[0]) for group in groups):
         raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
 
     def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
@@ -78,7 +78,7 @@ def open_graph(
                 url, name=name or (known.aliases[0] if known else None), profile=known, note=notes,
                 response_cache=kept, recording=recording, transport=transport,
             )  # fmt: skip
-        own = {} if group and is_graph_by_itself(group[0]) else reading
+        own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
         if recording is not None:
             graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
@@ -86,7 +86,7 @@ def open_graph(
 
     if len(groups) > 1:
         return FederatedGraph([opened(group, None) for group in groups], name=name)
-    return opened(groups[0] if groups else [], name)
+    return opened(groups[0], name)
 
 
 def open_embedded(
@@ -102,7 +102,7 @@ def open_embedded(
     given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
-    if any(_is_store(source) for source in given):
+    if any(map(_is_store, given)):
         return _stored_graph(given, name)
     options, files, graph = ReadOptions(**reading), _files_of(given), None
     if cache and _exceed_cache_threshold(files):
@@ -128,17 +128,13 @@ def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSo
     >>> groups_of(["a.ttl", "https://example.org/sparql", "b.ttl"])
     [['a.ttl', 'b.ttl'], ['https://example.org/sparql']]
     """
-    groups: list[list[GraphSource]] = []
-    files: list[GraphSource] = []
+    groups: dict[object, list[GraphSource]] = {}
     for source in _as_list(sources):
-        is_own = is_graph_by_itself(source)
-        if is_own and [source] not in groups:
-            groups.append([source])
-        elif not is_own:
-            files.append(source)
-            if len(files) == 1:
-                groups.append(files)
-    return groups
+        if is_graph_by_itself(source):
+            groups[source] = [source]
+        else:
+            groups.setdefault(None, []).append(source)
+    return list(groups.values())
 
 
 def is_graph_by_itself(source: GraphSource) -> bool:
@@ -154,8 +150,8 @@ def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) ->
     given = _as_list(sources)
     if names_endpoint(given):
         return {}
-    if any(_is_store(source) for source in given):
-        return describe_store(given[0]).prefixes if isinstance(given[0], str | Path) else {}
+    if any(map(_is_store, given)):
+        return {} if isinstance(given[0], ox.Store) else describe_store(given[0]).prefixes
     options = ReadOptions(**reading)
     return {prefix: name for f in reversed(_files_of(given)) for prefix, name in prefixes_of(f, options).items()}
 
@@ -166,14 +162,12 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     >>> [names_endpoint(source) for source in ("https://e.org/sparql", "https://e.org/data.ttl", "wikidata")]
     [True, False, True]
     """
-    return any(_is_endpoint(source) for source in _as_list(sources))
+    return any(map(_is_endpoint, _as_list(sources)))
 
 
 def known_aliases(source: GraphSource) -> str:
     """List known endpoints for the end of a hint, if a source that is no file is written as an alias."""
-    if not could_be_alias(str(source)):
-        return ""
-    return f"; known endpoints: {', '.join(known_endpoints().aliases)}"
+    return f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(str(source)) else ""
 
 
 def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:

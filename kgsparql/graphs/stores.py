@@ -96,29 +96,22 @@ def load_store(
     files = list({file.iri: file for source in given for file in rdf_files(source)}.values())
     if not files:
         raise InputError("nothing to load", hint="name an RDF file")
+    named = graph.value if isinstance(graph, IRI) else iri(graph).value if isinstance(graph, str) else None
+    if named is not None and len(files) > 1:
+        hint = "load them one by one, or let each have its own graph"
+        raise OptionError(f"one named graph for {len(files)} files", hint=hint)
     with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
         if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
-        jobs = [_job_for_file(file, _graph_of(file, graph, len(files)), target, spools) for file in files]
+        jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
         manifest = read_manifest(target)
         to_read, unchanged, drop = _plan_of_load(jobs, manifest, options, target)
         if not to_read:
             return LoadReport(target, (), unchanged, manifest)
-        loaded = _fill_store(target, to_read, options, progress=progress, manifest=manifest, drop=drop)
+        loaded = _fill_store(target, to_read, options, progress, drop)
         return LoadReport(target, loaded, unchanged, read_manifest(target))
-
-
-def _graph_of(file: RdfFile, graph: str | IRI | bool | None, how_many: int) -> str | None:
-    if graph is None or graph is False:
-        return None
-    if graph is True:
-        return file.iri.value
-    if how_many > 1:
-        hint = "load them one by one, or let each have its own graph"
-        raise OptionError(f"one named graph for {how_many} files", hint=hint)
-    return graph.value if isinstance(graph, IRI) else iri(graph).value
 
 
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
@@ -166,18 +159,13 @@ def _is_same_file(loaded: str, job: str) -> bool:
 
 
 def _fill_store(
-    target: Path,
-    jobs: Sequence[_Job],
-    options: ReadOptions,
-    *,
-    progress: Progress | None,
-    manifest: Manifest,
-    drop: set[str],
+    target: Path, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None, drop: set[str] | None = None
 ) -> tuple[StoredSource, ...]:
     """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
 
-    :param manifest: of the store that is there, if there is one; its quads are copied first, but the graphs ``drop``.
+    :param drop: named graphs of the store that is there; its other quads are copied first.
     """
+    drop, manifest = drop or set(), read_manifest(target)
     partial = partial_path(target)
     request = {
         "directory": str(partial), "target": str(target), "old": str(target) if is_store(target) else None,
@@ -345,8 +333,7 @@ def graph_in_cache(
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)
         if not is_store(target):  # another process may have created it while we waited
-            made = _fill_store(target, jobs, options, progress=progress, manifest=Manifest(), drop=set())
-            _remove_older(target, made)
+            _remove_older(target, _fill_store(target, jobs, options, progress))
     return opened()
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import socket
 import ssl
 import struct
@@ -24,14 +23,14 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from itertools import count
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.endpoints.faults import Request
 from tests.endpoints.ports import listener
 
 __all__ = [
-    "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "as_json", "changed", "chunks_cut", "cut",
+    "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "changed", "chunks_cut", "cut",
     "drips", "first", "followed_by", "goes_down", "hangs", "late", "packed", "resets", "sends", "unframed",
     "wrong_length",
 ]  # fmt: skip
@@ -243,42 +242,33 @@ def first(*faults: Fault | None, then: Fault | None = None, only: str = "") -> P
     return lambda request: next(left, then) if only in request.query and not request.looks_round else None
 
 
-async def passes(exchange: Exchange) -> None:
-    """The engine's reply as it is."""
-    reply = await exchange.engine()
-    await exchange.write(reply.head() + reply.body)
-
-
-def sends(data: bytes, *, closing: bool = False) -> Fault:
-    """These bytes, and the engine is not asked."""
+def replies(data_of: Callable[[Response], bytes], *, closing: bool = False, **headers: str) -> Fault:
+    """What is made of the engine's reply; ``headers`` replace those of the request."""
 
     async def fault(exchange: Exchange) -> None:
-        await exchange.write(data)
+        await exchange.write(data_of(await exchange.engine(**headers)))
         if closing:
             exchange.end()
 
     return fault
 
 
-def changed(change: Callable[[Response], Response], **headers: str) -> Fault:
-    """The engine's reply, changed; ``headers`` replace those of the request."""
+passes = replies(lambda reply: reply.head() + reply.body)
+"""The engine's reply as it is."""
+
+
+def sends(data: bytes) -> Fault:
+    """These bytes, and the engine is not asked."""
 
     async def fault(exchange: Exchange) -> None:
-        reply = change(await exchange.engine(**headers))
-        await exchange.write(reply.head() + reply.body)
+        await exchange.write(data)
 
     return fault
 
 
-def as_json(change: Callable[[dict[str, Any]], object]) -> Callable[[Response], Response]:
-    """A change of JSON results, made in place."""
-
-    def change_body(reply: Response) -> Response:
-        document = json.loads(reply.body)
-        change(document)
-        return replace(reply, body=json.dumps(document).encode())
-
-    return change_body
+def changed(change: Callable[[Response], Response], **headers: str) -> Fault:
+    """The engine's reply, changed; ``headers`` replace those of the request."""
+    return replies(lambda reply: (new := change(reply)).head() + new.body, **headers)
 
 
 def packed(reply: Response) -> Response:
@@ -293,48 +283,28 @@ def cut(at: int) -> Fault:
 
 def wrong_length(promised: Callable[[int], int], *, at: int | None = None) -> Fault:
     """Another length than that of the body, and the end of the connection after the body (or ``at`` bytes of it)."""
-
-    async def fault(exchange: Exchange) -> None:
-        reply = await exchange.engine()
-        await exchange.write(reply.head(length=promised(len(reply.body))) + reply.body[:at])
-        exchange.end()
-
-    return fault
+    return replies(lambda reply: reply.head(length=promised(len(reply.body))) + reply.body[:at], closing=True)
 
 
 def chunks_cut(at: int, *, ends_in_chunk: bool = False) -> Fault:
     """A chunked body that ends after so many bytes, between two chunks or inside one, without the last chunk."""
 
-    async def fault(exchange: Exchange) -> None:
-        reply = (await exchange.engine()).with_headers(Transfer_Encoding="chunked")
-        piece = reply.body[:at]
+    def data_of(reply: Response) -> bytes:
+        head, piece = reply.with_headers(Transfer_Encoding="chunked").head(length=-1), reply.body[:at]
         size = len(piece) + 10 if ends_in_chunk else len(piece)
-        end = b"" if ends_in_chunk else b"\r\n"
-        await exchange.write(reply.head(length=-1) + f"{size:x}\r\n".encode() + piece + end)
-        exchange.end()
+        return head + f"{size:x}\r\n".encode() + piece + (b"" if ends_in_chunk else b"\r\n")
 
-    return fault
+    return replies(data_of, closing=True)
 
 
 def unframed(at: int | None = None) -> Fault:
     """A body whose length nobody said, which ends with the connection, after so many bytes."""
-
-    async def fault(exchange: Exchange) -> None:
-        reply = (await exchange.engine()).with_headers(Connection="close")
-        await exchange.write(reply.head(length=-1) + reply.body[:at])
-        exchange.end()
-
-    return fault
+    return replies(lambda reply: reply.with_headers(Connection="close").head(length=-1) + reply.body[:at], closing=True)
 
 
 def followed_by(data: bytes) -> Fault:
     """The engine's reply, and more that belongs to nothing, on a connection that stays open."""
-
-    async def fault(exchange: Exchange) -> None:
-        reply = await exchange.engine()
-        await exchange.write(reply.head() + reply.body + data)
-
-    return fault
+    return replies(lambda reply: reply.head() + reply.body + data)
 
 
 def resets(after: int | None = None) -> Fault:

@@ -171,17 +171,6 @@ def test_E20_a_cut_is_refused_where_rows_are_dropped_too() -> None:
         refused_at_every_byte(solutions, body, JSON)
 
 
-def test_E20_a_big_result_with_one_bad_iri_loses_one_row() -> None:
-    rows = 30_000
-    made = [{"s": {"type": "uri", "value": f"urn:x:{n}"}} for n in range(rows)]
-    made[rows // 3]["s"]["value"] = "http://example.org/a b"
-    body = json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": made}}).encode()
-    found = solutions(HttpReply(200, {"content-type": JSON}, body), SENT)
-    assert (len(found), found.complete, found.invalid) == (rows - 1, False, 1)
-    for lost in (1, 2, 3, len(body) // 2):
-        refused(solutions, body[:-lost], JSON)
-
-
 @pytest.mark.parametrize("bad", ["http://example.org/a b", "no iri"])
 def test_E20_so_it_is_in_xml(bad: str) -> None:
     rows = "".join(f"<result><binding name='s'><uri>{iri}</uri></binding></result>" for iri in ("urn:1", bad, "urn:2"))

@@ -147,7 +147,7 @@ def test_E03_threads_of_given_up_requests_end() -> None:
     assert threading.active_count() <= before + 1
 
 
-def test_E04_a_web_page() -> None:
+def test_E04_E05_a_web_page_or_plain_text_is_quoted_in_short() -> None:
     page = b"<!DOCTYPE html><html><head><title>x</title><style>p {}</style></head><body><p>Please log \x1b[31min</p>"
     for kind in ("text/html", JSON, None):
         error = failure(answering(page, type=kind))
@@ -157,9 +157,6 @@ def test_E04_a_web_page() -> None:
         assert "\x1b" not in error.message
         assert "<" not in error.message
         assert not error.retryable
-
-
-def test_E05_plain_text_is_quoted_in_short() -> None:
     error = failure(answering(b"Please set a\tuser-agent. " + b"x" * 10_000, type="text/plain"))
     assert "Please set a user-agent." in error.message
     assert len(error.message) < 400

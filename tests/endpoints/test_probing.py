@@ -6,10 +6,7 @@ import json
 import threading
 from typing import Any
 
-import pytest
-
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import CancelledError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.endpoint import ProbeResult
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
@@ -174,15 +171,6 @@ def test_E17_no_other_server_is_asked() -> None:
             graph.select(ALL)
     assert "another server" in graph.probe.trouble
     assert other.connections == 0
-
-
-def test_a_stop_is_heard_while_it_is_looked_for() -> None:
-    cancel = threading.Event()
-    with FaultServer(results(), describe=faults.hang) as server:
-        threading.Timer(0.3, cancel.set).start()
-        with taking(less_than=10), pytest.raises(CancelledError):
-            EndpointGraph(server.url).within(Usage(cancel=cancel)).select(ALL)
-    assert server.requests == []
 
 
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:

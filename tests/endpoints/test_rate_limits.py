@@ -27,12 +27,12 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol import replies
-from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest
+from kgsparql.graphs.protocol.request import CONTACT_VARIABLE
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.rdf.query import Query
 from tests.conftest import ROOT
-from tests.endpoints.faults import JSON, SELECT_JSON, Fake, FaultServer, answering, http, results
+from tests.endpoints.faults import SELECT_JSON, Fake, FaultServer, answering, http, results
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 LONG = Query("long", ALL.text + " #" + "x" * 1500)
@@ -245,18 +245,6 @@ def test_E20_any_name_of_a_blank_node_is_one_and_the_same_name_the_same_node() -
     first, second, third, fourth = (s["s"] for s in answering(body).graph().select(ALL))
     assert third == fourth
     assert len({first, second, third}) == 3
-
-
-def test_E20_one_that_breaks_off_is_still_not_mended() -> None:
-    body = rows(3, iri="http://e.org/a {}".format)
-    for end in range(len(body)):
-        with pytest.raises(EndpointReplyError) as caught:
-            replies.repaired_reply(
-                HttpReply(200, {"content-type": JSON}, body[:end]),
-                EndpointReplyError("cut", code="E_FORMAT"),
-                SparqlRequest("http://e.org/", "q", "", 10.0),
-            )
-        assert caught.value.message == "cut"
 
 
 def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:

@@ -26,7 +26,7 @@ from kgsparql.errors import (
     InputError,
     KgsparqlError,
 )
-from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, endpoint
+from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request
@@ -109,16 +109,6 @@ def metered(graph: EndpointGraph, budget: Budget) -> MeteredGraph:
     return MeteredGraph(graph, Usage(budget), lambda _: None)
 
 
-def test_the_time_of_a_question_ends_its_query_and_is_called_what_it_is() -> None:
-    with FaultServer(faults.hang) as server:
-        graph = EndpointGraph(server.url)
-        with pytest.raises(BudgetExceededError) as caught:
-            metered(graph, Budget(max_seconds=0.5)).select(ALL)
-        with pytest.raises(EndpointTimeoutError):
-            metered(EndpointGraph(server.url, timeout_s=0.3), Budget(max_seconds=20)).ask(ALL)
-    assert caught.value.exit_code == 6
-
-
 def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> None:
     own = OxigraphGraph(pyoxigraph.Store(), name="own", fingerprint="0")
 
@@ -141,16 +131,6 @@ def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> N
     with pytest.raises(EndpointError):
         gone.unlimited().select(Query("other", "SELECT ?s { ?s ?p 4711 }"))
     assert len(both.failures) == 1, "each member tells the whole"
-
-
-def test_I14_a_question_that_is_stopped_stops_its_query() -> None:
-    with FaultServer(faults.hang) as server:
-        graph = metered(EndpointGraph(server.url), Budget())
-        timer = threading.Timer(0.2, graph.usage.cancel.set)
-        timer.start()
-        with pytest.raises(CancelledError):
-            graph.unlimited().select(ALL)
-        timer.join()
 
 
 def test_a_graph_of_one_question_ends_with_it_and_shares_what_was_found() -> None:
@@ -335,17 +315,14 @@ def test_L31_a_default_graph_that_shows_the_named_graphs_is_left_as_it_is() -> N
     assert not any("union-default-graph" in request.form for request in server.requests)
 
 
-def test_L31_named_graphs_that_cannot_be_seen_are_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_L31_named_graphs_that_cannot_be_seen_are_said_once() -> None:
     said: list[str] = []
     with FaultServer(with_a_graph(shown=False), looking=True) as server:
         graph = EndpointGraph(server.url, note=said.append)
         graph.select(ALL)
         graph.select(ALL)
         forms = [request.form.get("union-default-graph") for request in server.requests]
-        monkeypatch.setattr(endpoint, "SAMPLE", 1)
-        assert EndpointGraph(server.url).notes == (f"{server.url}: queries do not see its named graphs",)
-    assert said == list(graph.notes)
-    assert said == [f"{server.url}: queries do not see its named graphs, such as <http://e.org/graph>"]
+    assert said == list(graph.notes) == [f"{server.url}: queries do not see its named graphs"]
     assert forms == [None, "true", None, None]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -155,28 +153,6 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
         assert len(graph.select(SOME)) == len(graph.select(SOME)) == 2
         assert len(server.asked) == 2
     assert len([line for line in told if "results are not kept" in line]) == 1
-
-
-PROCESS = """
-import sys
-from pathlib import Path
-from kgsparql.storage.response_cache import ResponseCache
-from tests.endpoints.test_result_cache import SOME, graph_at
-with ResponseCache(Path(sys.argv[2])) as kept:
-    graph = graph_at(sys.argv[1], kept)
-    for number in range(1, 30):
-        assert len(graph.select(SOME.__class__("some", SOME.text + " LIMIT %d" % number))) == 2
-"""
-
-
-def test_processes_at_once_share_what_is_kept(file: Path) -> None:
-    with FaultServer(results(SELECT_JSON)) as server:
-        command = [sys.executable, "-c", PROCESS, server.url, str(file)]
-        running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-        ends = [process.communicate(timeout=120)[1] for process in running]
-    assert ends == ["", "", ""]
-    with ResponseCache(file) as kept:
-        assert [(kind.kind, kind.count) for kind in kept.summary()] == [("query", 29)]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 import json
 import os
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import threading
 from base64 import b64encode
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +40,6 @@ from tests.conftest import FIXTURES, ROOT
 from tests.deep import deep
 from tests.endpoints.faults import JSON, SELECT_JSON, FaultServer, reply, results
 from tests.endpoints.ports import free_port
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
 
@@ -92,8 +89,9 @@ def offline(*arguments: object, cache: Path) -> Done:
 
 
 def in_another_process(*arguments: object, cache: Path) -> Done:
-    """A command in a process of its own, which is not watched."""
-    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}
+    """A command in a process of its own, which is not watched, and whose way to a server leads nowhere."""
+    nobody = {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
+    environment = {**os.environ, **nobody, "KGSPARQL_CACHE_DIR": str(cache)}
     environment.pop("OPENAI_API_KEY", None)
     command = [sys.executable, "-m", "kgsparql", *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=240, cwd=ROOT)
@@ -107,13 +105,6 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-@contextlib.contextmanager
-def served(tmp_path: Path) -> Iterator[str]:
-    store = tmp_path / "store"
-    with oxigraph_serve(store if store.is_dir() else store_of(NOBEL, store)) as url:
-        yield url
-
-
 def test_the_guard_of_these_tests_sees_a_socket(tmp_path: Path, cache: Path) -> None:
     own = "http://127.0.0.1:13/sparql"  # the limiter of a port that other tests wore out would not ask again
     done = offline("ask", FEYNMAN, "-k", own, "--embedder", "none", cache=cache)
@@ -123,12 +114,12 @@ def test_the_guard_of_these_tests_sees_a_socket(tmp_path: Path, cache: Path) -> 
 
 @pytest.mark.parametrize("method", ["mindmap", deep("think_on_graph")])
 def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
-    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, method: str
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, method: str, nobel_url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-a-test")
     snapshot = tmp_path / "snapshot"
-    with served(tmp_path) as url, ModelServer(Player()) as server:
-        asked = ["ask", FEYNMAN, "-k", url, "-r", method, "-m", "m", "--base-url", server.url, "-f", "json"]
+    with ModelServer(Player()) as server:
+        asked = ["ask", FEYNMAN, "-k", nobel_url, "-r", method, "-m", "m", "--base-url", server.url, "-f", "json"]
         asked += ["--embedder", f"{server.url}#small", "--prices", "1,2"]
         recorded = run(*asked, "--record", snapshot)
         assert recorded.exit_code == 0, recorded.stderr
@@ -147,37 +138,39 @@ def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
     assert other.returncode in {0, 2, 5}
 
 
-def test_a_question_that_was_not_recorded_is_a_clear_error(run: Run, tmp_path: Path, cache: Path) -> None:
+def test_a_question_that_was_not_recorded_is_a_clear_error(
+    run: Run, tmp_path: Path, cache: Path, nobel_url: str
+) -> None:
     snapshot = tmp_path / "snapshot"
-    with served(tmp_path) as url:
-        asked = ("-k", url, "--embedder", "none", "-q")
-        assert run("ask", FEYNMAN, *asked, "--record", snapshot).exit_code == 0
+    asked = ("-k", nobel_url, "--embedder", "none", "-q")
+    assert run("ask", FEYNMAN, *asked, "--record", snapshot).exit_code == 0
     done = offline("ask", "Where was Marie Curie born?", *asked, "--replay", snapshot, cache=cache)
     assert done.returncode == 5
     assert done.stdout == b""
     said = done.stderr.decode()
     assert "E_REPLAY" in said
     assert f"not recorded in {snapshot}: a query that this run needs, to " in said
-    assert url in said
+    assert nobel_url in said
     assert f"--record {snapshot} in place of --replay {snapshot}" in said
-    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} --embedder none -q --replay {snapshot};" in said
+    assert f"recorded there: kgsparql ask '{FEYNMAN}' -k {nobel_url} --embedder none -q --replay {snapshot};" in said
     none = run("ask", FEYNMAN, *asked, "--replay", tmp_path / "nothing here")
     assert (none.exit_code, "no snapshot" in none.stderr) == (2, True)
     both = run("ask", FEYNMAN, *asked, "--replay", snapshot, "--record", snapshot)
     assert both.exit_code == OptionError.exit_code
 
 
-def test_a_recorded_command_is_shown_as_it_can_be_typed_again(run: Run, tmp_path: Path, cache: Path) -> None:
+def test_a_recorded_command_is_shown_as_it_can_be_typed_again(
+    run: Run, tmp_path: Path, cache: Path, nobel_url: str
+) -> None:
     snapshot, options = tmp_path / "snapshot", "--qualifiers --lang de,en --direction forward -O max_hops=2"
-    with served(tmp_path) as url:
-        secret = url.replace("http://", "http://me:pass-word@") + "?apikey=4711secret"
-        asked = ("ask", FEYNMAN, "-k", secret, *options.split(), f"--record={snapshot}", "-e", "Richard Feynman")
-        recorded = run(*asked, "--embedder", "none")
-        assert recorded.exit_code == 0, recorded.stderr
+    secret = nobel_url.replace("http://", "http://me:pass-word@") + "?apikey=4711secret"
+    asked = ("ask", FEYNMAN, "-k", secret, *options.split(), f"--record={snapshot}", "-e", "Richard Feynman")
+    recorded = run(*asked, "--embedder", "none")
+    assert recorded.exit_code == 0, recorded.stderr
     done = offline("ask", "Where was Marie Curie born?", "-k", secret, "--replay", snapshot, cache=cache)
     said = done.stderr.decode()
     assert (
-        f"recorded there: kgsparql ask '{FEYNMAN}' -k {url} {options} "
+        f"recorded there: kgsparql ask '{FEYNMAN}' -k {nobel_url} {options} "
         f"-e 'Richard Feynman' --embedder none --replay {snapshot};"
     ) in said
     kept = (snapshot / "manifest.json").read_text() + said
@@ -200,17 +193,15 @@ def test_U12_a_password_is_kept_in_no_manifest_however_it_was_typed(
     assert shlex.split(manifest["runs"][0]["typed"]) == words
 
 
-def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
+def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Path, nobel_url: str) -> None:
     snapshot, questions = tmp_path / "snapshot", (FEYNMAN, "Where was Marie Curie born?")
-    recorded = []
-    with served(tmp_path) as url:
-        asked = ("-k", url, "--embedder", "none", "-f", "json")
-        recorded = [run("ask", question, *asked, "--record", snapshot).stdout_bytes for question in questions]
+    asked = ("-k", nobel_url, "--embedder", "none", "-f", "json")
+    recorded = [run("ask", question, *asked, "--record", snapshot).stdout_bytes for question in questions]
     for question, bytes_ in zip(questions, recorded, strict=True):
         assert offline("ask", question, *asked, "--replay", snapshot, cache=cache).stdout == bytes_
     manifest = json.loads((snapshot / "manifest.json").read_text())
     assert [entry["asked"]["question"] for entry in manifest["runs"]] == list(questions)
-    assert all(list(entry["graphs"]) == [url] and entry["versions"]["kgsparql"] for entry in manifest["runs"])
+    assert all(list(entry["graphs"]) == [nobel_url] and entry["versions"]["kgsparql"] for entry in manifest["runs"])
 
 
 @pytest.mark.parametrize(
@@ -225,12 +216,13 @@ def test_recording_again_adds_to_a_snapshot(run: Run, tmp_path: Path, cache: Pat
     ],
     ids=" ".join,
 )
-def test_looking_around_is_replayed(run: Run, tmp_path: Path, cache: Path, command: tuple[str, ...]) -> None:
+def test_looking_around_is_replayed(
+    run: Run, tmp_path: Path, cache: Path, command: tuple[str, ...], nobel_url: str
+) -> None:
     snapshot = tmp_path / "snapshot"
-    with served(tmp_path) as url:
-        recorded = run(*command, "-k", url, "--record", snapshot)
+    recorded = run(*command, "-k", nobel_url, "--record", snapshot)
     assert recorded.stdout_bytes
-    replayed = offline(*command, "-k", url, "--replay", snapshot, cache=cache)
+    replayed = offline(*command, "-k", nobel_url, "--replay", snapshot, cache=cache)
     assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
 
 
@@ -239,11 +231,13 @@ def files_of(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("with_model", [True, False])
-def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Path, with_model: bool) -> None:
+def test_a_run_of_an_evaluation_is_replayed(
+    run: Run, tmp_path: Path, cache: Path, with_model: bool, nobel_url: str
+) -> None:
     snapshot = tmp_path / "snapshot"
-    with served(tmp_path) as url, ModelServer(Player()) as server:
-        asked = ["eval", FIXTURES / "nobel_questions.jsonl", "-k", url, "-r", "mindmap,think_on_graph", "--limit", "3"]
-        asked += ["--workers", "4", "--embedder", "none"]
+    with ModelServer(Player()) as server:
+        asked = ["eval", FIXTURES / "nobel_questions.jsonl", "-k", nobel_url, "-r", "mindmap,think_on_graph"]
+        asked += ["--limit", "3", "--workers", "4", "--embedder", "none"]
         asked += ["-m", "m", "--base-url", server.url] if with_model else ["--no-model"]
         recorded = run(*asked, "-o", tmp_path / "first", "--record", snapshot)
         assert recorded.exit_code == 0, recorded.stderr
@@ -262,15 +256,15 @@ def test_a_run_of_an_evaluation_is_replayed(run: Run, tmp_path: Path, cache: Pat
 
 @pytest.mark.parametrize("is_query", [False, True])
 def test_local_graphs_are_not_recorded_but_known_by_their_hash(
-    run: Run, tmp_path: Path, cache: Path, is_query: bool
+    run: Run, tmp_path: Path, cache: Path, is_query: bool, nobel_url: str
 ) -> None:
     """Also beside an endpoint, and where the model fails: it fails again."""
     graph, snapshot = tmp_path / "graph.ttl", tmp_path / "snapshot"
     shutil.copy(NOBEL, graph)
-    with ModelServer(lambda _: Status(500, message="out of order")) as server, served(tmp_path) as url:
+    with ModelServer(lambda _: Status(500, message="out of order")) as server:
         asked = ["query", "SELECT ?s WHERE { ?s a ?c } ORDER BY ?s LIMIT 5", "-k", graph, "-f", "json"]
         if not is_query:
-            asked = ["ask", FEYNMAN, "-k", graph, "-k", url, "-r", "mindmap", "-m", "m", "--base-url", server.url]
+            asked = ["ask", FEYNMAN, "-k", graph, "-k", nobel_url, "-r", "mindmap", "-m", "m", "--base-url", server.url]
             asked += ["--embedder", "none", "-f", "json"]
         recorded = run(*asked, "--record", snapshot)
     assert recorded.exit_code == (0 if is_query else 5), recorded.stderr
@@ -278,7 +272,7 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(
     assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
     (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]
     hashes = {name: bool(own) for name, own in run_there["graphs"].items()}
-    assert hashes == {str(graph): True} | ({} if is_query else {url: False})
+    assert hashes == {str(graph): True} | ({} if is_query else {nobel_url: False})
     with graph.open("a") as file:
         file.write("<http://e.org/new> a <http://e.org/Thing> .\n")
     changed = offline(*asked, "--replay", snapshot, cache=cache)
@@ -287,7 +281,7 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(
 
 
 def test_U12_no_secret_is_in_any_file_of_a_snapshot(
-    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, nobel_url: str
 ) -> None:
     password, key, contact, api_key = "canary-pass-1", "canary-key-2", "canary-contact-3@example.org", "canary-sk-4"
     monkeypatch.setenv("OPENAI_API_KEY", api_key)
@@ -301,9 +295,9 @@ def test_U12_no_secret_is_in_any_file_of_a_snapshot(
         said = f"{password} {key} {request.headers}".encode()
         sock.sendall(reply(said, status="500 Internal Server Error", type="text/plain"))
 
-    with ModelServer(echoes) as server, served(tmp_path) as url:
+    with ModelServer(echoes) as server:
         with FaultServer(refuses, looking=True) as broken:
-            for address in (url, broken.url):
+            for address in (nobel_url, broken.url):
                 named = address.replace("http://", f"http://me:{password}@") + f"?apikey={key}"
                 asked = ("-k", named, "-m", "m", "--base-url", server.url, "--embedder", f"{server.url}#small")
                 run("ask", FEYNMAN, *asked, "-r", "mindmap", "--record", snapshot)
@@ -470,13 +464,14 @@ def test_a_question_whose_time_was_over_ends_at_the_same_place(
         assert json.dumps(asked(snapshot), default=str) == json.dumps(recorded, default=str)
 
 
-def test_an_index_that_was_made_before_is_part_of_the_snapshot(run: Run, tmp_path: Path, cache: Path) -> None:
+def test_an_index_that_was_made_before_is_part_of_the_snapshot(
+    run: Run, tmp_path: Path, cache: Path, nobel_url: str
+) -> None:
     snapshot = tmp_path / "snapshot"
-    with served(tmp_path) as url:
-        assert run("index", "-k", url, "--embedder", "none").exit_code == 0
-        asked = ("ask", FEYNMAN, "-k", url, "--embedder", "none", "-f", "json")
-        plain = json.loads(run(*asked).stdout)
-        recorded = run(*asked, "--record", snapshot)
+    assert run("index", "-k", nobel_url, "--embedder", "none").exit_code == 0
+    asked = ("ask", FEYNMAN, "-k", nobel_url, "--embedder", "none", "-f", "json")
+    plain = json.loads(run(*asked).stdout)
+    recorded = run(*asked, "--record", snapshot)
     assert json.loads(recorded.stdout)["answers"] == plain["answers"]
     shutil.rmtree(cache)
     replayed = offline(*asked, "--replay", snapshot, cache=tmp_path / "empty")

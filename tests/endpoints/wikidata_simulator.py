@@ -85,7 +85,6 @@ class WikidataSimulator(Proxy):
         super().__init__(engine, self._judged, latency_s=latency_s)
         self.speed = speed
         self.throttled = 0
-        self.pleas = 0
         self._charge = charge or (lambda request: request.cost_s * speed)
         self._faults = faults
         self._clients: dict[str, _Client] = {}
@@ -110,11 +109,6 @@ class WikidataSimulator(Proxy):
         return tuple(agent for agent, client in self._clients.items() if client.is_banned)
 
     @property
-    def user_agents(self) -> frozenset[str]:
-        """Those that were sent; an empty one for requests without."""
-        return frozenset(request.headers.get("user-agent", "") for request in self.requests)
-
-    @property
     def without_contact(self) -> int:
         """Requests whose User-Agent has no way to reach who sends them."""
         return sum(_CONTACT.search(request.headers.get("user-agent", "")) is None for request in self.requests)
@@ -134,7 +128,6 @@ class WikidataSimulator(Proxy):
     def _judged(self, request: Seen) -> Fault:
         agent = request.headers.get("user-agent", "")
         if not agent:
-            self.pleas += 1
             return sends(reply(_PLEA, type="text/plain"))
         now = time.monotonic()
         client = self._clients.setdefault(agent, _Client(now * self.speed))
