@@ -13,14 +13,7 @@ from itertools import count
 from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.errors import (
-    GRAPH_FAILED,
-    EndpointTimeoutError,
-    InputError,
-    KgsparqlError,
-    QueryError,
-    QuerySyntaxError,
-)
+from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, InputError, KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.joining import joined, merged, without_classes
 from kgsparql.graphs.notes import Note

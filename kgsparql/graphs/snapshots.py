@@ -24,14 +24,7 @@ from kgsparql.budget import Elapsed, Usage
 from kgsparql.errors import InputError, ReplayMissError, SnapshotError, StoreError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.resources import ClosedAtExit
-from kgsparql.storage.files import (
-    partial_path,
-    put_in_place,
-    read_sealed_json,
-    replace_text,
-    sealed_json,
-    writer_lock,
-)
+from kgsparql.storage.files import partial_path, put_in_place, read_sealed_json, replace_text, sealed_json, writer_lock
 from kgsparql.storage.response_cache import RESPONSE_FILE, Recording
 
 _FORMAT = 1

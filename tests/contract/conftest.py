@@ -74,11 +74,7 @@ class Asked:
 
 
 Ask = Callable[..., Asked]
-PLAYERS = {
-    "no model": None,
-    "good": Player(),
-    "never enough": Player(sufficient=False),
-}
+PLAYERS = {"no model": None, "good": Player(), "never enough": Player(sufficient=False)}
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from kgsparql.errors import (
-    KgsparqlError,
-    UnreachableError,
-)
+from kgsparql.errors import KgsparqlError, UnreachableError
 from kgsparql.evaluation.record import Record
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.snapshots import Snapshot

@@ -24,13 +24,7 @@ from typer.testing import CliRunner
 import kgsparql
 from kgsparql.budget import Budget
 from kgsparql.cli import app
-from kgsparql.errors import (
-    BudgetExceededError,
-    KgsparqlError,
-    OptionError,
-    SnapshotError,
-    StoreError,
-)
+from kgsparql.errors import BudgetExceededError, KgsparqlError, OptionError, SnapshotError, StoreError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.rdf.query import Query

@@ -12,19 +12,20 @@ import pytest
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointTimeoutError, RateLimitError
 from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, RateLimiter, RateState, SharedRateState
+from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, RateLimiter
 from kgsparql.graphs.protocol.senders import RateLimitedSender
 from kgsparql.http.transport import HttpReply
 from kgsparql.storage.files import sealed_json, writer_lock
 from tests.unit.test_rate_limiter import GOOD, PUBLIC, Clock, Server, about, status, within
 
-SERVER = "sparql.example.org"
-
 
 def run(clock: Clock, directory: Path) -> RateLimiter:
     """The limiter of one process; its clock counts from another day than that of the others."""
-    shared = SharedRateState(SERVER, directory=directory, clock=lambda: clock.now + 1_700_000_000)
-    return RateLimiter("seed", clock, clock.wait, shared)
+    return RateLimiter("seed", clock, clock.wait, shared_file(directory), lambda: clock.now + 1_700_000_000)
+
+
+def shared_file(directory: Path) -> Path:
+    return directory / FOLDER / "server"
 
 
 def ask(limiter: RateLimiter, server: Server, profile: EndpointProfile = PUBLIC, left_s: float = 500.0) -> HttpReply:
@@ -50,8 +51,8 @@ def test_E11_a_run_keeps_the_wait_that_another_was_told(tmp_path: Path) -> None:
 
 
 def test_E24_a_run_leaves_alone_what_failed_for_another(tmp_path: Path) -> None:
-    clock, first = Clock(), run(Clock(), tmp_path)
-    first.clock, first.wait, first.shared = clock, clock.wait, run(clock, tmp_path).shared
+    clock = Clock()
+    first = run(clock, tmp_path)
     server = Server(clock, [*[status(500, b"the password is geheim")] * MOST_FAILURES, GOOD])
     for _ in range(MOST_FAILURES):
         ask(first, server)
@@ -124,9 +125,7 @@ def test_one_query_at_a_time_in_all_runs(tmp_path: Path) -> None:
             return GOOD
 
     def work(name: str) -> None:
-        client = RateLimitedSender(
-            Counting(name), limiter=RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
-        )
+        client = RateLimitedSender(Counting(name), limiter=RateLimiter(file=shared_file(tmp_path)))
         for _ in range(8):
             client.send(within(60, about(PUBLIC)))
 
@@ -139,18 +138,17 @@ def test_one_query_at_a_time_in_all_runs(tmp_path: Path) -> None:
 
 
 def test_who_waits_for_another_run_goes_in_time_and_leaves_nothing(tmp_path: Path) -> None:
-    other = SharedRateState(SERVER, directory=tmp_path)
-    assert other.enter()
-    assert other.enter(), "one process may send several at once"
-    assert other.known is None
-    limiter = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path))
-    client = RateLimitedSender(Server(Clock(), [GOOD]), limiter=limiter)
-    other.leave()
+    several, other = about(replace(PUBLIC, concurrency=2)), RateLimiter(file=shared_file(tmp_path))
+    for _ in range(2):  # one process may send several at once
+        other.enter(within(1, several))
+    assert files(tmp_path) == ["server.lock"]
+    client = RateLimitedSender(Server(Clock(), [GOOD]), limiter=RateLimiter(file=shared_file(tmp_path)))
+    other.leave(0.0)
     with pytest.raises(EndpointTimeoutError, match="had no turn"):
-        client.send(within(0.3, about(PUBLIC)))
-    other.leave()
-    assert files(tmp_path) == []
-    assert client.send(within(30, about(PUBLIC))) is GOOD
+        client.send(within(0.3, several))
+    other.leave(0.0)
+    assert files(tmp_path) == ["server"]
+    assert client.send(within(30, several)) is GOOD
 
 
 def test_what_cannot_have_been_kept_is_nothing(tmp_path: Path) -> None:
@@ -176,7 +174,7 @@ def test_E25_a_clock_that_is_set_back_closes_nothing_for_days(tmp_path: Path) ->
 
 def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    limiter, said = RateLimiter(shared=SharedRateState(SERVER, directory=tmp_path / "file")), list[str]()
+    limiter, said = RateLimiter(file=shared_file(tmp_path / "file")), list[str]()
     client = RateLimitedSender(Server(Clock(), [GOOD]), said.append, limiter)
     for _ in range(3):
         assert client.send(within(30, about(PUBLIC))) is GOOD
@@ -185,12 +183,11 @@ def test_without_a_place_for_locks_every_run_is_on_its_own_and_says_so_once(tmp_
 
 
 def test_a_file_that_cannot_be_written_any_more_is_said_too(tmp_path: Path) -> None:
-    other = SharedRateState(SERVER, directory=tmp_path)
-    assert other.enter()
-    name = next(name for name in files(tmp_path)).partition(".")[0]
-    (tmp_path / FOLDER / name).mkdir()
-    other.leave(RateState(ended=1.0))
-    assert name in other.trouble
-    with writer_lock(tmp_path / FOLDER / name):
-        assert other.enter(), "nobody waits any more"
-    other.leave()
+    other = RateLimiter(file=shared_file(tmp_path))
+    other.enter(within(1, about(PUBLIC)))
+    shared_file(tmp_path).mkdir()
+    other.leave(0.0)
+    assert str(shared_file(tmp_path)) in other.trouble
+    with writer_lock(shared_file(tmp_path)):
+        other.enter(within(1, about(PUBLIC)))  # nobody waits any more
+    other.leave(0.0)

@@ -63,92 +63,65 @@ class RateState:
     errors: list[float] = field(default_factory=list)
     left_behind: list[float] = field(default_factory=list)
 
+    @property
+    def not_before(self) -> float:
+        """Until when the server must not be asked."""
+        return max(self.closed_until, self.resting_until)
+
     def shifted(self, by_s: float) -> RateState:
         """Return the same state by a clock that is so far ahead."""
         times = {name: getattr(self, name) + by_s for name in ("ended", "closed_until", "resting_until", "counted")}
         errors, left_behind = ([at + by_s for at in some] for some in (self.errors, self.left_behind))
         return replace(self, **times, errors=errors, left_behind=left_behind)
 
-    @property
-    def not_before(self) -> float:
-        """Until when the server must not be asked."""
-        return max(self.closed_until, self.resting_until)
+    @classmethod
+    def read(cls, file: Path, now: float) -> RateState | None:
+        """Read the state in a file, by the time of day; ``None`` if there is none that can be believed."""
+        try:
+            known = cls(**read_sealed_json(file))
+        except (OSError, ValueError, TypeError):
+            return None  # it is written again
+        latest = max(known.ended, known.counted, *known.errors, known.not_before - LONGEST_S)
+        return known if latest <= now + _CLOCK_TOLERANCE_S else None
+
+    def write(self, file: Path) -> None:
+        """Write the state for other processes to a file."""
+        replace_text(file, sealed_json(asdict(self)))
+
+
+def state_file(server: str) -> Path:
+    """Name the file in which processes tell each other of a server."""
+    return cache_directory().absolute() / FOLDER / hashlib.sha256(server.encode()).hexdigest()[:32]
 
 
 def is_to_be_left_alone(file: Path) -> bool:
     """Tell whether the server of a state file must not be asked now."""
-    known = _state_in(file, time.time())
+    known = RateState.read(file, time.time())
     return known is not None and known.not_before > time.time()
 
 
-def _state_in(file: Path, now: float) -> RateState | None:
-    """Read the state in a file, by the time of day; ``None`` if there is none that can be believed."""
-    try:
-        known = RateState(**read_sealed_json(file))
-    except (OSError, ValueError, TypeError):
-        return None  # it is written again
-    latest = max(known.ended, known.counted, *known.errors, known.not_before - LONGEST_S)
-    return known if latest <= now + _CLOCK_TOLERANCE_S else None
-
-
-class SharedRateState:
-    """Takes turns with other processes at a server: a lock is held while queries run, which ends with its process.
-
-    Where no file can be written, processes do not wait for each other, and ``trouble`` says why. For one thread at a
-    time.
-    """
-
-    def __init__(self, server: str, *, directory: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        self.clock, self.trouble = clock, ""
-        name = hashlib.sha256(server.encode()).hexdigest()[:32]
-        self._file = (cache_directory() if directory is None else directory).absolute() / FOLDER / name
-        self._turn, self._running = ExitStack(), 0
-
-    def enter(self) -> bool:
-        """Take a turn, if there is one; :meth:`leave` must follow."""
-        if not (self._running or self.trouble):
-            try:
-                self._turn.enter_context(writer_lock(self._file))
-            except StoreLockedError:
-                return False
-            except StoreError as error:
-                self.trouble = error.message
-        self._running += 1
-        return True
-
-    @property
-    def known(self) -> RateState | None:
-        """What the process that had the last turn has learned."""
-        return None if self.trouble else _state_in(self._file, self.clock())
-
-    def leave(self, learned: RateState | None = None) -> None:
-        """Give the turn back, and write what was learned in it."""
-        self._running -= 1
-        try:
-            if learned is not None and not self.trouble:
-                replace_text(self._file, sealed_json(asdict(learned)))
-        except OSError as error:
-            self.trouble = f"{self._file}: {error.strerror}"
-        finally:
-            if not self._running:
-                self._turn.close()
-
-
 class RateLimiter:
-    """Lets queries go to one server, first come, first served; for all threads and questions of this process."""
+    """Lets queries go to one server, first come, first served; for all threads and questions of this process.
+
+    With a file, it takes turns with other processes, too: a lock is held while queries run, which ends with its
+    process. Where no file can be written, processes do not wait for each other, and ``trouble`` says why.
+    """
 
     def __init__(
         self,
         seed: str = "",
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[threading.Condition, float], object] = threading.Condition.wait,
-        shared: SharedRateState | None = None,
+        file: Path | None = None,
+        time_of_day: Callable[[], float] = time.time,
     ) -> None:
-        self.clock, self.wait, self.shared = clock, wait, shared
+        self.clock, self.wait, self.file, self.time_of_day = clock, wait, file, time_of_day
+        self.trouble = ""
         self.random = Random(seed)  # noqa: S311 - so that threads do not come back together, no secret
         self._changed = threading.Condition()
         self._line: deque[object] = deque()
         self._running = 0
+        self._turn = ExitStack()
         self._known = RateState()
         self._why_resting = ""
 
@@ -192,9 +165,15 @@ class RateLimiter:
                 known.closed_until = max(known.closed_until, known.ended + closed_s)
             if runs_on_s > 0:
                 known.left_behind.append(known.ended + runs_on_s)
-            if self.shared is not None:
-                self.shared.leave(known.shifted(self.shared.clock() - self.clock()))
-            self._changed.notify_all()
+            try:
+                if self.file is not None and not self.trouble:
+                    known.shifted(self.time_of_day() - self.clock()).write(self.file)
+            except OSError as error:
+                self.trouble = f"{self.file}: {error.strerror}"
+            finally:
+                if not self._running:
+                    self._turn.close()
+                self._changed.notify_all()
 
     def succeeded(self) -> None:
         """Note that the endpoint replied as it should; an error in a query counts as that, too."""
@@ -250,20 +229,25 @@ class RateLimiter:
 
     def _has_turn(self, profile: EndpointProfile) -> bool:
         """Take the turn of this process. What others have learned is taken over, and may forbid it after all."""
-        if self.shared is None:
+        if self.file is None or self._running or self.trouble:
             return True
-        if not self.shared.enter():
+        try:
+            self._turn.enter_context(writer_lock(self.file))
+        except StoreLockedError:
             return False
-        now = self.clock()
-        if not self._running and (known := self.shared.known) is not None:
-            known = known.shifted(now - self.shared.clock())
+        except StoreError as error:
+            self.trouble = error.message
+            return True
+        now, today = self.clock(), self.time_of_day()
+        if (known := RateState.read(self.file, today)) is not None:
+            known = known.shifted(now - today)
             if known.resting_until > self._known.resting_until + 1.0:  # our own comes back with a little noise
                 self._why_resting = ""
             self._known = known
         is_free = now >= self._known.resting_until and self._pause_wanted(now, profile)[0] <= 0
         if is_free and self._has_room(now, profile):
             return True
-        self.shared.leave()
+        self._turn.close()
         return False
 
     def _pause_wanted(self, now: float, profile: EndpointProfile) -> tuple[float, str]:
@@ -289,6 +273,6 @@ def rate_limiter_of(server: str, *, share: bool = False) -> RateLimiter:
     """Return the limiter of a server, the same for all its endpoints and all graphs of this process."""
     with _limiters_lock:
         limiter = _limiters.setdefault(server, RateLimiter(seed=server))
-        if share and limiter.shared is None:
-            limiter.shared = SharedRateState(server)
+        if share and limiter.file is None:
+            limiter.file = state_file(server)
         return limiter

@@ -137,11 +137,12 @@ class RateLimitedSender:
         pause_s = limiter.closed_s
         if _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, waited_s):
             self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
-        trouble = "" if limiter.shared is None or self._is_trouble_noted else limiter.shared.trouble
-        if trouble:
+        if limiter.trouble and not self._is_trouble_noted:
             self._is_trouble_noted = True
             what = "runs of kgsparql at the same time do not wait for each other"
-            self.note(f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {trouble}")
+            self.note(
+                f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {limiter.trouble}"
+            )
 
 
 def _may_wait_s(request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> float:
