@@ -11,7 +11,6 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.sources import (
     groups_of,
     is_graph_by_itself,
-    known_aliases,
     names_endpoint,
     open_embedded,
     open_graph,
@@ -21,5 +20,5 @@ from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
     "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",
-    "known_aliases", "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store", "prefixes_in",
+    "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store", "prefixes_in",
 ]  # fmt: skip

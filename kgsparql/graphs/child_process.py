@@ -108,10 +108,10 @@ class Child:
                 if (tell := told[name]) is not None:
                     tell(*frame[0][name])
 
-    def last_words(self, most: int = 4000) -> tuple[int, str]:
+    def last_words(self) -> tuple[int, str]:
         """Wait for its end; return its exit code and the end of what it wrote to standard error."""
         code = self._process.wait()
-        self._complaints.seek(max(0, self._complaints.seek(0, os.SEEK_END) - most))
+        self._complaints.seek(max(0, self._complaints.seek(0, os.SEEK_END) - 4000))
         return code, self._complaints.read().decode(errors="replace")
 
     def stop(self, *, end_s: float = 0.0) -> None:

@@ -89,13 +89,11 @@ class Probe:
     """What was found out about an endpoint so far, shared by all views of its graph.
 
     :param known: its profile before it was asked; ``profile``: with what was found.
-    :ivar trouble: why nothing was found.
     """
 
     known: EndpointProfile
     profile: EndpointProfile
     found: ProbeResult | None = None
-    trouble: str = ""
     again_from: float = 0.0
     view: GraphView | None = None
     view_until: float = 0.0
@@ -367,7 +365,7 @@ class EndpointGraph(KnowledgeGraph):
             is_ours = isinstance(error, InputError) and not isinstance(error, LimitError)  # such as a wrong proxy
             if is_ours or error.detail.get("connected") is False:
                 raise  # nobody is there: the query would fail, too
-            probe.trouble, probe.again_from = error.message, time.monotonic() + _AGAIN_S
+            probe.again_from = time.monotonic() + _AGAIN_S
             return
         probe.profile, probe.found = _read_probe(reply, self._address.url, probe.known)
 

@@ -165,7 +165,7 @@ def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:
     return any(map(_is_endpoint, _as_list(sources)))
 
 
-def known_aliases(source: GraphSource) -> str:
+def _known_aliases(source: GraphSource) -> str:
     """List known endpoints for the end of a hint, if a source that is no file is written as an alias."""
     return f"; known endpoints: {', '.join(known_endpoints().aliases)}" if could_be_alias(str(source)) else ""
 
@@ -175,7 +175,7 @@ def _as_list(sources: GraphSource | Sequence[GraphSource]) -> list[GraphSource]:
 
 
 def _files_of(sources: Sequence[GraphSource]) -> list[RdfFile]:
-    files = [file for source in sources for file in rdf_files(str(source), more_hint=known_aliases(source))]
+    files = [file for source in sources for file in rdf_files(str(source), more_hint=_known_aliases(source))]
     return list({file.iri: file for file in files}.values())
 
 

@@ -52,10 +52,8 @@ _CACHE_WAIT_S = 600.0
 class LoadReport:
     """The result of a load; ``unchanged`` are the names of files that the store already held, byte for byte."""
 
-    directory: Path
     loaded: tuple[StoredSource, ...]
     unchanged: tuple[str, ...]
-    manifest: Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +104,8 @@ def load_store(
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
         jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
-        manifest = read_manifest(target)
-        to_read, unchanged, drop = _plan_of_load(jobs, manifest, options, target)
-        if not to_read:
-            return LoadReport(target, (), unchanged, manifest)
-        loaded = _fill_store(target, to_read, options, progress, drop)
-        return LoadReport(target, loaded, unchanged, read_manifest(target))
+        to_read, unchanged, drop = _plan_of_load(jobs, read_manifest(target), options, target)
+        return LoadReport(_fill_store(target, to_read, options, progress, drop) if to_read else (), unchanged)
 
 
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:

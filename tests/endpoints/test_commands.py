@@ -224,7 +224,8 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
 
 
 def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run) -> None:
-    for arguments in (("ask", "Who?", "--embedder", "none", "--no-model"), ("show", "dbr:x"), ("query", "ASK {}")):
+    asked = ("ask", "Who?", "--embedder", "none", "--no-model")
+    for arguments in (asked, ("show", "dbr:x"), ("query", "ASK {}"), ("info",)):
         url = f"http://127.0.0.1:{free_port()}/sparql"  # after five failures one is left alone
         with faults.taking(less_than=10):
             done = run(*arguments, "-k", url)

@@ -21,7 +21,6 @@ from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
     EndpointError,
-    EndpointReplyError,
     EndpointTimeoutError,
     InputError,
     KgsparqlError,
@@ -370,12 +369,6 @@ def test_L31_a_failure_that_passes_is_not_remembered() -> None:
         asked = len(server.requests)
         graph.select(ALL)
         assert len(server.requests) == asked + 1, "what was found out then is remembered"
-
-
-def test_E20_an_endpoint_that_answers_another_query_than_ours_is_said_to() -> None:
-    with FaultServer(results(), looking=True) as server, pytest.raises(EndpointReplyError) as caught:
-        EndpointGraph(server.url).select(ALL)
-    assert caught.value.code == "E_FORMAT"
 
 
 # -- Fingerprints -------------------------------------------------------------------------------------------------

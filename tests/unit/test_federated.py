@@ -197,11 +197,6 @@ class Broken(OxigraphGraph):
         raise self.error
 
 
-def test_one_graph_is_no_federation() -> None:
-    with pytest.raises(InputError):
-        FederatedGraph([graph([], "alone")])
-
-
 def test_what_two_members_hold_is_found_once_in_the_order_of_the_members() -> None:
     both = two(":a :p :z , :b .", ":a :p :b , :c .")
     found = both.select(Query.load("neighbours_forward").bind(entity=[ex("a")]))
@@ -260,21 +255,12 @@ def test_E02_a_query_that_is_too_much_for_a_member_is_not_its_last() -> None:
     assert broken.asked == 4
 
 
-def test_the_error_is_raised_if_every_member_fails() -> None:
+def test_there_are_several_members_and_the_error_is_raised_if_every_one_fails() -> None:
+    with pytest.raises(InputError):
+        FederatedGraph([graph([], "alone")])
     both = FederatedGraph([Broken(EndpointError("first")), Broken(EndpointError("second"))])
     with pytest.raises(EndpointError, match="first"):
         both.select(Query.load("any"))
-
-
-def test_E09_the_member_whose_result_was_cut_is_named() -> None:
-    class Cutting(OxigraphGraph):
-        def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
-            return replace(super().select(query), cut="exactly 10 rows")
-
-    store = pyoxigraph.Store()
-    cutting = Cutting(store, name="cutting", fingerprint="0")
-    found = FederatedGraph([graph([], "one"), cutting]).select(Query.load("any"))
-    assert (found.complete, found.cut) == (False, "cutting: exactly 10 rows")
 
 
 class Cut(OxigraphGraph):

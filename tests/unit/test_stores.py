@@ -94,7 +94,7 @@ def test_load_open_describe(tmp_path: Path, store: Path) -> None:
     assert [(s.triples, s.graph, s.source) for s in report.loaded] == [(5, None, str(path))]
     assert {phase for phase, _, _ in steps} == {"reading", "writing"}
     assert beside(store) == ["my store.db"]
-    assert describe_store(store) == report.manifest
+    assert describe_store(store).sources == report.loaded
     graph = open_graph(store)
     assert len(graph.select(Query("all", "SELECT * { ?s ?p ?o }"))) == 5
     assert graph.name == str(store)
@@ -113,7 +113,7 @@ def test_the_same_file_again_is_nothing_to_do_and_another_is_added(tmp_path: Pat
         report = load_store([path, path], store)
         assert (report.loaded, report.unchanged) == ((), (str(path),))
         assert (contents(store), store.stat().st_ino) == before
-        assert [source.triples for source in report.manifest.sources] == [1] * number
+        assert [source.triples for source in describe_store(store).sources] == [1] * number
         assert beside(store) == ["my store.db"]
 
 
@@ -126,10 +126,10 @@ def test_a_source_with_its_own_graph_is_replaced(tmp_path: Path, store: Path) ->
     load_store(named, store)
     assert len(contents(store)) == 9
     nt(tmp_path, "changing.nt", 2, "new")
-    report = load_store(changing, store, graph=True)
+    load_store(changing, store, graph=True)
     assert len(contents(store)) == 6
     assert sum("new" in line and changing.as_uri() in line for line in contents(store)) == 2
-    assert [s.triples for s in report.manifest.sources] == [3, 1, 2]
+    assert [s.triples for s in describe_store(store).sources] == [3, 1, 2]
     assert open_graph(store).source(changing.as_uri()) == Source(str(store), changing.as_uri())
 
 
