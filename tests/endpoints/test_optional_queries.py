@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import SAME_AS
 from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
-from tests.endpoints.proxy import Fault, Plan, Proxy, hangs, sends
+from tests.endpoints.proxy import Fault, Plan, Proxy, Seen, hangs, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 SPRINGFIELDS = """
@@ -33,28 +33,22 @@ SINCE = "Since when was Angela Merkel chancellor?"
 REFUSED = sends(reply(b"SP031: SPARQL: Internal error", status="400 Bad Request", type="text/plain"))
 
 
-def described(query: str) -> bool:
-    return "?class" in query and "schema.org/description" in query
+STATEMENT = "<http://www.wikidata.org/entity/statement/"
+# Parts of the queries that an answer can do without.
+DESCRIBED = ("?class", "schema.org/description")
+ABOUT_STATEMENTS = (f"VALUES ?entity {{ {STATEMENT}", "?subject ?predicate")
+VALUES_OF_STATEMENTS = (f"(?entity ?predicate) {{ ({STATEMENT}",)
+IDENTIFIED = ("AS ?entities",)
+SAID_SAME = ("owl#sameAs", "VALUES (?entity ?predicate)")
 
 
-def about_statements(query: str) -> bool:
-    return "VALUES ?entity { <http://www.wikidata.org/entity/statement/" in query and "?subject ?predicate" in query
+def among(requests: Sequence[Seen], parts: Sequence[str]) -> list[Seen]:
+    """The requests whose query has all of these parts."""
+    return [request for request in requests if all(part in request.query for part in parts)]
 
 
-def values_of_statements(query: str) -> bool:
-    return "(?entity ?predicate) { (<http://www.wikidata.org/entity/statement/" in query
-
-
-def identified(query: str) -> bool:
-    return "AS ?entities" in query
-
-
-def said_same(query: str) -> bool:
-    return "owl#sameAs" in query and "VALUES (?entity ?predicate)" in query
-
-
-def at(asked: Callable[[str], bool], fault: Fault) -> Plan:
-    return lambda request: fault if asked(request.query) else None
+def at(asked: Sequence[str], fault: Fault) -> Plan:
+    return lambda request: fault if among([request], asked) else None
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +82,20 @@ def answered(url: str, question: str, *, max_seconds: float = 60.0, qualifiers: 
 
 CHANCELLOR = "Federal Chancellor of Germany"
 OPTIONAL = [
-    pytest.param("springfields", LIVED, described, "Springfield", id="namesakes"),
-    pytest.param("statements", SINCE, values_of_statements, "2005-11-22", id="values of statements"),
+    pytest.param("springfields", LIVED, DESCRIBED, "Springfield", id="namesakes"),
+    pytest.param("statements", SINCE, VALUES_OF_STATEMENTS, "2005-11-22", id="values of statements"),
     # Whom the statement is about stays unknown, what else it says does not.
-    pytest.param("statements", "Who replaced Gerhard Schröder?", about_statements, CHANCELLOR, id="subjects"),
+    pytest.param("statements", "Who replaced Gerhard Schröder?", ABOUT_STATEMENTS, CHANCELLOR, id="subjects"),
 ]
 
 
 @pytest.mark.parametrize(("graph", "question", "asked", "expected"), OPTIONAL)
 def test_E09_a_refused_optional_query_leaves_the_answer(
-    graph: str, question: str, asked: Callable[[str], bool], expected: str, served: dict[str, str]
+    graph: str, question: str, asked: Sequence[str], expected: str, served: dict[str, str]
 ) -> None:
     with Proxy(served[graph], at(asked, REFUSED)) as proxy:
         answer, _ = answered(proxy.url, question, qualifiers=graph == "statements")
-    assert [request for request in proxy.requests if asked(request.query)], "it was asked"
+    assert among(proxy.requests, asked), "it was asked"
     assert expected in {term.label for term in answer.answers} | set(answer.labels.values())
     assert answer.answers
     assert answer.usage["queries"]
@@ -110,27 +104,27 @@ def test_E09_a_refused_optional_query_leaves_the_answer(
 
 @pytest.mark.parametrize(("graph", "question", "asked", "expected"), OPTIONAL)
 def test_E06_the_time_of_a_question_holds_where_an_optional_query_hangs(
-    graph: str, question: str, asked: Callable[[str], bool], expected: str, served: dict[str, str]
+    graph: str, question: str, asked: Sequence[str], expected: str, served: dict[str, str]
 ) -> None:
     with Proxy(served[graph], at(asked, hangs)) as proxy:
         answer, took = answered(proxy.url, question, max_seconds=4, qualifiers=graph == "statements")
-    assert len([request for request in proxy.requests if asked(request.query)]) == 1
+    assert len(among(proxy.requests, asked)) == 1
     assert expected in {term.label for term in answer.answers} | set(answer.labels.values())
     assert took < 20, "not the 30 s that a query may have"
 
 
 def test_E06_things_of_one_name_are_not_told_apart_without_time(served: dict[str, str]) -> None:
-    with Proxy(served["springfields"], at(described, hangs)) as proxy:
+    with Proxy(served["springfields"], at(DESCRIBED, hangs)) as proxy:
         answer, _ = answered(proxy.url, LIVED, max_seconds=3)
     assert {term.label for term in answer.answers[:2]} == {"Springfield"}
     assert [note for note in answer.notes if note.endswith("things of the same name are not told apart")]
     assert answer.status == "answered"
 
 
-@pytest.mark.parametrize("asked", [identified, said_same])
+@pytest.mark.parametrize("asked", [IDENTIFIED, SAID_SAME])
 @pytest.mark.parametrize("fault", [hangs, REFUSED])
 def test_E22_looking_for_equivalents_does_not_use_the_question_up(
-    asked: Callable[[str], bool], fault: Fault, served: dict[str, str], tmp_path: Path
+    asked: Sequence[str], fault: Fault, served: dict[str, str], tmp_path: Path
 ) -> None:
     library = FIXTURES / "identifiers" / "library.ttl"
     with Proxy(served["wikibase"], at(asked, fault)) as proxy:
@@ -139,7 +133,7 @@ def test_E22_looking_for_equivalents_does_not_use_the_question_up(
         knowledge = KnowledgeBase(graph, embedder="none")
         knowledge.find("nothing")
         answer = knowledge.ask("Who was the spouse of Marie Curie?", budget=Budget(max_seconds=8))
-    assert [request for request in proxy.requests if asked(request.query)], "it was asked"
+    assert among(proxy.requests, asked), "it was asked"
     assert answer.answers[0].label == "Pierre Curie"
     assert answer.status == "answered"
     assert [note for note in answer.notes if note.startswith("looking for what graphs say is the same: ")]
@@ -150,7 +144,7 @@ def test_equivalents_are_looked_for_at_who_replies(served: dict[str, str]) -> No
     """Where one does not say what is the same, the other still does."""
     same = IRI("http://example.org/same")
     curie = IRI("http://www.wikidata.org/entity/Q7186")
-    with Proxy(served["wikibase"], at(said_same, REFUSED)) as proxy:
+    with Proxy(served["wikibase"], at(SAID_SAME, REFUSED)) as proxy:
         local = kgsparql.open(FIXTURES / "identifiers" / "library.ttl", embedder="none").graph
         local.store.update(  # type: ignore[attr-defined]
             f"INSERT DATA {{ {same} {SAME_AS} {curie} ; <http://e.org/p> <http://e.org/x> . }}"
