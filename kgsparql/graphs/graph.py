@@ -49,6 +49,7 @@ class Solutions:
     :param invalid: how many solutions are missing because a term in them is invalid.
     :param unasked: how many are missing because the query cannot have them.
     :param failed: the members of a federation that did not reply.
+    :param left_out: how many solutions were dropped because of an ignored predicate.
 
     """
 
@@ -57,6 +58,7 @@ class Solutions:
     cut: str = ""
     invalid: int = 0
     failed: tuple[str, ...] = ()
+    left_out: int = 0
     unasked: int = 0
 
     @classmethod
@@ -70,6 +72,7 @@ class Solutions:
             cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
             invalid=sum(part.invalid for part in parts),
             failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
+            left_out=sum(part.left_out for part in parts),
             unasked=sum(part.unasked for part in parts),
         )
 

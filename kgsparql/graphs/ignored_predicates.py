@@ -174,7 +174,7 @@ class IgnoredPredicates:
         return kind == "other" or (not self.qualifiers and kind not in {"", "direct"}) or predicate in self.terms
 
     def without(self, solutions: Solutions) -> Solutions:
-        """Return the solutions that walk no ignored predicate."""
+        """Return the solutions that walk no ignored predicate; ``left_out`` counts the others."""
         walked = [name for name in _PREDICATES if name in solutions.variables]
         dropped = {p: self.drops(p) for p in {s[name] for s in solutions for name in walked if name in s}}
         if not any(dropped.values()) and not (self.qualifiers and len(walked) > 1):
@@ -186,7 +186,7 @@ class IgnoredPredicates:
             for s in solutions
             if not any(dropped[s[name]] for name in walked if name in s) and not _repeats_direct_claim(s)
         )
-        return replace(solutions, solutions=kept)
+        return replace(solutions, solutions=kept, left_out=solutions.left_out + len(solutions) - len(kept))
 
 
 @lru_cache(maxsize=4096)

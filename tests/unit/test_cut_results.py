@@ -84,9 +84,9 @@ def test_only_what_was_cut_is_cut() -> None:
     assert Solutions().complete
     lacking = (Solutions(cut="x"), Solutions(invalid=1), Solutions(failed=("c",)))
     assert [(found.complete, found.cut) for found in lacking] == [(False, "x"), (False, ""), (False, "")]
-    parts = [Solutions(cut="a: x", invalid=1), Solutions(cut="b: y", invalid=2, failed=("c",))]
+    parts = [Solutions(cut="a: x", invalid=1, left_out=2), Solutions(cut="b: y", invalid=2, failed=("c",))]
     both = Solutions.together(parts, variables=(), solutions=())
-    assert (both.cut, both.invalid, both.failed) == ("a: x; b: y", 3, ("c",))
+    assert (both.cut, both.invalid, both.failed, both.left_out) == ("a: x; b: y", 3, ("c",), 2)
     assert both.missing == "a: x; b: y, and 3 solutions with invalid terms left out"
 
 

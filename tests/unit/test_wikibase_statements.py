@@ -174,11 +174,12 @@ def test_that_statements_were_not_looked_at_is_said_and_their_values_are_not_wal
     assert IgnoredPredicates.of(nobel().graph).terms == frozenset()
 
 
-def test_what_is_not_walked_is_left_out() -> None:
+def test_what_is_left_out_is_counted() -> None:
     direct, claim = IRI(PROP + "direct/P26"), IRI(PROP + "P26")
     solutions = Solutions(("predicate", "object"), ({"predicate": direct}, {"predicate": claim}))
     kept = IgnoredPredicates().without(solutions)
     assert [s["predicate"] for s in kept] == [direct]
+    assert kept.left_out == 1
     assert len(IgnoredPredicates(qualifiers=True).without(solutions)) == 2
     other = Solutions(("entity",), ({"entity": claim},))
     assert IgnoredPredicates().without(other) is other, "only what is walked is noise"
