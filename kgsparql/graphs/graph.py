@@ -50,7 +50,6 @@ class Solutions:
     :param unasked: how many are missing because the query cannot have them.
     :param failed: the members of a federation that did not reply.
     :param left_out: how many solutions were dropped because of an ignored predicate.
-
     """
 
     variables: tuple[str, ...] = ()
