@@ -119,6 +119,24 @@ def wrote(answer: str, *, entities: Sequence[int] = (), steps: Sequence[Sequence
     return Text({"sufficient": True, "answer": answer, "entities": list(entities), "inference": inference, **more})
 
 
+def reader(body: Body) -> Reply:
+    """A model that copies: capitalised words as names, the first fact as answer, its first arrow as inference."""
+    if purpose(body) == "choices":
+        return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
+    if purpose(body) == "mentions":
+        question = body["messages"][1]["content"]
+        names = re.findall(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*", question)
+        return Text({"mentions": [{"mention": name, "is_type": False} for name in names]})
+    if purpose(body) == "sentences":
+        return Text({"sentences": [{"marker": m, "sentence": f"It is so that {t}"} for m, t in facts_of(body)]})
+    marker, text = facts_of(body)[0]
+    steps = []
+    if arrow := re.match(r"(?P<a>.+?) (?:—(?P<out>[^—→]+)→|←(?P<in>[^—→]+)—) (?P<b>[^;|—←]+)", text):
+        a, b = arrow["a"].strip(), arrow["b"].strip()
+        steps.append((marker, a, arrow["out"], b) if arrow["out"] else (marker, b, arrow["in"], a))
+    return wrote(f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]", entities=[1], steps=steps)
+
+
 # -- A model that plays any method ---------------------------------------------------------------------------------
 
 
@@ -220,18 +238,6 @@ class Player:
         markers = list(marked(body))[:2]
         said = f" [{', '.join(markers)}]" if markers else ""
         return f"It is the first{said}." if name == "answer" else (markers[0] if name == "marker" and markers else name)
-
-
-def reader(body: Body) -> Reply:
-    """A player that copies: the first candidates, the first fact as answer, its first arrow as inference."""
-    good = Player().says(body)
-    if "choices" in good:
-        good["choices"] = [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]
-    if "answer" not in good:
-        return Text(good)
-    marker, text = facts_of(body)[0]
-    said = f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]"
-    return wrote(said, entities=[1], steps=[tuple(step.values()) for step in _steps(marker, text)])
 
 
 def one_after_another(calls: Sequence[tuple[float, float]]) -> int:

@@ -192,10 +192,7 @@ def test_with_an_oracle_who_chooses_everything_that_is_gold_is_found(
         steps = [Step(by_name[name.lstrip("^")], "inverse" if name[0] == "^" else "forward") for name in gold["path"]]
         path = PropertyPath(tuple(steps))
         topics = tuple(IRI(topic["iri"]) for topic in gold["topic_entities"])
-        asked = ask(
-            embedded, gold["question"], walker, entities=topics,
-            oracle=Oracle(paths=(path,)),
-        )  # fmt: skip
+        asked = ask(embedded, gold["question"], walker, entities=topics, oracle=Oracle(paths=(path,)))
         check_honest(asked)
         if walker not in NOT_CHOSEN:
             best = asked.answer.evidence[asked.answer.answers[0].markers[0]]

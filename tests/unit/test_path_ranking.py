@@ -192,8 +192,5 @@ def test_a_direct_hop_is_listed_before_what_continues_it() -> None:
 
 def test_an_oracle_follows_the_gold_path() -> None:
     gold = PropertyPath.of("^" + EX + "actor", EX + "director")
-    asked = ask(
-        FILMS, "what about Sigourney Weaver?",
-        oracle=Oracle(paths=(gold,)),
-    )  # fmt: skip
+    asked = ask(FILMS, "what about Sigourney Weaver?", oracle=Oracle(paths=(gold,)))
     assert set(asked.labels[:2]) == {"Ridley Scott", "Michael Apted"}
