@@ -210,15 +210,14 @@ MAX_JSON_ANSWERS = 1_000
 """Answers in the JSON object of an answer; ``more_answers`` counts the rest, which the query of their item finds."""
 
 _WriteTerm: TypeAlias = Callable[[Term], TermObject]
-_LEFT_OUT_IF_EMPTY = frozenset({"id", "description"})
 
 
 def _object_of(kind: Any, of: Any, /, **own: Any) -> Any:
-    """Make an object of a kind: its members as given, else as the value has them."""
-    made = {name: own[name] if name in own else getattr(of, name, "") for name in kind.__annotations__}
+    """Make an object of a kind: its members as given, else as the value has them; ``id`` is of a batch, not of it."""
+    made = {name: own[name] if name in own else getattr(of, name) for name in kind.__annotations__ if name != "id"}
     return {
         name: [*one] if isinstance(one, tuple) else one
-        for name, one in made.items() if one != "" or name not in _LEFT_OUT_IF_EMPTY
+        for name, one in made.items() if one or name != "description"
     }  # fmt: skip
 
 

@@ -165,6 +165,18 @@ def _comparison_sections(comparison: Comparison) -> Iterator[_Section]:
         yield from (table for table in tables if len(table.rows) > 1)
         if board.notes:
             yield _Section("Notes", texts=[f"- {note}" for note in board.notes])
+    if not comparison.named and (means := list(_mean_aurocs(comparison.leaderboards))):
+        title = f"Mean AUROC of the {len(comparison.leaderboards)} datasets"
+        yield _Section(title, [["method", "AUROC"], *means], level=2)
+
+
+def _mean_aurocs(boards: Sequence[Leaderboard]) -> Iterator[tuple[str, str]]:
+    """Yield the mean of a method that was asked in each of several datasets: a pooled figure says which one is easy."""
+    found = defaultdict(list)
+    for row in (row for board in boards for row in board.rows):
+        if row.risk and row.risk.auroc is not None:
+            found[row.name].append(row.risk.auroc)
+    return ((name, f"{mean(own):.3f}") for name, own in found.items() if len(own) == len(boards) > 1)
 
 
 def _row_label(board: Leaderboard, row: Row) -> str:

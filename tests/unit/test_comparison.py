@@ -310,13 +310,20 @@ def test_text_fits_a_terminal_and_has_every_table(sampled: Path) -> None:
     assert "hits@1" not in text
 
 
-def test_long_names_go_on_in_the_next_line(tmp_path: Path) -> None:
+def test_long_names_go_on_in_the_next_line_and_datasets_have_a_mean(tmp_path: Path) -> None:
     name = "a_method_with_a_name+and_another_name_that_is_long"
-    asked = sampled_questions(24)
-    methods = {own: sampled_records(asked, own, 0.8) for own in (name, "short")}
-    text = comparison_text(compared(made_run(tmp_path / "A", asked, methods)))
+    for place, dataset, count in (("A", "films", 24), ("B", "books", 30)):
+        asked = sampled_questions(count)
+        methods = {own: sampled_records(asked, own, 0.8) for own in (name, "short")}
+        made_run(tmp_path / place, asked, methods, dataset=dataset)
+    found = compared(tmp_path / "A", tmp_path / "B")
+    text, alone = comparison_text(found), comparison_text(compared(tmp_path / "A"))
     assert max(map(len, text.splitlines())) <= 100
-    assert name not in text[text.index("Quality") : text.index("In brackets")]
+    assert name not in alone[alone.index("Quality") : alone.index("In brackets")]
+    figures = [float(one["AUROC"] or 0) for one in records(found) if one["method"] == "short" and not one["by"]]
+    assert text.endswith(f"{sum(figures) / 2:.3f}\n")
+    assert f"| short | {sum(figures) / 2:.3f} |" in comparison_markdown(found)
+    assert "Mean AUROC" not in alone
 
 
 def test_intervals_are_named_and_have_width(tmp_path: Path) -> None:
