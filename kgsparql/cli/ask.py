@@ -313,20 +313,23 @@ def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
 
 
 def _asked_line(number: int, text: str) -> AskedLine:
-    """Read a question, or one with an id as a JSON object."""
-    if not text.startswith("{"):
-        return AskedLine(number, text)
+    """Read a question, as JSON text or not, or as a JSON object with an id; other JSON is an error of its line."""
     name: str | int = number
+    why = "has no question"
     try:
-        found = json.loads(text)
-        own, asked = found.get("id", number), found.get("question")
+        found = json.loads(text) if text.startswith(("{", "[", '"')) else text
+        if isinstance(found, str):
+            return AskedLine(number, found.strip())
+        own, asked = (found.get("id"), found.get("question")) if isinstance(found, dict) else (None, None)
         if isinstance(own, bool) or not isinstance(own, str | int | None):
             why = "has an id that is no text"
         else:
-            name, why = number if own is None else own, "has no question"
+            name = number if own is None else own
             if isinstance(asked, str):
                 return AskedLine(name, asked.strip())
     except (ValueError, RecursionError) as error:
+        if not text.startswith("{"):
+            return AskedLine(number, text)
         why = f"is not JSON: {error}"
     hint = 'a line is a question, or {"id": "a7", "question": "Who …?"}'
     return AskedLine(name, printable(text, 80), InputError(f"line {number} {why}", hint=hint))

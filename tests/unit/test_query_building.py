@@ -94,6 +94,9 @@ def test_Q04_Q05_Q06_terms_of_a_lenient_parser_are_refused_when_they_are_validat
             bind()
         assert refused.value.code == ("E_IRI" if error is IriError else "E_INPUT")
     assert validated(Literal("x", language="en")) == Literal("x", language="en")
+    for language in ("en } DROP ALL", "", "en--"):
+        with pytest.raises(ValueError, match=r"."):
+            Literal("x", language=language)
 
 
 @examples(2000)
