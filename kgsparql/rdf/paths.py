@@ -143,7 +143,10 @@ class PropertyPath(NamedTuple):
     @property
     def goes_back(self) -> bool:
         """Whether some step inverts the one before it, so that a plain property path would return the start."""
-        return any(following.inverts(step) for step, following in pairwise(self.steps))
+        for step, following in pairwise(self.steps):  # no generator, and no call a step: it is asked of every path
+            if step.predicate == following.predicate and step.direction != following.direction:
+                return True
+        return False
 
     def is_back(self, step: Step) -> bool:
         """Tell whether a further step would invert the last one."""

@@ -59,7 +59,8 @@ class Enumeration:
 
     def add(self, found: Sequence[PredicatePath]) -> None:
         """Add paths, but for those over a term's class, and those from the start to itself."""
-        for path, ends in ((item.path, item.ends) for item in found):
+        for item in found:
+            path, ends = item.path, item.ends
             to_itself = len(path.steps) == 1 and ends == (self.link.term,)
             if path not in self.ends and Step(RDF_TYPE) not in path.steps and not to_itself:
                 self.paths.append(path)

@@ -156,8 +156,8 @@ class PathRanking(Weights, Retriever):
         scores = score_paths(session.scored_question(link), kinded, labels, session.ranker, weights).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
-            last, walk = path.steps[-1].predicate, known.walk(path)
-            besides = sum([others.get(value, 0.0) for one in walk.constraints for value in one.values])
+            last, constraint = path.steps[-1].predicate, known.constraints.get(path)
+            besides = sum(others.get(value, 0.0) for value in constraint.values) if constraint else 0.0
             bonus = self.link_weight * (link.score + besides)
             if is_housekeeping(labels[last], last, known.ends.get(path, ()), asked):
                 bonus -= _HOUSEKEEPING_PENALTY
