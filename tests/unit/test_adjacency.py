@@ -45,7 +45,8 @@ def _small_graphs_have_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def store_of(tmp_path: Path, text: str = CHAIN, name: str = "store") -> Path:
     file = tmp_path / f"{name}.ttl"
     file.write_text(text, encoding="utf-8")
-    return load_store(file, tmp_path / name).directory
+    load_store(file, tmp_path / name)
+    return tmp_path / name
 
 
 def built(graph: OxigraphGraph) -> Adjacency:
