@@ -66,6 +66,7 @@ def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
     assert embedded(tmp_path) == f"(75, 384) True {note}\n"
 
 
+@pytest.mark.deep
 def test_two_processes_export_once_and_a_model_that_cannot_be_exported_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
