@@ -157,7 +157,6 @@ class Gap:
 class Retrieval:
     """What a method found.
 
-    :param sufficient: whether the method thought it enough; ``None`` if it does not judge.
     :param draft: what the method's own sufficiency call already wrote.
     :param notes: what a limit cut off, and whatever else the reader should know.
     :param computed: what a query plan came to, where that is what was found.
@@ -166,7 +165,6 @@ class Retrieval:
 
     evidence: Evidence = field(default_factory=Evidence)
     candidates: tuple[AnswerTerm, ...] = ()
-    sufficient: bool | None = None
     draft: Draft | None = None
     notes: tuple[Note, ...] = ()
     computed: Computed | None = None

@@ -271,7 +271,7 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
 
 def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
     """Follow the walks that a draft rests on to all their ends; if that finds more, the draft is dropped."""
-    seen = replace(seen, draft=draft, sufficient=True)
+    seen = replace(seen, draft=draft)
     cited = {marker for claim in draft.claims for marker in claim.markers}
     cited |= {marker for answer in draft.answers for marker in answer.markers}
     used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
@@ -297,7 +297,7 @@ def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft,
         return seen
     items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, expanded, strict=True) if item is not None]
     evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
-    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session), sufficient=True)
+    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
 
 
 def _complete_items(

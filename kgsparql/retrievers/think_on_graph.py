@@ -247,8 +247,7 @@ class ThinkOnGraph(WalkingRetriever):
     def _retrieval_of(self, walked: _Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
         so_far = chains_retrieval(walked.depths, session)
-        enough = True if walked.draft is not None else False if walked.by_model else None
-        found = replace(so_far, sufficient=enough, draft=walked.draft)
+        found = replace(so_far, draft=walked.draft)
         if not session.complete or not walked.depths:
             return found
         with session.within_budget():
@@ -262,7 +261,7 @@ class ThinkOnGraph(WalkingRetriever):
             if answers is not None and session.usage.calls_left == 0:
                 session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
                 return found
-            return replace(whole, sufficient=enough)
+            return whole
         return found
 
     def _walks_to_follow(
