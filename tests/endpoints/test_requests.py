@@ -77,7 +77,7 @@ def test_one_connection_serves_queries_one_after_another_and_one_that_the_server
         with FaultServer(behave) as server:
             graph = EndpointGraph(server.url)
             assert [len(graph.select(ALL)) for _ in range(10)] == [2] * 10
-        assert len(server.asked) == 10 or behave is closing, "what came just before it closed is sent again"
+        assert 10 <= len(server.asked) <= (20 if behave is closing else 10)  # what came as it closed is sent once more
         assert (server.connections == 1) is (behave is not closing)
     with FaultServer(faults.close) as server:
         with pytest.raises(KgsparqlError):
