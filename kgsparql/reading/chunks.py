@@ -1,0 +1,392 @@
+"""The words of a question, covered by chunks: the names and classes of a graph's labels, and numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Linker
+from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
+from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.reading.clauses import Chunk, Name
+from kgsparql.reading.lexicon import Lexicon, lexicon
+
+MAX_WORDS = 200
+"""Words of a question that are read; what comes after them is in no clause."""
+MAX_NAME_WORDS = 12
+MAX_NAMES = 6
+_CLASS_ROWS = 100  # with a word of the question, in which classes are looked for
+_VARIED = 4  # words of a name that is also looked for in the other number
+_FEW = 8  # names with a word, of which any may be meant by it
+_LEAST_SCORE = 0.55  # of a link; below it, its name is too unlike the words
+_SURE_SCORE = 0.7  # of a link that covers shorter names
+_MUCH_RARER = 5  # times that a name written as in the question may be in fewer triples than its namesakes
+_INFLECTED = 0.9  # score of a name that the question has in the other number
+_ALTERNATIVE = 0.97
+_OPENED = 0.98  # score of a predicate that the question has without its first word: `has part`
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """A question as words and chunks; other fields than ``chunks`` are about words, by their positions.
+
+    :param texts: normalised, contractions written out: ``is not`` of ``isn't``.
+    :param gaps: what stands between a word and the next one.
+    :param is_cased: it writes names with capitals.
+    :param chunks: in order, without overlaps; most words are in none.
+    :param predicates: the spans that are the name of predicates, with these.
+    :param type_stems: stems of the words of classes and predicates.
+    """
+
+    question: str
+    tokens: tuple[TextToken, ...]
+    texts: tuple[str, ...]
+    raw: tuple[str, ...]
+    gaps: tuple[str, ...]
+    is_cased: bool = False
+    chunks: tuple[Chunk, ...] = ()
+    predicates: Mapping[tuple[int, int], tuple[IRI, ...]] = field(default_factory=dict)
+    type_stems: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, question: str, language: Lexicon) -> Chunked:
+        """Split a question into words, without chunks."""
+        found = tuple(tokens(question))
+        gaps = [question[one.end : other.start] for one, other in itertools.pairwise(found)]
+        gaps += [question[found[-1].end :]] if found else []
+        texts = _without_contractions([token.text for token in found], gaps, language)
+        raw = tuple(question[token.start : token.end] for token in found)
+        is_cased = any(word[0].isupper() and len(word) > 1 for word in raw[1:])
+        return cls(question, found, tuple(texts), raw, tuple(gaps), is_cased)
+
+    def is_type_word(self, position: int) -> bool:
+        """Tell whether a word is one of the name of a class or predicate."""
+        return stem(self.texts[position]) in self.type_stems
+
+    def is_capital(self, position: int) -> bool:
+        """Tell whether a word has a capital that marks a name: the first one has it anyway."""
+        return position > 0 and self.raw[position][:1].isupper()
+
+    def text_of(self, start: int, end: int) -> str:
+        """Return some words side by side, as they are written."""
+        return self.question[self.tokens[start].start : self.tokens[end - 1].end]
+
+    def positions_between(self, start: int, end: int) -> list[int]:
+        """Return the positions of the words between two characters."""
+        return [at for at, token in enumerate(self.tokens) if token.start >= start and token.end <= end]
+
+
+def chunked(
+    question: str,
+    linker: Linker | None,
+    language: Lexicon | None = None,
+    *,
+    links: Sequence[LinkedEntity] | None = None,
+    values: Sequence[tuple[int, int, Name]] = (),
+) -> Chunked:
+    """Cover the words of a question by the names and classes of a graph, and numbers.
+
+    :param links: what was linked, or given; without them, the linker is asked.
+    :param values: texts of the graph that the question has, each with the positions of its first word and after its
+        last one. They count where no entity has this name.
+    """
+    own = language or lexicon()
+    read = Chunked.of(question, own)
+    if linker is None:
+        return _Chunker(read, own, None, values).chunked(links or ())
+    search = linker.index.search.for_text(question, linker.languages)
+    return _Chunker(read, own, search, values).chunked(linker.link(question) if links is None else links)
+
+
+def _without_contractions(texts: list[str], gaps: Sequence[str], language: Lexicon) -> list[str]:
+    """Write contractions out: ``isn't``, ``who's``."""
+    before, negation, after = (language.contractions[key] for key in ("before_not", "not", "after"))
+    for at in range(1, len(texts)):
+        if gaps[at - 1] in {"'", "’"}:
+            if texts[at] in negation and texts[at - 1] in before:
+                texts[at - 1 : at + 1] = before[texts[at - 1]], negation[texts[at]]
+            elif texts[at] in after and texts[at - 1] in {*language.question_words, *language.existence_words}:
+                texts[at] = after[texts[at]]
+    return texts
+
+
+class _Chunker:
+    """Finds the chunks of one question: exact names first, the longest first; then what the linker found besides."""
+
+    def __init__(
+        self,
+        read: Chunked,
+        language: Lexicon,
+        search: LabelSearch | None,
+        values: Sequence[tuple[int, int, Name]],
+    ) -> None:
+        self.read = read
+        self.language = language
+        self.search = search
+        self.length = min(MAX_WORDS, len(read.texts))
+        self.values: dict[tuple[int, int], list[Name]] = defaultdict(list)
+        for start, end, name in values:
+            self.values[start, end].append(name)
+        self.chunks: list[Chunk] = []
+        self.taken: set[int] = set()
+        self.known: set[str] = set()
+
+    def chunked(self, links: Sequence[LinkedEntity]) -> Chunked:
+        """Return the question with its chunks."""
+        rows = self._rows_by_span()
+        if self.search is not None:
+            vocabulary = self.search.vocabulary(set(self.read.texts[: self.length]))
+            self.known = {text for text in self.read.texts if vocabulary.counts.get(text)}
+            named = {span: [IRI(row.iri) for row, _ in own if row.kind == "predicate"] for span, own in rows.items()}
+            spans = {span: tuple(dict.fromkeys(own)) for span, own in named.items() if own}
+            self.read = replace(self.read, type_stems=vocabulary.type_stems, predicates=spans)
+        self._take_given([link for link in links if link.matched == "given"])
+        self._take_exact(rows)
+        for link in links:
+            self._take_linked(link)
+        if self.search is not None:
+            self._take_last_words(self.search)
+            self._take_parts_and_errors(self.search)
+        self._take_numbers()
+        self._take_acronyms()
+        return replace(self.read, chunks=tuple(sorted(self.chunks, key=lambda chunk: chunk.start)))
+
+    def _add_chunk(self, chunk: Chunk) -> None:
+        self.chunks.append(chunk)
+        self.taken.update(chunk.span)
+
+    def _take_given(self, links: Sequence[LinkedEntity]) -> None:
+        """Take what the user says that words mean; one that no words name is what the pronouns mean."""
+        unnamed = [link for link in links if link.mention.start < 0]
+        for at, text in enumerate(self.read.texts[: self.length]):
+            if len(unnamed) == 1 and text in self.language.personal_pronouns:
+                self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (_name_of(unnamed[0]),), is_strong=True))
+        for link in links:
+            places = self.read.positions_between(link.mention.start, link.mention.end)
+            if places and not self.taken & set(places):
+                start, end = places[0], places[-1] + 1
+                self._add_chunk(Chunk(start, end, self.read.text_of(start, end), (_name_of(link),), is_strong=True))
+
+    def _rows_by_span(self) -> dict[tuple[int, int], list[tuple[LabelRow, float]]]:
+        """Look all spans of words up at once; each row with the score of its name, less in the other number."""
+        keys: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        for start in range(self.length if self.search is not None else 0):
+            for end in range(start + 1, min(self.length, start + MAX_NAME_WORDS) + 1):
+                own = self.read.tokens[start:end]
+                key = key_of(own)
+                keys[key].append((start, end, 1.0))
+                for opener in self.language.label_openers if end - start <= _VARIED else ():  # `has part`
+                    keys[f"{opener} {key}"].append((start, end, _OPENED))
+                for last in _other_numbers(own[-1].text, self.language) if end - start <= _VARIED else ():
+                    keys[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, _INFLECTED))
+        found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
+        for row in self.search.exact(list(keys)) if self.search is not None and keys else ():
+            for start, end, score in keys.get(row.key, ()):
+                if score != _OPENED or row.kind == "predicate":
+                    found[start, end].append((row, score))
+        return found
+
+    def _take_exact(self, rows: dict[tuple[int, int], list[tuple[LabelRow, float]]]) -> None:
+        """Take the names and classes that the question has word for word, the longest first."""
+        found: list[tuple[float, int, Chunk]] = []
+        for start, end in rows.keys() | self.values.keys():
+            chunk = self._exact_chunk(start, end, rows.get((start, end), []))
+            if chunk is not None:
+                as_written = any(name.label == chunk.text for name in chunk.entities)
+                all_capitals = all(map(self.read.is_capital, chunk.span))
+                found.append((end - start + 0.3 * as_written + 0.2 * all_capitals, start, chunk))
+        for _, _, chunk in sorted(found, key=lambda hit: (-hit[0], hit[1])):
+            if not self.taken & set(chunk.span):
+                self._add_chunk(chunk)
+
+    def _exact_chunk(self, start: int, end: int, rows: Sequence[tuple[LabelRow, float]]) -> Chunk | None:
+        """Make the chunk of a span; None where it names nothing, or is made of words that are no name here."""
+        if end > self.length or self._is_no_name(start, end):
+            return None
+        text, span = self.read.text_of(start, end), range(start, end)
+        classes = tuple(dict.fromkeys(IRI(row.iri) for row, _ in sorted(rows, key=_by_score) if row.kind == "class"))
+        names = _best_names(((row, score) for row, score in rows if row.kind == "entity"), text)
+        names = names or tuple(self.values.get((start, end), ()))[:MAX_NAMES]
+        is_small = not any(self.read.raw[at][:1].isupper() for at in span)
+        is_said = all(self.read.texts[at] in self.language.function_words or self.read.is_type_word(at) for at in span)
+        if is_small and is_said and (len(span) > 1 or (self.read.is_cased and not classes and start > 0)):
+            names = ()
+        if not names and not classes:
+            return None
+        is_first_name = start == 0 and bool(names) and names[0].label == text and not self._is_word(0)
+        is_phrase = len(span) > 1 and not (is_small and self.read.is_cased)
+        is_strong = is_phrase or self.read.is_capital(start) or any(map(str.isdigit, text)) or is_first_name
+        return Chunk(start, end, text, names, classes, is_strong=is_strong)
+
+    def _is_no_name(self, start: int, end: int) -> bool:
+        """Tell whether a span is made of function words, or begins or ends with one that belongs to the sentence."""
+        own, raw, language = self.read.texts[start:end], self.read.raw[start:end], self.language
+        capitals = [self.read.is_capital(at) for at in range(start, end)]
+        if len(own) == 1:
+            is_acronym = raw[0].isupper() and len(raw[0]) > 1
+            return own[0] in language.empty_words and not (is_acronym and self.read.is_cased)
+        if all(text in language.empty_words for text in own):
+            return not all(capitals)
+        ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
+        openers = language.determiners | language.auxiliaries | language.prepositions
+        begins_badly = own[0] in openers and not raw[0][:1].isupper()
+        return (ends_badly or begins_badly) and not all(capitals[1:]) and len(own) < _VARIED
+
+    def _is_word(self, position: int) -> bool:
+        """Tell whether a word alone is a word of the language, or of classes and predicates, and no name."""
+        text, language = self.read.texts[position], self.language
+        tables = (language.superlatives, language.comparatives, language.summaries)
+        return (
+            text in language.empty_words | language.verbs | language.imperatives
+            or self.read.is_type_word(position)
+            or any(text in table for table in tables)
+        )
+
+    def _take_linked(self, link: LinkedEntity) -> None:
+        """Take what the linker found besides: parts of names, other orders of their words, typing errors."""
+        places = self.read.positions_between(link.mention.start, link.mention.end)
+        if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
+            return
+        small = {self.read.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
+        own = set() if link.matched == "exact" else small - set(words(normalised(link.label)))
+        if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it
+            return
+        inside = [chunk for chunk in self.chunks if set(chunk.span) & set(places)]
+        shorter = all(set(chunk.span) < set(places) and len(chunk.span) < len(places) - 1 for chunk in inside)
+        if inside and shorter and len(places) > 2 and link.score >= _SURE_SCORE:
+            self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
+            self.taken -= {at for chunk in inside for at in chunk.span}
+        is_small = self.read.is_cased and self.read.raw[places[0]].islower()
+        if self.taken & set(places) or (len(places) == 1 and (self._is_word(places[0]) or is_small)):
+            return
+        start, end = places[0], places[-1] + 1
+        names = tuple(dict.fromkeys(_name_of(one) for one in (link, *link.candidates)))[: MAX_NAMES - 1]
+        is_fuzzy = link.matched != "exact"
+        self._add_chunk(Chunk(start, end, self.read.text_of(start, end), names, is_fuzzy=is_fuzzy, is_strong=True))
+
+    def _take_parts_and_errors(self, search: LabelSearch) -> None:
+        """Take first or last names alone, and mistyped names of classes."""
+        for at in range(self.length):
+            text = self.read.texts[at]
+            if at in self.taken or self._is_word(at) or len(text) < 3 or text.isdecimal():
+                continue
+            if self.read.raw[at][:1].isupper():
+                rows = search.with_words([text], limit=3 * _FEW)
+                rows = [
+                    row for row in rows if row.kind == "entity" and text in {*words(row.key)[:1], *words(row.key)[-1:]}
+                ]
+                if 0 < len({row.iri for row in rows}) <= _FEW:
+                    names = _best_names(((row, _SURE_SCORE) for row in rows), text)
+                    self._add_chunk(
+                        Chunk(at, at + 1, self.read.raw[at], names, is_fuzzy=len(names) > 1, is_strong=True)
+                    )
+            elif text not in self.known and len(text) > 4 and not self.language.is_participle(text):
+                forms = (text, *_other_numbers(text, self.language))
+                near = {word for form in forms for word, _ in search.near(form, edits=1, words=True)}
+                near = {word for word in near if word[0] == text[0]}
+                rows = search.with_words(sorted(near), limit=_CLASS_ROWS) if near else []
+                rows = [row for row in rows if row.kind == "class" and words(row.key)[-1] in near]
+                classes = tuple(dict.fromkeys(IRI(row.iri) for row in rows))
+                if classes:
+                    self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), classes, is_fuzzy=True))
+
+    def _take_last_words(self, search: LabelSearch) -> None:
+        """Take the last word of the name of the only class that ends with it: ``laureates`` of *Nobel laureate*."""
+        left = {at: self.read.texts[at] for at in range(self.length) if at not in self.taken}
+        closed = self.language.empty_words | self.language.verbs
+        small = {at: text for at, text in left.items() if text not in closed and len(text) > 3}
+        wanted = {form for text in small.values() for form in (text, *_other_numbers(text, self.language))}
+        rows = search.with_words(sorted(wanted), limit=_CLASS_ROWS) if wanted else []
+        ending: dict[str, set[IRI]] = defaultdict(set)
+        for row in rows:
+            if row.kind == "class":
+                ending[words(row.key)[-1]].add(IRI(row.iri))
+        for at, text in small.items():
+            classes: set[IRI] = set().union(
+                *(ending.get(form, set()) for form in (text, *_other_numbers(text, self.language)))
+            )
+            if len(classes) == 1 and not self.read.is_capital(at):
+                self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), tuple(classes)))
+
+    def _take_numbers(self) -> None:
+        """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
+        by_span = {(chunk.start, chunk.end): chunk for chunk in self.chunks}
+        at = 0
+        while at < self.length:
+            number, end = self._number_at(at)
+            old = by_span.get((at, end))
+            if number is not None and old is not None:
+                self.chunks[self.chunks.index(old)] = replace(old, number=number)
+            elif number is not None and not self.taken & set(range(at, end)):
+                self._add_chunk(Chunk(at, end, self.read.text_of(at, end), number=number))
+            at = end
+
+    def _take_acronyms(self) -> None:
+        """Take words such as ``US`` for no function words."""
+        for at in range(self.length if self.read.is_cased else 0):
+            raw, text = self.read.raw[at], self.read.texts[at]
+            if len(raw) > 1 and raw.isupper() and at not in self.taken and text in self.language.empty_words:
+                self._add_chunk(Chunk(at, at + 1, raw, is_strong=True))
+
+    def _number_at(self, start: int) -> tuple[Decimal | None, int]:
+        """Read a number such as ``10``, ``4.9``, ``10,000``, ``-3``, ``ten``; return it and the place after it."""
+        texts, gaps = self.read.texts, self.read.gaps
+        text = texts[start]
+        if not text.isdecimal():
+            after = texts[start + 1 : start + 2]
+            is_counting = bool(after) and after[0] not in self.language.function_words
+            spoken = self.language.numbers.get(text)
+            return (None if spoken is None or not is_counting else Decimal(spoken)), start + 1
+        end = start + 1
+        while end < self.length and texts[end].isdecimal() and gaps[end - 1] == "," and len(texts[end]) == 3:
+            text, end = text + texts[end], end + 1
+        if end < self.length and texts[end].isdecimal() and gaps[end - 1] == ".":
+            text, end = f"{text}.{texts[end]}", end + 1
+        times = self.language.multipliers.get(texts[end], 1) if end < self.length else 1
+        end += times > 1
+        before = gaps[start - 1] if start else self.read.question[: self.read.tokens[0].start]
+        is_negative = before.endswith(("-", "−")) and (len(before) > 1 or start == 0)
+        return Decimal(f"-{text}" if is_negative else text) * times, end
+
+
+def _other_numbers(word: str, language: Lexicon) -> list[str]:
+    """Return what a word may be in the other number, some of which are no words.
+
+    >>> _other_numbers("countries", lexicon()), _other_numbers("film", lexicon())
+    (['country', 'countri', 'countrie'], ['filmes', 'films'])
+    """
+    irregular, endings = language.plurals["irregular"], language.plurals["endings"]
+    if word in irregular or len(word) < 3 or not word.isascii() or not word.isalpha():
+        return [irregular[word]] if word in irregular else []
+    singulars = [word[: -len(own)] + other for own, other in endings.items() if word.endswith(own)]
+    plurals = [word.removesuffix(other) + own for own, other in endings.items() if word.endswith(other)]
+    same = [plural for plural, singular in irregular.items() if singular == word]
+    return singulars or [*same, *plurals]
+
+
+def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:
+    row, score = hit
+    return -score, -row.degree, row.iri
+
+
+def _best_names(hits: Iterable[tuple[LabelRow, float]], text: str) -> tuple[Name, ...]:
+    """Make names of rows, those written as in the question first if they are not much rarer, then by degree."""
+    best: dict[str, Name] = {}
+    for row, score in hits:
+        name = Name(IRI(row.iri), row.text, score * (1.0 if row.role == "label" else _ALTERNATIVE), row.degree)
+        old = best.get(row.iri)
+        if old is None or (name.label == text, name.score) > (old.label == text, old.score):
+            best[row.iri] = name
+    most = max((name.degree for name in best.values()), default=0)
+    ordered = sorted(best.items(), key=lambda own: (-own[1].degree, own[0]))
+    ordered.sort(key=lambda own: not (own[1].label == text and own[1].degree * _MUCH_RARER >= most))
+    return tuple(name for _, name in ordered[:MAX_NAMES])
+
+
+def _name_of(link: LinkedEntity) -> Name:
+    return Name(link.term, link.label, link.score, link.degree)

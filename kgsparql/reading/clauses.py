@@ -1,0 +1,276 @@
+"""What a question says: noun phrases, what is said of each, and what is asked; words are positions of tokens.
+
+A reading binds arguments by syntax alone: who does what to whom, what belongs to what. Which predicate of a graph is
+meant, and which way it is followed, is decided where the graph is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from kgsparql.rdf.terms import IRI, Literal
+
+Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
+Light = OneOf["", "be", "have", "do"]
+Summary = OneOf["sum", "avg", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A term that some words may name.
+
+    :param score: how likely they name it, in [0, 1].
+    :param degree: how many triples it is in, where that is known.
+    """
+
+    term: IRI | Literal
+    label: str
+    score: float = 1.0
+    degree: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Words side by side: a name, a class, a number, or a plain word.
+
+    :param start: token it begins with, as ``end`` is the one after it.
+    :param entities: what it may name, the likeliest first: entities and texts of the graph.
+    :param classes: the classes it may name, the likeliest first.
+    :param is_fuzzy: the names are like the words, but not the same.
+    :param predicates: that are called just so, where the name is one of several words.
+    :param is_strong: it can be nothing but a name: several words, a capital, digits.
+    """
+
+    start: int
+    end: int
+    text: str
+    entities: tuple[Name, ...] = ()
+    classes: tuple[IRI, ...] = ()
+    number: Decimal | None = None
+    is_fuzzy: bool = False
+    is_strong: bool = False
+    predicates: tuple[IRI, ...] = ()
+
+    @property
+    def span(self) -> range:
+        """The positions of its tokens."""
+        return range(self.start, self.end)
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it can be nothing but the name of an entity, or of a text."""
+        return self.is_strong and bool(self.entities)
+
+
+@dataclass(frozen=True, slots=True)
+class Superlative:
+    """``largest``, ``second oldest``, ``top 5``.
+
+    :param measures: words for what is measured, the likeliest first; empty where the adjective tells nothing.
+    :param rank: 2 of ``second``. :param number: 5 of ``top 5``.
+    """
+
+    position: int
+    is_largest: bool
+    measures: tuple[str, ...] = ()
+    rank: int = 1
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that something is compared with: ``more than 100`` of ``more than 100 servings``."""
+
+    comparison: Comparison
+    number: Decimal
+    positions: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class NounPhrase:
+    """A noun phrase, as the parser makes it.
+
+    :param chunks: in order, the head last: ``vegan recipes``, ``film Jaws``, ``doctoral advisor``.
+    :param asked: its question word: ``which``, ``who``, ``where`` …; empty where it has none.
+    :param of: whom it belongs to; ``of_form`` says how: ``of``, ``'s``, ``same`` (``the same genre as Jaws``).
+    :param restrictions: what is said of it, in order; all of them hold.
+    :param parts: phrases joined by ``joined_by``; where there are any, the phrase has nothing else.
+    :param quantity: of ``more than 100 servings``. :param most: position and direction of ``the most servings``.
+    :param summary: position and kind (``sum``, ``avg``, ``min``, ``max``) of ``the average price``.
+    :param kinds: positions of ``kinds of``. :param same: positions of ``same``.
+    """
+
+    chunks: list[Chunk] = field(default_factory=list)
+    asked: str = ""
+    of: NounPhrase | None = None
+    of_form: OneOf["", "of", "'s", "same"] = ""
+    restrictions: list[Restriction] = field(default_factory=list)
+    parts: tuple[NounPhrase, ...] = ()
+    joined_by: OneOf["", "and", "or"] = ""
+    superlative: Superlative | None = None
+    quantity: Quantity | None = None
+    most: tuple[int, bool] | None = None
+    summary: tuple[int, Summary] | None = None
+    kinds: tuple[int, ...] = ()
+    same: tuple[int, ...] = ()
+    is_negated: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.chunks or self.parts or self.of or self.asked)
+
+    @property
+    def head(self) -> Chunk | None:
+        """The last chunk: what the phrase is about."""
+        return self.chunks[-1] if self.chunks else None
+
+    @property
+    def positions(self) -> set[int]:
+        """Where its own words are, or those of its parts; not those of what it belongs to."""
+        own = {position for chunk in self.chunks for position in chunk.span}
+        return own.union(*(part.positions for part in self.parts))
+
+
+@dataclass(slots=True)
+class Predication:
+    """A verb, preposition or copula with its arguments; the argument that is None is the phrase that it restricts.
+
+    :param verb: positions of its content words; none where ``light`` or the preposition is all there is.
+    :param preposition: that joins the argument: ``in`` of ``born in Paris``.
+        Where subject and object are there, it joins the phrase that is restricted: ``What did Ann win a prize for?``
+    :param light: the predicate is named by a noun, not by the verb: ``be``, ``have``, ``do``.
+    :param more: further arguments of the same verb, each with its preposition: ``in 1921`` of ``won a prize in 1921``.
+    :param whose: the noun of ``whose advisor was born in Bonn``; what is said of it is in ``said``.
+    :param compared: ``older than Ann``, ``wider than 3``, ``born before Ann``: what is compared with is ``object``, or
+        the quantity; of ``has more children than Ann``, ``verb`` has the noun, too.
+    """
+
+    verb: tuple[int, ...] = ()
+    preposition: str = ""
+    is_passive: bool = False
+    light: Light = ""
+    subject: NounPhrase | None = None
+    object: NounPhrase | None = None
+    more: list[tuple[str, NounPhrase]] = field(default_factory=list)
+    is_negated: bool = False
+    whose: NounPhrase | None = None
+    said: list[Restriction] = field(default_factory=list)
+    compared: Comparative | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparative:
+    """``older``, ``wider``, ``more``: what is measured, and which way.
+
+    :param measures: words for what is measured, the likeliest first; empty of ``more``.
+    :param quantity: the number it is compared with; None where it is a phrase, or nothing: ``Is A or B older?``.
+    """
+
+    position: int
+    comparison: Comparison
+    measures: tuple[str, ...] = ()
+    quantity: Decimal | None = None
+
+
+@dataclass(slots=True)
+class Alternatives:
+    """``died before 1930 or were born after 1950``: what is said in one of these branches holds."""
+
+    branches: list[list[Restriction]]
+
+
+Restriction: TypeAlias = "Predication | Alternatives"
+
+Form = OneOf["set", "count", "ask", "choose", "compare"]
+"""What is asked: which, how many, whether, which of two, whether one has more than another."""
+
+
+@dataclass(slots=True)
+class Clauses:
+    """A question as it was read.
+
+    :param phrase: what is asked for; of ``ask``, what something is said of; of ``compare``, the first of the two.
+    :param said: of ``ask``, what is said of the phrase.
+    :param choices: of ``choose``, a phrase with the choices as parts.
+    :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
+        of the noun (``more children than``) and ``summary`` how several values become one.
+    :param is_definition: it asks what or who something is: ``Who is Ann?``.
+    :param asks_existence: it asks whether there is any such thing.
+    :param measures: words for what ``how long``, ``how old`` ask for.
+    :param unread: positions of content words that are in no clause.
+    :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
+    """
+
+    form: Form
+    phrase: NounPhrase
+    said: list[Restriction] = field(default_factory=list)
+    choices: NounPhrase | None = None
+    other: NounPhrase | None = None
+    comparative: Comparative | None = None
+    measured: tuple[int, ...] = ()
+    summary: Summary | OneOf[""] = ""
+    is_definition: bool = False
+    asks_existence: bool = False
+    measures: tuple[str, ...] = ()
+    unread: tuple[int, ...] = ()
+    pronouns: tuple[int, ...] = ()
+
+
+def relations(restrictions: list[Restriction]) -> Iterator[Predication]:
+    """All relations of restrictions, those in branches, too."""
+    for one in restrictions:
+        if isinstance(one, Predication):
+            yield one
+        else:
+            for branch in one.branches:
+                yield from relations(branch)
+
+
+def positions_in(question: Clauses) -> set[int]:
+    """Collect the positions of all words that stand in a clause."""
+    compared = question.comparative
+    found = set(question.measured) | ({compared.position} if compared else set())
+    for phrase in (question.phrase, question.choices, question.other):
+        found |= _positions_of_phrase(phrase)
+    return found.union(*map(_positions_of_relation, relations(question.said)))
+
+
+def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
+    """Collect the positions of the words of a phrase, and of what is said of it."""
+    if phrase is None:
+        return set()
+    found = phrase.positions | {*phrase.kinds, *phrase.same}
+    found |= {phrase.superlative.position} if phrase.superlative else set()
+    found |= set(phrase.quantity.positions) if phrase.quantity else set()
+    found |= {one[0] for one in (phrase.most, phrase.summary) if one}
+    for part in (phrase.of, *phrase.parts):
+        found |= _positions_of_phrase(part)
+    return found.union(*map(_positions_of_relation, relations(phrase.restrictions)))
+
+
+def _positions_of_relation(relation: Predication) -> set[int]:
+    found = set(relation.verb) | ({relation.compared.position} if relation.compared else set())
+    for phrase in (relation.subject, relation.object, relation.whose, *(other for _, other in relation.more)):
+        found |= _positions_of_phrase(phrase)
+    return found.union(*map(_positions_of_relation, relations(relation.said)))
+
+
+def phrases_in(question: Clauses) -> Iterator[NounPhrase]:
+    """All noun phrases of a question, those within others, too."""
+    waiting: list[NounPhrase | Predication] = [question.phrase, *relations(question.said)]
+    waiting += [own for own in (question.choices, question.other) if own is not None]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, NounPhrase):
+            yield one
+            waiting += [*one.parts, *relations(one.restrictions)]
+            waiting += [one.of] if one.of is not None else []
+        else:
+            own = (one.subject, one.object, one.whose, *(phrase for _, phrase in one.more))
+            waiting += [phrase for phrase in own if phrase is not None]
+            waiting += relations(one.said)

@@ -1,0 +1,337 @@
+"""A question is read as clauses: whose arguments are whose, what is asked, what is left unread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kgsparql
+from kgsparql.errors import DataError
+from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.linked_entity import LinkedEntity, Mention
+from kgsparql.linking.linker import Linker
+from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
+from kgsparql.reading.clauses import Alternatives, Clauses, Name, NounPhrase, Predication, relations
+from kgsparql.reading.lexicon import lexicon, lexicon_of
+from kgsparql.reading.parser import read_question
+from kgsparql.reading.showing import described
+from tests.conftest import ROOT
+
+ATTACHMENTS = Path(__file__).with_name("attachments.txt")
+NAMES = (
+    "Germany; Switzerland; Marie Curie; Albert Einstein; Niels Bohr; Harvard University; Physics; Berlin; Jaws; France"
+)
+CLASSES = "laureate; person; film; country; city; scientist"
+PREDICATES = "advisor; rating; director; capital"
+
+
+def linker_of(names: str = NAMES, classes: str = CLASSES, predicates: str = "") -> Linker:
+    """Link with labels that a test gives, instead of those of a graph."""
+    rows = [
+        LabelRow(f"http://e.org/{kind}/{number}", text, normalised(text), kind=kind, degree=9)
+        for kind, texts in (("entity", names), ("class", classes), ("predicate", predicates))
+        for number, text in enumerate(filter(None, texts.split("; ")))
+    ]
+    return Linker(memory_index(rows))
+
+
+def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tuple[Chunked, Clauses]:
+    read = chunked(question, linker_of(names, classes, PREDICATES), lexicon())
+    return read, read_question(read, lexicon())
+
+
+def shown(question: str) -> str:
+    read, found = reading_of(question)
+    return " | ".join(described(found, read.texts))
+
+
+# --- Attachments
+
+
+def edges(question: Clauses, texts: tuple[str, ...]) -> Iterator[tuple[set[int], set[int]]]:
+    """Yield what a reading joins: the positions of a verb or noun, and those of what it takes."""
+    for phrase in (question.phrase, question.choices, question.other):
+        yield from edges_of_phrase(phrase, texts)
+    for relation in relations(question.said):
+        yield from edges_of_relation(relation, places_of(question.phrase, texts), texts)
+
+
+def places_of(phrase: NounPhrase, texts: tuple[str, ...]) -> set[int]:
+    own = phrase.positions | set(phrase.same) | set(phrase.quantity.positions if phrase.quantity else ())
+    return own or {at for at, text in enumerate(texts) if text == phrase.asked}
+
+
+def edges_of_phrase(phrase: NounPhrase | None, texts: tuple[str, ...]) -> Iterator[tuple[set[int], set[int]]]:
+    if phrase is None:
+        return
+    own = places_of(phrase, texts)
+    if phrase.head:
+        yield set(phrase.head.span), own - set(phrase.head.span)
+    if phrase.of is not None:
+        yield own, places_of(phrase.of, texts)
+    for part in (phrase.of, *phrase.parts):
+        yield from edges_of_phrase(part, texts)
+    for relation in relations(phrase.restrictions):
+        yield from edges_of_relation(relation, own, texts)
+
+
+def edges_of_relation(
+    relation: Predication, own: set[int], texts: tuple[str, ...]
+) -> Iterator[tuple[set[int], set[int]]]:
+    verb = set(relation.verb)
+    if relation.whose is not None:
+        noun = places_of(relation.whose, texts)
+        yield noun, own
+        for said in relations(relation.said):
+            yield from edges_of_relation(said, noun, texts)
+    for phrase in (relation.object, relation.subject, *(other for _, other in relation.more)):
+        if phrase is not None:
+            places = places_of(phrase, texts)
+            light = {at for at, text in enumerate(texts) if text in lexicon().have_forms and relation.light == "have"}
+            yield (verb or own) | light, places
+            yield from () if verb else [(places, own)]
+            yield from edges_of_phrase(phrase, texts)
+    if verb:
+        yield verb, own
+        yield own, verb
+
+
+def test_arguments_are_bound_to_their_verbs() -> None:
+    total, lost = 0, []
+    for line in ATTACHMENTS.read_text(encoding="utf-8").splitlines()[1:]:
+        question, wanted, names, classes = line.split("|")
+        read, found = reading_of(question, names, classes)
+        joined = list(edges(found, read.texts))
+        for one in wanted.split("; "):
+            word, argument = one.split(">")
+            start = question.find(argument)
+            places = set(read.positions_between(start, start + len(argument)))
+            words = {at for at, raw in enumerate(read.raw) if raw == word}
+            total += 1
+            if not any(words & left and places & right for left, right in joined):
+                lost.append((question, one))
+    assert total == 139
+    assert len(lost) <= 3, lost
+
+
+# --- Chunks
+
+
+@pytest.fixture(scope="module")
+def nobel() -> Linker:
+    return kgsparql.open(ROOT / "fixtures" / "nobel.ttl", embedder="none").indexes.linker
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "classes"),
+    [
+        ("Which laureates were born in Germany?", ["Germany"], ["laureates"]),
+        ("who worked at princeton university", ["princeton university"], []),
+        ("Was Einstein born in Gernany?", ["Einstein", "Gernany"], []),
+        ("Which country is the spouse from?", [], ["country"]),
+        ("Who won the Nobel Prize in Physics in 1921?", ["Nobel Prize in Physics in 1921"], []),
+        ("Which lauraetes died in the United States?", ["United States"], ["lauraetes"]),
+    ],
+)
+def test_words_are_covered_by_names_and_classes(
+    nobel: Linker, question: str, names: list[str], classes: list[str]
+) -> None:
+    read = chunked(question, nobel)
+    assert [chunk.text for chunk in read.chunks if chunk.entities] == names
+    assert [chunk.text for chunk in read.chunks if chunk.classes] == classes
+
+
+def test_numbers_are_read_with_points_commas_signs_and_in_words() -> None:
+    read = chunked("4.9, 10,000 and 1, 2 or -3 of three films with 5 million", None)
+    numbers = [chunk.number for chunk in read.chunks]
+    assert numbers == [Decimal(text) for text in ("4.9", "10000", "1", "2", "-3", "3", "5000000")]
+
+
+def test_a_name_as_written_comes_before_one_in_other_capitals_and_a_text_only_where_no_entity_has_it() -> None:
+    rows = [LabelRow("http://e.org/1", "JAWS", "jaws", degree=9), LabelRow("http://e.org/2", "Jaws", "jaws", degree=4)]
+    text = Name(Literal("France"), "France")
+    read = chunked("Was Jaws made in France?", Linker(memory_index(rows)), values=[(1, 2, text), (4, 5, text)])
+    jaws, france = read.chunks
+    assert [name.label for name in jaws.entities] == ["Jaws", "JAWS"]
+    assert [name.term for name in france.entities] == [Literal("France")]
+
+
+def test_a_given_entity_is_what_its_words_mean() -> None:
+    given_link = LinkedEntity(IRI("http://e.org/x"), "Jaws (novel)", 1.0, "entity", "given", Mention("Jaws", 8, 12))
+    (chunk,) = chunked("Who had Jaws?", linker_of(), links=[given_link]).chunks
+    assert [name.term for name in chunk.entities] == [IRI("http://e.org/x")]
+
+
+# --- Forms of questions
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("Is Albert Einstein older than Niels Bohr?", "compare · ‹Albert Einstein› · older than ‹Niels Bohr›"),
+        ("Was Marie Curie born before Niels Bohr?", "compare · ‹Marie Curie› · before than ‹Niels Bohr› · born"),
+        ("Who is older, Niels Bohr or Marie Curie?", "choose · who · be older · out of ‹Niels Bohr› or ‹Marie Curie›"),
+        ("Is Niels Bohr or Marie Curie older?", "choose · what · be older · out of ‹Niels Bohr› or ‹Marie Curie›"),
+        ("Does Germany have more cities than France?", "compare · ‹Germany› · more than ‹France› · cities"),
+        ("Which film has the second most actors?", "set · which <film> · have 2 most actors"),
+    ],
+)
+def test_comparisons_keep_which_side_is_which(question: str, lines: str) -> None:
+    assert shown(question) == lines
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        (
+            "Who was born in Germany or died in Switzerland?",
+            "set · who · (be born in ‹Germany›) or (died in ‹Switzerland›)",
+        ),
+        (
+            "Which laureates studied at Harvard University but did not work there?",
+            "set · which <laureates> · studied at ‹Harvard University› · not work at ‹Harvard University›",
+        ),
+        (
+            "Which laureates lived in Germany but not in France?",
+            "set · which <laureates> · lived in ‹Germany› · not lived in ‹France›",
+        ),
+        (
+            "Which laureates neither died in Berlin nor lived there?",
+            "set · which <laureates> · not died in ‹Berlin› · not lived in ‹Berlin›",
+        ),
+        (
+            "Was Marie Curie born in Berlin and did she die in France?",
+            "ask · ‹Marie Curie› · be born in ‹Berlin› · die in ‹France›",
+        ),
+    ],
+)
+def test_what_and_or_but_join_keeps_its_verbs(question: str, lines: str) -> None:
+    assert shown(question) == lines
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("By whom was Niels Bohr advised?", "set · whom · ‹Niels Bohr› be advised by"),
+        (
+            "In which city was the advisor of Niels Bohr born?",
+            "set · which <city> · advisor of ‹Niels Bohr› be born in",
+        ),
+        ("Which film was Marie Curie the director of?", "set · which <film> · whose director · be ‹Marie Curie›"),
+        ("Who directed La La Land?", "set · who · directed La La Land"),
+        ("The films of Niels Bohr were written by who?", "set · who · <films> of ‹Niels Bohr› be written by"),
+        ("Whose advisor was Niels Bohr?", "set · whose · whose advisor · be ‹Niels Bohr›"),
+    ],
+)
+def test_the_preposition_and_the_voice_stay_with_the_verb(question: str, lines: str) -> None:
+    assert shown(question) == lines
+
+
+def test_counts_existence_definitions_and_measures_are_told() -> None:
+    assert reading_of("How many films are there?")[1].form == "count"
+    assert shown("Give me the number of films") == "count · <films>"
+    assert reading_of("Are there films about Berlin?")[1].asks_existence
+    assert reading_of("Who is Marie Curie?")[1].is_definition
+    assert reading_of("How old was Marie Curie?")[1].measures == ("age", "date of birth")
+    phrase = reading_of("What are the three largest cities?")[1].phrase
+    assert phrase.superlative is not None
+    assert (phrase.superlative.number, phrase.superlative.is_largest) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("Who doesn't have children?", "set · who · not have children"),
+        ("Which laureates who died in Berlin have a child?", "set · which <laureates> · died in ‹Berlin› · have child"),
+        ("Which country has Niels Bohr as citizen?", "set · which <country> · whose citizen · be ‹Niels Bohr›"),
+        ("Which laureate's advisor was Niels Bohr?", "set · which <laureate> · whose advisor · be ‹Niels Bohr›"),
+        ("Is Niels Bohr's advisor Marie Curie?", "ask · advisor of ‹Niels Bohr› · be ‹Marie Curie›"),
+        ("Who wrote and directed Jaws?", "set · who · wrote ‹Jaws› · directed ‹Jaws›"),
+    ],
+)
+def test_what_belongs_to_whom(question: str, lines: str) -> None:
+    assert shown(question) == lines
+
+
+def test_quantities_are_bound_to_their_noun() -> None:
+    _, found = reading_of("Which films have a rating of at least 4.5 and cost less than 2 million dollars?")
+    rating, cost = relations(found.phrase.restrictions)
+    assert rating.object is not None
+    assert rating.object.quantity is not None
+    assert (rating.object.quantity.comparison, rating.object.quantity.number) == (">=", Decimal("4.5"))
+    assert cost.object is not None
+    assert cost.object.quantity is not None
+    assert (cost.object.quantity.comparison, cost.object.quantity.number) == ("<", Decimal(2_000_000))
+
+
+def test_what_is_in_no_clause_is_unread_and_a_pronoun_is_told() -> None:
+    assert "not read: now" in shown("Who lives in Berlin now?")
+    assert "whom it means is not known: his" in shown("What is Niels Bohr and who was his advisor?")
+    _, found = reading_of("Which person died in Berlin?")
+    assert (found.unread, found.pronouns) == ((), ())
+
+
+# --- Any text
+
+HOSTILE = [
+    "", "?", "Which?", "who", "'", "Curie birthplace", "“Berlin", "東京はどこですか", "Кто такой Нильс Бор?",
+    "SELECT ?x WHERE { ?x a <http://e.org/c> FILTER(?x > 3) }", "http://e.org/entity/1", "is is is is of of of the",
+    "and or but not", "Who is Marie Curie? Where was she born?", "the the the " * 60, "the film of " * 90,
+    "that who was and " * 60, "A, " * 150, "Germany's " * 80, "which of which of " * 50, "by in on " * 70,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_text_is_read_in_a_moment(text: str) -> None:
+    read = chunked(text, linker_of())
+    begun = time.process_time()
+    found = read_question(read)
+    assert time.process_time() - begun < 0.2
+    assert described(found, read.texts)
+
+
+def test_of_ten_thousand_words_the_first_are_read_and_the_rest_is_unread() -> None:
+    read = Chunked.of("Which laureates were born in Germany and lived where film " * 1_000, lexicon())
+    found = read_question(read)
+    assert set(found.unread) >= {at for at in range(MAX_WORDS, len(read.texts)) if read.texts[at] == "germany"}
+
+
+SOME = sorted({*lexicon().function_words, *lexicon().verbs, *lexicon().superlatives, *lexicon().comparatives})
+SOME += ["Berlin", "Marie Curie", "films", "rating", "4.5", "1921", ",", "?", "'s", "s'", "“", "no more than"]
+
+
+@given(st.lists(st.sampled_from(SOME), max_size=40).map(" ".join))
+def test_no_order_of_words_stops_the_reader(text: str) -> None:
+    read = chunked(text, linker_of(), links=[])
+    found = read_question(read)
+    assert described(found, read.texts)
+    assert set(found.unread) <= set(range(len(read.texts)))
+
+
+@given(st.text(max_size=200))
+def test_no_text_stops_the_reader(text: str) -> None:
+    assert read_question(chunked(text, None))
+
+
+# --- The lexicon
+
+
+def test_a_lexicon_says_which_of_its_keys_is_missing_or_unknown() -> None:
+    with pytest.raises(DataError, match=r"xx\.toml lacks .*determiners"):
+        lexicon_of({"words": {}}, "xx.toml")
+    with pytest.raises(DataError, match=r"lexicon/xx\.toml"):
+        lexicon("xx")
+
+
+def test_alternatives_hold_one_branch_each() -> None:
+    (found,) = reading_of("Who died in Berlin or was born in France?")[1].phrase.restrictions
+    assert isinstance(found, Alternatives)
+    assert [len(branch) for branch in found.branches] == [1, 1]
