@@ -160,7 +160,8 @@ class Retrieval:
     :param draft: what the method's own sufficiency call already wrote.
     :param notes: what a limit cut off, and whatever else the reader should know.
     :param computed: what a query plan came to, where that is what was found.
-    :param gaps: what of the question a computed answer leaves out.
+    :param gaps: what of the question it leaves out, where the method knows that: of what is computed, or judged.
+    :param is_judged: the gaps are all that there are.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -169,6 +170,7 @@ class Retrieval:
     notes: tuple[Note, ...] = ()
     computed: Computed | None = None
     gaps: tuple[Gap, ...] = ()
+    is_judged: bool = False
 
     @property
     def best_item(self) -> EvidenceItem | None:

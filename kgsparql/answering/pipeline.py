@@ -181,6 +181,8 @@ def _judged_draft(
     """Return what was found and drafted, or what is computed of it, and what of the question is left out."""
     if found.computed is not None:
         return found, draft, found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
+    if found.is_judged:
+        return found, draft, found.gaps
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
         return found, draft, ()
     missing: tuple[Gap, ...] = ()

@@ -19,7 +19,7 @@ from kgsparql.plans.naming import named_in
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.readings import NamedTerm, Reader, Reading
 from kgsparql.plans.set_profile import KnownSets, Profiler
-from kgsparql.plans.term_lists import TermLister, TermLists, class_counts
+from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI
 
@@ -50,7 +50,7 @@ class PlanQuestion:
             numbers = [cue.words for cue in read_cues(session.question).operations if isinstance(cue, Compared)]
             named = named_in(session.question, words, session.links, session.linker, session.labels)
             named = [own for own in named if own.is_class or not any(own.words and own.words <= n for n in numbers)]
-        profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=_common_profiler(session))
+        profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
         return cls(session, words, named, profiler, vocabulary, sets)
 
     def ranked_plans(self, most: int, *, found: Reading | None = None) -> list[RankedPlan]:
@@ -88,6 +88,7 @@ class PlanQuestion:
 
 _COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
 """The classes of the graphs that are open."""
+_PREDICATES: WeakKeyDictionary[KnowledgeGraph, tuple[IRI, ...]] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] = WeakKeyDictionary()
 """What is known of these classes, by what of the graph is walked."""
 _KEEPING = Lock()
@@ -110,7 +111,21 @@ def _class_counts(session: Session) -> Mapping[IRI, int]:
         return _COUNTS[graph]
 
 
-def _common_profiler(session: Session) -> Profiler | None:
+def predicates_of(session: Session) -> tuple[IRI, ...]:
+    """The commonest predicates of a graph, read once; none of an endpoint, which may count for long.
+
+    :raises CancelledError: if the question is stopped meanwhile.
+    """
+    if not session.graph.is_one_local_graph:
+        return ()
+    graph = session.graph.graph
+    with _KEEPING:
+        if graph not in _PREDICATES:
+            _PREDICATES[graph] = common_predicates(graph, graph.within(session.usage).select)
+        return _PREDICATES[graph]
+
+
+def common_profiler(session: Session) -> Profiler | None:
     """Looks at what is the same for all questions about a graph, charged to none; ``None`` for an endpoint."""
     if not session.graph.is_one_local_graph:
         return None

@@ -12,7 +12,7 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, tokens, words
-from kgsparql.rdf.terms import normalised, printable
+from kgsparql.rdf.terms import Term, normalised, printable
 
 _LITTLE_KNOWN = 20
 """How many times fewer triples a thing is in than another of the name, so that nobody means it without saying so."""
@@ -116,18 +116,21 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             continue
         meant = [link, *link.namesakes]
         near = {one.term for one in link.likely_alternatives} if link.matched in {"text", "vector"} else set()
-        if link.matched != "exact":  # the words that it has in common with the label are the name
-            own = words(normalised(link.label))
-            asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
-            named = [
-                c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)
-            ]
+        if link.matched != "exact":
+            named, is_part = _named_alike(link)
             meant += named
-            if not all(_has_word(asked, word) for word in own):  # nothing tells which of these parts is meant
-                near |= {one.term for one in named}
+            near |= {one.term for one in named} if is_part else set()
         others = [one for one in _known(meant) if one.term in (alike | near) - {start}]
         if others and start in {one.term for one in meant}:
             yield _ambiguous(link, meant)
+
+
+def _named_alike(link: LinkedEntity) -> tuple[list[LinkedEntity], bool]:
+    """What else has the words that a mention has in common with its label, and whether these are a part of that."""
+    own = words(normalised(link.label))
+    asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
+    named = [c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)]
+    return named, not all(_has_word(asked, word) for word in own)
 
 
 def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
@@ -136,6 +139,33 @@ def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
     meant = [link, *link.likely_alternatives]
     if link.matched == "exact" and len(_known(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
         yield _ambiguous(link, meant)
+    elif link.matched in {"text", "vector"}:
+        named, is_part = _named_alike(link)
+        if is_part and len(_known([link, *named])) > 1:
+            yield _ambiguous(link, [link, *named])
+
+
+def other_meanings(
+    used: Collection[Term], links: Sequence[LinkedEntity], question: str, light: Collection[str]
+) -> Iterator[Gap]:
+    """The doubts about names of which a plan takes a meaning that is not the likeliest, or not the only one.
+
+    :param used: the terms of the plan. :param light: words that say too little to be a name.
+    """
+    for link in links:
+        said, is_so_written = link.mention.text.casefold(), link.label == link.mention.text
+        others = [
+            one
+            for one in link.candidates
+            if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
+        ]
+        if link.term in used and is_just_words(link, light):
+            yield taken_for(link, link.mention.text)
+        elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
+            name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
+            yield Gap("ambiguous", link.mention.text, f"{name!r} may be another than {other}")
+        elif link.kind == "entity" and link.term in used:
+            yield from () if others else equally_named(link, question)
 
 
 def _known(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:

@@ -225,7 +225,8 @@ def _question_lines(planned: PlannedQuestion) -> list[str]:
         mark = "*" if one is planned.chosen else " "
         candidates.append(f"{mark} {one.score:.2f}  {printable(one.words, 300)}{left}")
     none = ["no plan: the question asks for nothing that is computed, or not about what it names"]
-    return [*named, "", *(c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none)]
+    read = [f"read    {printable(line, 300)}" for line in planned.read]
+    return [*read, *named, "", *(c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none)]
 
 
 def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
@@ -234,6 +235,7 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
 
     return {
         "question": planned.question,
+        "read": list(planned.read),
         "named": [
             {"words": one.words, "kind": one.kind, "term": term_json(one.term, one.label)} for one in planned.named
         ],

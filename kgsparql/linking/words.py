@@ -271,7 +271,7 @@ _SYNONYMS = {
         "tag keyword topic theme describe describ",
         "live lived lives living residence residences reside resides",
         "speak speaks spoke spoken speaking language languages",
-        "supervisor supervise supervised supervises advisor adviser advised",
+        "supervisor supervise supervised supervises advisor adviser advise advises advised",
         "end ends ended finish finished finishes completed",
         "begin begins began begun start starts started",
         "manage manages managed manager managers boss",
@@ -293,6 +293,17 @@ def root(word: str) -> str:
     ending = stem(word)
     base = _SYNONYMS.get(word) or _SYNONYMS.get(ending, ending)
     return base[:-1] if base.endswith("e") and len(base) > 5 else base
+
+
+@lru_cache(maxsize=20_000)
+def same_root(word: str) -> tuple[str, ...]:
+    """The words that names may have in place of this one, some of which are no words: for a look into a vocabulary.
+
+    >>> "spouse" in same_root("married"), "marries" in same_root("married"), "film" in same_root("married")
+    (True, True, False)
+    """
+    forms = [word, root(word), *inflections(word), *(other for other in _SYNONYMS if root(other) == root(word))]
+    return tuple(dict.fromkeys(forms))
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -27,6 +27,8 @@ _ORDERED = 1_000
 """Items of which the first by their IRIs are taken: of larger sets, any of so many."""
 _FACTS = 4_000
 """Triples of these that are read, in each direction."""
+_FACTS_EACH = 1_000
+"""The same, of each of several sets."""
 _ABOVE = 100
 """Classes above a class that are read."""
 _TOGETHER = 20
@@ -84,6 +86,7 @@ class KnownSets:
     profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
     samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
     broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
+    predicates: dict[str, tuple[IRI, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -175,6 +178,56 @@ class Profiler:
         group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
         return g.select_query("broader", g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE))
 
+    def look_at(self, sets: Iterable[a.ItemSet]) -> None:
+        """Look at several sets together: three queries, for those that were not looked at before."""
+        new = [
+            one for one in dict.fromkeys(sets) if one not in self.profiles and not (self.common and _is_of_class(one))
+        ]
+        for at in range(0, len(new), _TOGETHER):
+            some = new[at : at + _TOGETHER]
+            self._sample_all([one for one in some if one not in self.known.samples])
+            terms = {one: self.sample(one)[:ITEMS] for one in some}
+            named = [one for one in some if terms[one] and len(_iris(terms[one])) == len(terms[one])]
+            facts = self._facts_of_all([_iris(terms[one]) for one in named])
+            firsts = [{step: self._first_ends(ends) for step, ends in own.items()} for own in facts]
+            told = [iri for one in named for iri in _iris(terms[one])]
+            told += [end for own in firsts for ends in own.values() for end in ends if isinstance(end, IRI)]
+            classes = self.classes_of(told)
+            for one, own, first in zip(named, facts, firsts, strict=True):
+                self.profiles[one] = self._made_of(terms[one], own, first, classes)
+
+    def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
+        n, x = Variable("n"), Variable("x")
+        queries = [
+            g.select_query(
+                "sample", g.Select(((n, None), (x, None)), (_numbered(n, at), self._any(self._from_sample(one))))
+            )
+            for at, one in enumerate(sets)
+        ]
+        found: dict[str, list[Term]] = defaultdict(list)
+        for solution in self.graph.select(Query.union(queries)) if queries else ():
+            found[_text_of(solution["n"])].append(solution["x"])
+        for at, one in enumerate(sets):
+            self.known.samples[one] = tuple(sorted(found[str(at)], key=str)[:_SAMPLED])
+
+    def _facts_of_all(self, groups: Sequence[Sequence[IRI]]) -> list[dict[Step, dict[Term, set[Term]]]]:
+        """The steps from the terms of each group and where they lead."""
+        n, x, p = Variable("n"), Variable("x"), Variable("p")
+        queries = []
+        for at, iris in enumerate(groups):
+            for direction in directions(self.direction):
+                end = Variable(direction)
+                fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
+                head = tuple((name, None) for name in (n, x, p, end))
+                group = (_numbered(n, at), g.Values(x, tuple(iris)), fact)
+                queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=_FACTS_EACH)))
+        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in groups]
+        for found in self.graph.select(Query.union(queries)) if queries else ():
+            led: Direction = "forward" if "forward" in found else "inverse"
+            if isinstance(found["p"], IRI):
+                facts[int(_text_of(found["n"]))][Step(found["p"], led)][found["x"]].add(found[led])
+        return facts
+
     def _profile(self, items: a.ItemSet) -> SetProfile:
         terms = self.sample(items)[:ITEMS]
         if not terms:
@@ -186,7 +239,16 @@ class Profiler:
         for start, step, end in self._facts(some):
             facts[step][start].add(end)
         firsts = {step: self._first_ends(own) for step, own in facts.items()}
-        classes = self._classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
+        classes = self.classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
+        return self._made_of(terms, facts, firsts, classes)
+
+    def _made_of(
+        self,
+        terms: Sequence[Term],
+        facts: Mapping[Step, Mapping[Term, set[Term]]],
+        firsts: Mapping[Step, tuple[Term, ...]],
+        classes: dict[Term, set[IRI]],
+    ) -> SetProfile:
         uses = [
             PredicateUse(
                 step,
@@ -201,7 +263,7 @@ class Profiler:
             if step.predicate not in self.hidden
         ]
         uses.sort(key=lambda use: (-use.share, str(use.step)))
-        return SetProfile(len(terms), tuple(uses), _common_classes(iris, classes))
+        return SetProfile(len(terms), tuple(uses), _common_classes(_iris(terms), classes))
 
     def _facts(self, some: g.Pattern) -> Iterator[tuple[Term, Step, Term]]:
         """The steps from some items and where they lead, in one query."""
@@ -221,7 +283,7 @@ class Profiler:
     def _first_ends(own: dict[Term, set[Term]]) -> tuple[Term, ...]:
         return tuple(sorted({end for ends in own.values() for end in ends}, key=str)[:_KEPT_ENDS])
 
-    def _classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
+    def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones."""
         wanted = tuple(dict.fromkeys(terms))
         x, kind = Variable("x"), Variable("c")
@@ -241,6 +303,14 @@ def _is_of_class(items: a.ItemSet) -> bool:
     """Whether a set is that of a class, or what one step leads to from there."""
     near = items.start if isinstance(items, a.Ends) and len(items.path.steps) == 1 else items
     return isinstance(near, a.Instances)
+
+
+def _numbered(name: Variable, number: int) -> g.Values:
+    return g.Values(name, (Literal(str(number)),))
+
+
+def _text_of(term: Term) -> str:
+    return term.value if isinstance(term, Literal) else ""
 
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:

@@ -26,7 +26,7 @@ from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
-from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES
+from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 
 MOST_CLASSES = 30
 MOST_PREDICATES = 60
@@ -86,6 +86,15 @@ def class_counts(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) ->
         for term, number in ((s["term"], s["count"]) for s in found)
         if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
     }
+
+
+def common_predicates(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) -> tuple[IRI, ...]:
+    """The commonest predicates of a graph; one query that reads all of it, once.
+
+    :param select: runs the query.
+    """
+    found = counted(graph, Query.load("info_predicates"), select)
+    return tuple(s["term"] for s in found if isinstance(s["term"], IRI) and s["term"] not in UNWALKED)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from pkgutil import iter_modules
 from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
-from kgsparql.answering.retriever import AUTO, Retriever, Routed, did_you_mean
+from kgsparql.answering.retriever import AUTO, Retriever, did_you_mean
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import option_file
@@ -84,7 +84,9 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
     """
     if name == AUTO:
         # Plans are a tenth of a second to import, and few questions need one.
-        return Routed(computing=partial(load, "query_plan"), walking=load("path_ranking", options))
+        from kgsparql.retrievers._planned_or_walked import PlannedOrWalked
+
+        return PlannedOrWalked(computing=partial(load, "query_plan"), walking=load("path_ranking", options))
     if isinstance(name, str):
         return with_options(find(name), options)
     if options:

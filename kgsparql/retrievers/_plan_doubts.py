@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from kgsparql.answering.answer import Gap, type_of_terms
 from kgsparql.answering.kinds_of_answers import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.unclear_names import equally_named, is_just_words, taken_for
+from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.answering.understanding import EMPTY
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
@@ -18,7 +18,7 @@ from kgsparql.plans.cue_words import UNITS
 from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import parts, terms_in
-from kgsparql.rdf.terms import IRI, normalised, printable
+from kgsparql.rdf.terms import IRI, normalised
 
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
@@ -51,7 +51,7 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
     yield from _doubtful_kind(ranked.plan, computed, asked)
     yield from _doubtful_words(ranked.plan, asked)
     yield from _doubtful_units(ranked.plan, asked)
-    yield from _other_meanings(ranked.plan, asked)
+    yield from other_meanings(terms_in(ranked.plan), asked.session.links, asked.session.question, EMPTY)
     yield from _denied_otherwise(ranked.plan, asked)
     if isinstance(computed.empty_part, a.Instances):
         yield Gap("kind", "", "nothing in this graph is of a class that is asked about")
@@ -124,27 +124,6 @@ def _doubtful_units(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
     known = {UNITS.get(own.unit, own.unit) for own in compared if isinstance(own, a.Value | a.Summarised)}
     for unit in sorted(said - known):
         yield Gap("word", unit, f"the graph does not say that the values are in {unit}, and nothing was converted")
-
-
-def _other_meanings(plan: a.Plan, asked: PlanQuestion) -> Iterator[Gap]:
-    """Names of which the plan takes a meaning that is not the likeliest, or not the only one."""
-    used = terms_in(plan)
-    for link in asked.session.links:
-        said, is_so_written = link.mention.text.casefold(), link.label == link.mention.text
-        others = [
-            one
-            for one in link.candidates
-            if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
-        ]
-        if link.term in used and is_just_words(link, EMPTY):
-            yield taken_for(link, link.mention.text)
-        elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
-            name = printable(link.mention.text, 80)
-            yield Gap(
-                "ambiguous", link.mention.text, f"{name!r} may be another than {printable(others[0].term.value, 120)}"
-            )
-        elif link.kind == "entity" and link.term in used:
-            yield from () if others else equally_named(link, asked.session.question)
 
 
 def _are_others(computed: Computed, asked: PlanQuestion) -> bool:

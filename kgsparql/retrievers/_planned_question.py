@@ -16,6 +16,9 @@ from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.reading.chunks import chunked
+from kgsparql.reading.parser import read_question
+from kgsparql.reading.showing import described
 from kgsparql.retrievers.query_plan import QueryPlan
 
 
@@ -51,6 +54,7 @@ class CandidatePlan:
 class PlannedQuestion:
     """A question, planned.
 
+    :param read: its clauses, with names in ‹› and classes in <>.
     :param candidates: the likeliest plans, the best first.
     :param chosen: the candidate that is computed; ``None`` where there is none, or none could be run.
     :param computed: what it comes to.
@@ -60,6 +64,7 @@ class PlannedQuestion:
     """
 
     question: str
+    read: tuple[str, ...]
     named: tuple[QuestionTerm, ...]
     candidates: tuple[CandidatePlan, ...]
     chosen: CandidatePlan | None
@@ -84,8 +89,10 @@ def planned_question(session: Session, method: QueryPlan) -> PlannedQuestion:
     terms += [] if found.computed is None else found.computed.terms
     labels = session.labels(terms, in_grace=True)
     plans = {ranked.plan: _candidate(ranked, asked, labels) for ranked in found.plans}
+    said = chunked(session.question, session.linker, links=session.links)
     return PlannedQuestion(
         question=session.question,
+        read=tuple(described(read_question(said), said.texts)),
         named=tuple(one for own in asked.named for one in _question_terms(own, asked, labels)),
         candidates=tuple(plans.values()),
         chosen=None if found.chosen is None else plans[found.chosen.plan],

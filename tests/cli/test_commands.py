@@ -87,10 +87,10 @@ NEVER_HERE = (
 """What no command needs that asks a local file, and neither a model nor an embedder; nor does the list of methods."""
 
 NOT_TO_LOOK_UP = (
-    "kgsparql.answering.computed kgsparql.evaluation kgsparql.linking.label_index.lookup "
-    "kgsparql.models.openai_client kgsparql.models.replies kgsparql.plans.algebra kgsparql.retrievers.query_plan"
+    "kgsparql.evaluation kgsparql.linking.label_index.lookup "
+    "kgsparql.models.openai_client kgsparql.models.replies kgsparql.retrievers.query_plan"
 ).split()
-"""What a question needs only where something is to be computed, or a model or an endpoint is asked."""
+"""What a question needs only where a model or an endpoint is asked, or no plan says all that is asked."""
 
 
 def imported_by(words: list[str]) -> set[str]:

@@ -27,7 +27,7 @@ P, R = IRI(E + "p"), IRI(E + "r")
 GraphOf = Callable[..., OxigraphGraph]
 
 
-@dataclass
+@dataclass(eq=False)
 class Cutting(WatchedGraph):
     """A graph that gives some solutions of a query and no more, as some endpoints do.
 

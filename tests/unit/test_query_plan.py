@@ -116,9 +116,7 @@ def test_what_no_plan_says_is_not_answered() -> None:
         "Is the University of Oxford older than the University of Cambridge?",  # it has no year
         "Where was the oldest laureate born?",  # of whom no place of birth is known
         "Are there more laureates from Germany than from France?",
-        "Which laureates worked at Cambridge but did not study there?",
         "Which countries have at least four universities, and how many?",
-        "How many laureates weren't born in Germany?",
     ):
         assert nobel().ask(question).status != "answered", question
 

@@ -1,0 +1,469 @@
+"""The only place where words choose a path: from a set that is given to what is asked of it, over one step or two.
+
+Each path is scored by the words that its labels cover, by its direction against the role of the given set, by the class
+of what it leads to, and by the steps that no word names. That there is nothing competes, too: where a predicate is
+named in full and what is given has none of it, the empty set is an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kgsparql.linking.words import root
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import Denotation, Doubt, Match, left_out
+from kgsparql.plans.graph_view import KnownGraph
+from kgsparql.plans.item_sets import ends
+from kgsparql.plans.label_fit import NEAR, SAME, LabelFit, Role
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.sought import Sought, WayFound
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF
+from kgsparql.reading.lexicon import Lexicon
+
+TAXONOMY = (
+    IRI("http://www.w3.org/2004/02/skos/core#broader"),
+    SUBCLASS_OF,
+    INSTANCE_OF,
+    IRI("http://www.wikidata.org/prop/direct/P279"),
+)
+_FOLLOWED = 14
+"""First steps that a second one is tried after."""
+_LIKELY_WAYS = 24
+"""Paths of which it is looked up whether they lead to what is wanted."""
+_UNNAMED = 0.35
+"""What a path scores where there is no word to cover."""
+_AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
+_MORE_SAID = 0.1
+"""What it costs that a label says more than the words: `advised`, of a doctoral advisor."""
+_LIKELY = 0.6
+"""How well a step of two covers a word, at least, that it is named by."""
+_BY_CLASS = 0.9
+"""How well the class of what a path leads to accounts for a word."""
+DIRECTION = "direction"
+UNSAID = "no word says how"
+
+
+class Connector:
+    """Finds paths from given sets for the words of one question."""
+
+    def __init__(
+        self,
+        view: KnownGraph,
+        fit: LabelFit,
+        lexicon: Lexicon,
+        texts: Sequence[str],
+        called: Mapping[int, frozenset[IRI]],
+    ) -> None:
+        """Make one for a question.
+
+        :param called: the predicates whose names the question has word for word, by the positions of these words.
+        """
+        self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
+        self._hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
+        self._ways: dict[tuple[object, ...], list[WayFound]] = {}
+
+    def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
+        """The likeliest sets that paths from a given one lead to, the best first."""
+        if given.items is None:
+            return []
+        search = _Search(self, given, given.items, sought)
+        key = (given.items, replace(sought, wanted=None), search.classes, search.item)
+        if key not in self._ways:
+            self._ways[key] = search.ways()
+        return [search.denotation(way) for way in self._ways[key][: sought.keep]]
+
+    def at(self, positions: Sequence[int]) -> list[str]:
+        """The words at some positions."""
+        return [self.texts[position] for position in positions]
+
+    def is_location(self, predicate: IRI) -> bool:
+        """Whether a predicate says nothing but where or in what something is."""
+        own = self.fit.roots(self.fit.text(predicate))
+        return bool(own) and own <= self.fit.locations
+
+
+class _Search:
+    """One search from a given set."""
+
+    def __init__(self, connector: Connector, given: Denotation, items: a.ItemSet, sought: Sought) -> None:
+        self.own, self.given, self.items, self.sought = connector, given, items, sought
+        self.view, self.fit, self.lexicon = connector.view, connector.fit, connector.lexicon
+        self.texts = connector.at(sought.words)
+        self.noun = self.texts[-1] if self.texts else ""
+        self.led_by = connector.at(sought.verb[:1])[0] if sought.verb else self.noun
+        self.kind = self.lexicon.question_words.get(sought.asked, "")
+        self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
+        self.persons = frozenset(map(root, self.lexicon.persons))
+        wanted = sought.wanted
+        self.classes = wanted.classes if wanted else frozenset[IRI]()
+        is_item = wanted is not None and not self.classes and wanted.items is not None
+        self.item = wanted.items if wanted is not None and is_item else None
+        some = list(self.view.members(self.item).terms)[:3] if self.item is not None else []
+        self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
+
+    # --- paths
+
+    def ways(self) -> list[WayFound]:
+        """The paths that fit, the best first."""
+        first = self.view.uses(self.items)
+        self._compare(first)
+        found = [self._way((use,), use.share) for use in first]
+        if self.sought.hops > 1:
+            promising = sorted(found, key=lambda way: (-self._promise(way), str(way.path)))[:_FOLLOWED]
+            onward = [
+                ends(self.items, PropertyPath(way.path)) for way in promising if way.use and way.use.kind == "item"
+            ]
+            self.view.profiler.look_at(onward)
+            for way in promising:
+                found += self._further(way)
+        likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.path)))
+        fitting = [way for way in likely[:_LIKELY_WAYS] if self._ends_fit(way)]
+        have = {step for way in fitting if self._is_found(way) for step in way.named}
+        fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
+        is_direct = any(way.is_direct for way in fitting)
+        for way in fitting:
+            way.doubts = [*self._doubts(way, is_direct=is_direct)]
+        return sorted(fitting, key=lambda way: (-way.rank, len(way.path), str(way.path)))
+
+    def _compare(self, uses: Sequence[PredicateUse]) -> None:
+        """Compare the words with all labels at once."""
+        self.fit.read(use.step.predicate for use in uses)
+        texts = [*self.texts, " ".join(self.texts)]
+        texts += [f"{text} {self.sought.preposition}" for text in self.texts if self.sought.preposition]
+        self.fit.compare(texts, [self.fit.text(use.step.predicate) for use in uses])
+
+    def _promise(self, way: WayFound) -> float:
+        return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.path[0])
+
+    def _further(self, way: WayFound) -> Iterator[WayFound]:
+        """The paths one step longer."""
+        first = way.use
+        if first is None or first.kind != "item":
+            return
+        reached = ends(self.items, PropertyPath(way.path))
+        uses = self.view.uses(reached)
+        self._compare(uses)
+        for use in uses:
+            if use.step.predicate == way.path[0].predicate:
+                continue
+            longer = self._way((first, use), way.share * use.share)
+            gains = sum(longer.cover) > max(sum(way.cover), sum(self._cover(use))) + 1e-6
+            if not self.texts or gains or self._location(way.path[0]) or self._location(use.step) or self._wants():
+                yield longer
+
+    def _wants(self) -> bool:
+        return bool(self.classes) or self.item is not None
+
+    def _way(self, uses: tuple[PredicateUse, ...], share: float) -> WayFound:
+        covers = [self._cover(use) for use in uses]
+        cover = [max(own) for own in zip(*covers, strict=True)]
+        hinted = max(self._hinted(use.step.predicate) for use in uses)
+        return WayFound(tuple(use.step for use in uses), cover, hinted, uses[-1], share)
+
+    def _cover(self, use: PredicateUse) -> list[float]:
+        own = self.fit.phrase(self.texts, use.step.predicate, self.sought.preposition)
+        names = self.view.names(use.classes).values()
+        called = frozenset(r for name in names for r in self.fit.roots(name))
+        own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, self.texts, strict=True)]
+        return [
+            1.0 if self._is_called(use.step.predicate, p) else one
+            for one, p in zip(own, self.sought.words, strict=True)
+        ]
+
+    def _is_called(self, predicate: IRI, position: int) -> bool:
+        """Whether a word is one of the whole name of a predicate."""
+        return predicate in self.own.called.get(position, ())
+
+    def _per_step(self, step: Step) -> list[float]:
+        """How well the name of a step alone accounts for each word."""
+        own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
+        words = self.sought.words
+        return [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
+
+    def _hinted(self, predicate: IRI) -> float:
+        own = self.fit.roots(self.fit.text(predicate))
+        return max((1 - 0.03 * place for place, hint in enumerate(self.hints) if root(hint) in own), default=0.0)
+
+    def _location(self, step: Step) -> float:
+        """How well a step may be meant that no word names, by a preposition or `have` alone."""
+        if step.predicate in TAXONOMY:
+            return 0.2
+        sought = self.sought
+        if sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
+            return 0.0
+        is_said = sought.preposition in {*self.lexicon.locatives, "of", "for"}
+        return 0.25 if is_said and self.own.is_location(step.predicate) else 0.0
+
+    # --- scores
+
+    def _is_likely(self, way: WayFound) -> bool:
+        """Whether a path may be meant by its words; its score is set, but for what it leads to."""
+        if way.use is None or not self._is_of_kind(way.use):
+            return False
+        way.named, way.direction = self._named(way)
+        if self.sought.role == "where" and not self.texts and not way.hinted and not self._may_hold(way):
+            return False
+        way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
+        covers_nothing = self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2
+        if covers_nothing and way.hinted < NEAR:
+            return False
+        cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.path))
+        fitting = 0.1 * self._has_preposition(way.path[-1 if self.sought.role != "prep" else 0])
+        way.score = cover + fitting + way.direction + 0.3 * way.hinted + 0.05 * way.share
+        way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.use)
+        return True
+
+    def _ends_fit(self, way: WayFound) -> bool:
+        """Whether a path leads to what is wanted; if it does, its score is whole."""
+        fit = self._fit_of_end(way)
+        way.score += fit or 0.0
+        return fit is not None
+
+    def _has_preposition(self, step: Step) -> bool:
+        own = self.sought.preposition
+        return bool(own) and own != "of" and own in self.fit.text(step.predicate).split()
+
+    def _named(self, way: WayFound) -> tuple[tuple[Step, ...], float]:
+        """The steps that words name, and what it costs that their direction goes against the role."""
+        per = [self._per_step(step) for step in way.path]
+        named, cost = [], 0.0
+        for at, step in enumerate(way.path):
+            least = NEAR if len(way.path) == 1 else _LIKELY
+            if any(per[at][i] >= least and at == self._nearest(per, i) for i in range(len(self.texts))):
+                named.append(step)
+                cost = min(cost, self._direction(step, self._role_at(step, way), self.led_by))
+        if named:
+            return tuple(named), cost
+        if self.hints and way.hinted:
+            role: Role = "where" if self.kind == "place" else self.sought.role
+            return (), min(self._direction(step, role, self.noun) for step in way.path)
+        role = self.sought.role if self.sought.role in {"where", "prep"} else "any"
+        return (), max(self._direction(step, role, self.noun) for step in way.path)
+
+    def _nearest(self, per: list[list[float]], word: int) -> int:
+        """Which step a word names: the one that covers it best, of two the last for the noun of what is asked for."""
+        order = range(len(per))
+        is_last = bool(self.sought.head)
+        return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
+
+    def _role_at(self, step: Step, way: WayFound) -> Role:
+        """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
+        nouns = {root(text) for text in self.own.at(self.sought.head[-1:])}
+        nouns |= {r for name in self.view.names(self.classes).values() for r in self.fit.roots(name)}
+        is_last_of_noun = (
+            step == way.path[-1]
+            and not nouns.isdisjoint(self.fit.roots(self.fit.text(step.predicate)))
+            and self.fit.form(step.predicate) == "noun"
+        )
+        return "of" if is_last_of_noun and self.sought.role in {"prep", "of", "subject"} else self.sought.role
+
+    def _direction(self, step: Step, role: Role, noun: str) -> float:
+        """What it costs to go against the role: much where only the direction tells both ends, or the words say it."""
+        if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
+            is_along = (step.direction == "forward") == (role == "of")  # whatever the name is: `the located in of X`
+            return 0.0 if is_along else _AGAINST_ROLE
+        if self.fit.allows(step, role, noun):
+            return 0.0
+        is_grave = role in {"of", "value", "where"} or (role == "prep" and not self.texts)
+        is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
+        is_grave = is_grave or self.view.at_ends(step.predicate).are_of_one_kind
+        return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
+
+    def _may_hold(self, way: WayFound) -> bool:
+        return any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.path)
+
+    def _is_of_kind(self, use: PredicateUse) -> bool:
+        """Whether what a path leads to may be when, where or who something is."""
+        match self.kind:
+            case "time":
+                if use.kind in {"date", "item"}:
+                    called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
+                    return use.kind == "date" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
+                return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
+            case "agent":
+                return use.kind in {"item", "text"}
+            case "place":
+                return use.kind in {"item", "text"}
+            case _:
+                return True
+
+    def _fit_of_end(self, way: WayFound) -> float | None:
+        """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
+        use = way.use
+        if use is None or not self._wants():
+            return 0.0
+        reached = ends(self.items, PropertyPath(way.path))
+        own = frozenset(self.view.profiler.with_broader(use.classes))
+        if not self.classes:
+            shared = not self.item_classes.isdisjoint(own) or (
+                self.item is not None and not self.view.members(self.item).terms.isdisjoint(use.ends)
+            )
+            return 0.2 if shared or self._reaches_item(reached) else None
+        is_common = not self.classes.isdisjoint(own)
+        if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
+            return None
+        names = self.view.names(self.classes).values()
+        label = self.fit.roots(self.fit.text(way.path[-1].predicate))
+        is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in names)
+        return 0.25 + 0.1 * is_common + 0.25 * is_its_name
+
+    def _reaches_item(self, reached: a.ItemSet) -> bool:
+        if self.item is None:
+            return False
+        if self.view.members(a.Both((self.item, reached))).terms:
+            return True
+        return bool(self.item_classes) and self.view.has_any(reached, self.item_classes)
+
+    def _cost_of_silence(self, way: WayFound) -> float:
+        if not self.texts and len(way.path) == 1:
+            return 0.0
+        silent = [step for step in way.path if step not in way.named]
+        is_first = self.sought.role == "prep"
+        return sum(
+            0.12 if self._location(step) and (not self.texts or (is_first and step == way.path[0])) else 0.3
+            for step in silent
+        )
+
+    def _cost_of_head(self, way: WayFound) -> float:
+        """What it costs that the noun of what is asked for is named by another step than the last."""
+        head = self.own.at(self.sought.head)
+        if not head or len(way.path) == 1 or way.use is None:
+            return 0.0
+        called = frozenset(r for name in self.view.names(way.use.classes).values() for r in self.fit.roots(name))
+        own = self.fit.phrase(head, way.path[-1].predicate)
+        last = max(max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, head, strict=True))
+        most = max(max(self.fit.phrase(head, step.predicate)) for step in way.path)
+        return 0.5 if last < max(NEAR, most - 0.05) else 0.0
+
+    def _cost_of_persons(self, use: PredicateUse) -> float:
+        """What it costs that `who` leads to what is no person, where the graph says what is one."""
+        if self.kind != "agent" or not use.classes:
+            return 0.0
+        own = self.view.names(self.view.profiler.with_broader(use.classes)).values()
+        is_person = any(not self.persons.isdisjoint(map(root, name.split())) for name in own)
+        return 0.0 if is_person else 0.3
+
+    # --- nothing
+
+    def _is_found(self, way: WayFound) -> bool:
+        is_located = self.sought.role != "prep" or self._location(way.path[0]) or way.path[0] in way.named
+        return not way.left and way.direction > -0.5 and (len(way.path) == 1 or bool(is_located))
+
+    def _of_nothing(self, have: set[Step]) -> Iterator[WayFound]:
+        """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
+        if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
+            return
+        roots = {root(text) for text in self.texts}
+        exact = frozenset(one for p in self.sought.words for one in self.own.called.get(p, ()))
+        called = list(dict.fromkeys([*sorted(exact, key=str), *self.view.predicates_called(self.texts)]))
+        self.fit.read(called)
+        for predicate in called:
+            label, own = self.fit.text(predicate), self._per_step(Step(predicate))
+            more = self.fit.roots(label) - roots - self._place_and_time()
+            if min(own) < SAME or len(more) > 1:
+                continue
+            for step in (Step(predicate), Step(predicate, "inverse")):
+                if step in have or self._direction(step, self.sought.role, self.led_by) < 0:
+                    continue
+                if (score := self._score_of_nothing(step, is_called=predicate in exact)) is not None:
+                    score += sum(own) / len(own) - _MORE_SAID * len(more)
+                    yield WayFound((step,), own, 0.0, None, 0.0, named=(step,), score=score)
+
+    def _turned(self, found: Sequence[WayFound], have: set[Step]) -> Iterator[WayFound]:
+        """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
+        if self.sought.role != "prep" or self.texts or not self._wants():
+            return
+        for way in found:
+            (step, *more) = way.path
+            if not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
+                yield WayFound((step.reversed,), [], 0.0, None, 0.0, score=way.score - way.direction)
+
+    def _place_and_time(self) -> frozenset[str]:
+        return self.own._hint_roots  # noqa: SLF001 - of the same module
+
+    def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:
+        """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
+
+        :param is_called: the question has the name of the predicate word for word.
+        """
+        known = self.view.at_ends(step.predicate)
+        is_forward = step.direction == "forward"
+        near, far = (known.subjects, known.objects) if is_forward else (known.objects, known.subjects)
+        if self.classes and self.classes.isdisjoint(far):
+            return None
+        is_text = isinstance(self.items, a.Items) and isinstance(self.items.terms[0], Literal)
+        if (is_forward and is_text) or (not is_forward and not is_text and known.lead_to_texts):
+            return None
+        given = self.view.classes_in(self.items)
+        if not (given and near) and not is_called:  # nothing tells whether such things could have it
+            return None
+        fits = not given.isdisjoint(near)
+        if self.item_classes and far and self.item_classes.isdisjoint(far):  # of a named thing it is simply not so
+            fits = False
+        if not fits and self.item is None and self.kind and not is_called:
+            return None
+        return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
+
+    # --- what comes of it
+
+    def _doubts(self, way: WayFound, *, is_direct: bool) -> Iterator[Doubt]:
+        sought, is_far = self.sought, len(way.path) > 1
+        yield from left_out(way.left)
+        odd = [step for step in way.path if step not in way.named and not self._is_licensed(step, way)]
+        is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
+        if self.texts and is_far and odd and (is_direct or is_located):
+            yield Doubt(-1, "a step that no word names")
+        if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
+            yield Doubt(-1, UNSAID)
+        if sought.hints and not way.hinted:
+            yield Doubt(-1, f"asks for {sought.hints[0]}")
+        if way.direction <= -0.5:
+            yield Doubt(sought.words[0] if sought.words else -1, DIRECTION)
+        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.path)) or self._wants()
+        if not self.texts and not is_said:
+            yield Doubt(-1, UNSAID)
+
+    def _is_licensed(self, step: Step, way: WayFound) -> bool:
+        role = self.sought.role
+        return bool(self._location(step)) and ((role == "prep" and step == way.path[0]) or role in {"where", "any"})
+
+    def _is_said(self, way: WayFound) -> bool:
+        """Whether a word of the question is in the label of a step, and not only like it."""
+        return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.path)
+
+    def _is_said_whole(self, way: WayFound) -> bool:
+        """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
+        names = [self.fit.text(step.predicate) for step in way.path]
+        names += [*self.view.names(way.use.classes).values()] if way.use is not None else []
+        named = zip(self.texts, self.sought.words, strict=True)
+        is_whole = all(
+            any(self.fit.says(text, name) for name in names)
+            or any(self._is_called(step.predicate, position) for step in way.path)
+            for text, position in named
+        )
+        return bool(self.texts) and is_whole and len(way.named) == len(way.path)
+
+    def denotation(self, way: WayFound) -> Denotation:
+        """The set that a path leads to, of the class that is wanted."""
+        items: a.ItemSet = ends(self.items, PropertyPath(way.path))
+        if self.classes:
+            kinds = tuple(a.Instances(one) for one in sorted(self.classes, key=str))
+            items = a.Both((items, kinds[0] if len(kinds) == 1 else a.Either(kinds)))
+        said = " ".join(self.texts) or self.sought.preposition
+        made = replace(
+            self.given,
+            items=items,
+            score=self.given.score + way.score,
+            head=(),
+            classes=frozenset(),
+            asked="" if self.sought.wanted is None else self.sought.wanted.asked,
+            how=(*self.given.how, Match(said, PropertyPath(way.path), self._is_said_whole(way))),
+        )
+        return made.doubted(*way.doubts)
+
+
+def _is_year(text: str) -> bool:
+    return text.isdecimal() and len(text) == 4

@@ -1,0 +1,132 @@
+"""What a phrase of a question may denote on a graph: a set, how well it fits, and what of the phrase it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kgsparql.plans import algebra as a
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI
+
+_OF_A_DOUBT = 0.5
+"""What a doubt costs."""
+
+
+class Doubt(NamedTuple):
+    """Something of the question that a reading does not account for.
+
+    :param position: of the word; -1 where it is about no single word.
+    """
+
+    position: int
+    why: str
+
+
+LEFT_OUT = "leaves out"
+
+
+def left_out(positions: Iterable[int]) -> tuple[Doubt, ...]:
+    """Doubts for words that are left out."""
+    return tuple(Doubt(position, LEFT_OUT) for position in positions)
+
+
+class Match(NamedTuple):
+    """Words of the question, and the path of the graph that they were taken for.
+
+    :param is_said: the names on the path have these words, or synonyms; else they are only like them.
+    """
+
+    words: str
+    path: PropertyPath
+    is_said: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Denotation:
+    """A set that a phrase may denote.
+
+    :param items: the set; ``None`` where nothing restricts it yet.
+    :param score: how well words and graph fit; comparable only within one question.
+    :param head: positions of the noun that no class or name accounts for: a predicate must.
+    :param classes: that the head noun names.
+    :param asked: the question word of the phrase.
+    :param how: what was matched with what.
+    """
+
+    items: a.ItemSet | None
+    score: float = 0.0
+    doubts: tuple[Doubt, ...] = ()
+    head: tuple[int, ...] = ()
+    classes: frozenset[IRI] = frozenset()
+    asked: str = ""
+    how: tuple[Match, ...] = ()
+
+    @property
+    def rank(self) -> float:
+        """The score, less what the doubts cost."""
+        return self.score - _OF_A_DOUBT * len(self.doubts)
+
+    @property
+    def known(self) -> a.ItemSet:
+        """The set, where something restricts it.
+
+        :raises ValueError: where nothing does.
+        """
+        if self.items is None:
+            raise ValueError("nothing restricts this phrase")
+        return self.items
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing restricts it yet."""
+        return self.items is None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is one or more named things."""
+        return isinstance(self.items, a.Items)
+
+    def doubted(self, *more: Doubt) -> Denotation:
+        """The same with further doubts."""
+        return replace(self, doubts=tuple(dict.fromkeys((*self.doubts, *more))))
+
+    def leaving_out(self, positions: Iterable[int]) -> Denotation:
+        """The same, with words that it leaves out."""
+        return self.doubted(*left_out(positions))
+
+
+def best(found: Iterable[Denotation], most: int = 6) -> list[Denotation]:
+    """The likeliest, the best first, each set once."""
+    kept: dict[tuple[a.ItemSet | None, tuple[int, ...]], Denotation] = {}
+    for one in sorted(found, key=lambda d: (-d.rank, str(d.items))):
+        kept.setdefault((one.items, one.head if one.is_free else ()), one)
+        if len(kept) == most:
+            break
+    return list(kept.values())
+
+
+def met(given: Denotation, others: Sequence[Denotation]) -> list[Denotation]:
+    """What a set and each of some others have in common; the others themselves where nothing restricts it yet."""
+    found = []
+    for other in others:
+        items = other.items
+        if given.items is not None and other.items is not None and not _is_within(other.items, given.items):
+            items = a.Both((given.items, other.items))
+        found.append(
+            replace(
+                given,
+                items=items,
+                score=given.score + other.score,
+                doubts=tuple(dict.fromkeys((*given.doubts, *other.doubts))),
+                head=() if given.is_free else given.head,
+                how=(*given.how, *(match for match in other.how if match not in given.how)),
+            )
+        )
+    return found
+
+
+def _is_within(items: a.ItemSet, of: a.ItemSet) -> bool:
+    """Whether a set is already restricted to another."""
+    return isinstance(items, a.Both) and of in items.sets

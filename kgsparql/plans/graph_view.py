@@ -1,0 +1,223 @@
+"""What a planner asks of a graph: what the items of a set have, what a set comes to, classes and predicates by name."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.exploration import labels
+from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.linker import Linker
+from kgsparql.linking.words import root, same_root, words
+from kgsparql.plans import algebra as a
+from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised
+
+MOST_MEMBERS = 2_000
+"""Members of a set that are read; of a larger one, any of so many."""
+_ROWS = 100
+"""Labels with a word of the question that are read."""
+_ENDS_READ = 300
+"""Triples of a predicate whose ends tell the classes at both."""
+_SHARE = 0.2
+"""Share of the ends of a predicate that must be of a class for both ends to be of one kind."""
+_SHARED = 0.02
+"""Share of the objects that must be subjects, too, where the graph names no classes."""
+_OF_SCHEMA = (
+    "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """What a set comes to.
+
+    :param is_whole: these are all of them.
+    """
+
+    terms: frozenset[Term]
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateEnds:
+    """What the ends of a predicate are.
+
+    :param subjects: classes of its subjects, with those above; ``objects`` likewise.
+    :param are_of_one_kind: only the direction tells subjects from objects.
+    :param lead_to_texts: its objects are numbers, dates and other literals.
+    :param subject_kinds: what its subjects are said to be, the commonest first.
+    """
+
+    subjects: frozenset[IRI]
+    objects: frozenset[IRI]
+    are_of_one_kind: bool
+    lead_to_texts: bool
+    subject_kinds: tuple[IRI, ...]
+
+
+@dataclass(slots=True)
+class KnownGraph:
+    """Looks at a graph for one question; whatever it is asked, it asks the graph once.
+
+    :param profiler: looks at what the items of sets have.
+    :param linker: knows the classes and predicates of the graph by their names.
+    :param predicates: the commonest of the graph, where they are known.
+    """
+
+    profiler: Profiler
+    labels: TermLabels
+    linker: Linker | None
+    predicates: Sequence[IRI] = ()
+    _members: dict[a.ItemSet, Members] = field(default_factory=dict)
+    _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
+    _own_classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
+    _at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
+    _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
+    _instances: dict[IRI, bool] = field(default_factory=dict)
+
+    # --- sets
+
+    def members(self, items: a.ItemSet) -> Members:
+        """What a set comes to, as far as it is read."""
+        if isinstance(items, a.Items):
+            return Members(frozenset(items.terms))
+        if items not in self._members:
+            x = Variable("x")
+            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(items, x)
+            query = g.select_query("members", g.Select(((x, None),), group, distinct=True, limit=MOST_MEMBERS))
+            found = self.profiler.graph.select(query)
+            terms = frozenset(solution["x"] for solution in found if "x" in solution)
+            self._members[items] = Members(terms, found.complete and len(terms) < MOST_MEMBERS)
+        return self._members[items]
+
+    def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
+        """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""
+        return self.profiler(items).uses
+
+    def classes_in(self, items: a.ItemSet) -> frozenset[IRI]:
+        """The classes of many of the items, with those above."""
+        return frozenset(self.profiler.with_broader(self.profiler(items).classes))
+
+    def has_any(self, items: a.ItemSet, classes: Collection[IRI]) -> bool:
+        """Whether any of the items is of one of these classes."""
+        kinds = tuple(a.Instances(one) for one in sorted(classes, key=str))
+        return bool(self.members(a.Both((items, kinds[0] if len(kinds) == 1 else a.Either(kinds)))).terms)
+
+    # --- terms and classes
+
+    def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
+        """The classes of terms, with those above."""
+        wanted = [term for term in dict.fromkeys(terms) if isinstance(term, IRI)]
+        new = [term for term in wanted if term not in self._classes]
+        if new:
+            own = self.profiler.classes_of(new)
+            self.profiler.with_broader(sorted({kind for kinds in own.values() for kind in kinds}, key=str))
+            for term in new:
+                self._own_classes[term] = frozenset(own.get(term, ()))
+                self._classes[term] = frozenset(self.profiler.with_broader(self._own_classes[term]))
+        return {term: self._classes[term] for term in wanted}
+
+    def has_instances(self, kind: IRI) -> bool:
+        """Whether anything is of a class, or of one below it."""
+        if kind not in self._instances:
+            x = Variable("x")
+            group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Instances(kind), x)
+            query = g.select_query("instances", g.Select(((x, None),), group, limit=1))
+            self._instances[kind] = len(self.profiler.graph.select(query)) > 0
+        return self._instances[kind]
+
+    def names(self, classes: Collection[IRI]) -> dict[IRI, str]:
+        """The names of classes, in small letters."""
+        found = self.labels(list(classes), in_grace=True)
+        return {kind: found[kind].lower() for kind in classes}
+
+    # --- predicates
+
+    def at_ends(self, predicate: IRI) -> PredicateEnds:
+        """What the subjects and objects of a predicate are, from a sample."""
+        if predicate not in self._at_ends:
+            x, y = Variable("x"), Variable("y")
+            select = g.Select(((x, None), (y, None)), (g.Fact(x, predicate, y),), limit=_ENDS_READ)
+            found = [(s["x"], s["y"]) for s in self.profiler.graph.select(g.select_query("ends", select))]
+            subjects = list(dict.fromkeys(one for one, _ in found))
+            objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
+            kinds = self.classes_of([*subjects, *objects])
+            own = [
+                Counter(kind for one in ends for kind in self._own_classes.get(one, ())) for ends in (subjects, objects)
+            ]
+            common = {kind for kind, number in own[0].items() if number > _SHARE * len(subjects)}
+            alike = sum(not common.isdisjoint(self._own_classes.get(one, ())) for one in objects)
+            is_typed = bool(own[0]) and bool(own[1])
+            shared = len(set(subjects) & set(objects)) > _SHARED * len(objects)
+            self._at_ends[predicate] = PredicateEnds(
+                frozenset(kind for one in subjects for kind in kinds.get(one, ())),
+                frozenset(kind for one in objects for kind in kinds.get(one, ())),
+                bool(objects) and (alike > _SHARE * len(objects) if is_typed else shared),
+                bool(found) and not objects,
+                tuple(kind for kind, _ in sorted(own[0].items(), key=lambda one: (-one[1], str(one[0])))),
+            )
+        return self._at_ends[predicate]
+
+    def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
+        """The predicates that have one of these words in their names."""
+        found = [one for text in texts for one in self._predicates_by_root().get(root(text), ())]
+        found += [IRI(row.iri) for row in self._rows_with(texts) if row.kind == "predicate"]
+        return list(dict.fromkeys(found))
+
+    def _predicates_by_root(self) -> Mapping[str, tuple[IRI, ...]]:
+        """The commonest predicates of the graph by the roots of the words in their names, read once for a graph."""
+        shared = self.profiler.common or self.profiler  # what is the same for all questions is charged to none
+        known = shared.known
+        if self.predicates and not known.predicates:
+            by_root: dict[str, list[IRI]] = defaultdict(list)
+            found = labels(shared.graph, self.predicates, languages=self.labels.languages)
+            for predicate in self.predicates:
+                for one in {root(word) for word in words(normalised(found[predicate].text))}:
+                    by_root[one].append(predicate)
+            known.predicates.update({one: tuple(own) for one, own in by_root.items()})
+        return known.predicates
+
+    def leads_to(self, predicate: IRI) -> a.ItemSet | None:
+        """Everything that a predicate leads to from what it is mostly said of; ``None`` where that has no class."""
+        kinds = self.at_ends(predicate).subject_kinds
+        return a.Ends(a.Instances(kinds[0]), PropertyPath((Step(predicate),))) if kinds else None
+
+    def classes_called(self, texts: Sequence[str]) -> list[IRI]:
+        """The classes with instances that are called just so, in whatever number."""
+        wanted = [root(text) for text in texts]
+        rows = [row for row in self._rows_with(texts) if row.kind == "class"]
+        found = [IRI(row.iri) for row in rows if [root(word) for word in words(row.key)] == wanted]
+        return [kind for kind in dict.fromkeys(found) if self.has_instances(kind)]
+
+    def classes_ending_with(self, text: str) -> frozenset[IRI]:
+        """The classes of which a word is the last of several: sensors, where there are humidity sensors."""
+        rows = [row for row in self._rows_with([text]) if row.kind == "class"]
+        found = [(IRI(row.iri), words(row.key)) for row in rows]
+        ending = {kind for kind, own in found if len(own) > 1 and root(own[-1]) == root(text)}
+        return frozenset(kind for kind in ending if self.has_instances(kind))
+
+    def _rows_with(self, texts: Sequence[str]) -> list[LabelRow]:
+        wanted = tuple(sorted({form for text in texts for form in same_root(text)}))
+        if not wanted or self.linker is None:
+            return []
+        if wanted not in self._rows:
+            self._rows[wanted] = sorted(set(self.linker.index.search.offline().with_words(wanted, limit=_ROWS)))
+        return self._rows[wanted]
+
+
+def is_of_schema(kind: IRI) -> bool:
+    """Whether a class is one of RDF, RDFS or OWL itself, which say nothing to a reader."""
+    return kind.value.startswith(_OF_SCHEMA)
+
+
+def name_of(term: Term) -> str:
+    """What a term is called by itself."""
+    return term.value if isinstance(term, Literal) else local_name(term) if isinstance(term, IRI) else ""

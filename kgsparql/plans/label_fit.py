@@ -1,0 +1,232 @@
+"""How well words of a question name a predicate, and which way the predicate must then be followed.
+
+A label has a form, and the role that an argument has in its clause goes with one direction of it: Ann's ``author`` is
+whom ``author`` leads to, whom Ann ``advised`` is what ``advised by`` leads to Ann from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal as OneOf
+
+import numpy as np
+
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.linking.ranking import Ranker
+from kgsparql.linking.words import root, stem, words
+from kgsparql.plans.cue_words import UNITS
+from kgsparql.rdf.paths import Step
+from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.reading.lexicon import Lexicon
+
+NEAR = 0.5
+"""How well a label accounts for a word, at least, that is not left out: a cosine, or more."""
+_NEAR_PHRASE = 0.62
+"""How alike a phrase and a label are, at least, that have no word in common."""
+SAME = 0.75
+"""How well a label accounts for a word that it has, at least."""
+_OTHER_END = 0.55
+"""How well the name of a relation accounts for the name of its other end: `narrower` for `broader`."""
+_BY_IRI = 0.7
+"""How well the words of an IRI account for a word that the label does not have."""
+
+Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
+"""What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
+Form = OneOf["noun", "agent", "by", "verb", "of"]
+"""O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
+
+
+@dataclass(slots=True)
+class LabelFit:
+    """Compares words of one question with labels of a graph."""
+
+    labels: TermLabels
+    ranker: Ranker
+    lexicon: Lexicon
+    locations: frozenset[str] = field(init=False)
+    contained: frozenset[str] = field(init=False)
+    _suffixes: tuple[str, ...] = field(init=False)
+    _texts: dict[IRI, str] = field(default_factory=dict)
+    _forms: dict[IRI, Form] = field(default_factory=dict)
+    _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.locations = frozenset(map(root, self.lexicon.locations))
+        self.contained = frozenset(map(root, self.lexicon.containment))
+        self._suffixes = tuple(self.lexicon.agent_suffixes)
+
+    def text(self, predicate: IRI) -> str:
+        """The label of a predicate as words: no dashes, no unit at its end."""
+        if predicate not in self._texts:
+            self.read([predicate])
+        return self._texts[predicate]
+
+    def read(self, predicates: Iterable[IRI]) -> None:
+        """Read the labels of predicates that were not read before, together."""
+        new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
+        if new:
+            named = self.labels(new, in_grace=True)
+            self._texts.update({predicate: _plain(named[predicate]) for predicate in new})
+
+    def compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
+        """Compute together how alike texts and labels are, as far as that is not known."""
+        if not self.ranker.by_meaning:
+            return
+        ours, theirs = list(dict.fromkeys(filter(None, texts))), list(dict.fromkeys(filter(None, labels)))
+        theirs = [label for label in theirs if any((text, label) not in self._cosines for text in ours)]
+        if ours and theirs:
+            found = np.clip(self.ranker.similarities(ours, theirs), 0.0, 0.95)
+            for text, row in zip(ours, found.tolist(), strict=True):
+                self._cosines.update({(text, label): cosine for label, cosine in zip(theirs, row, strict=True)})
+
+    def cosine(self, text: str, label: str) -> float:
+        """How alike a text and a label are in meaning; 0 without an embedder."""
+        if not (self.ranker.by_meaning and text and label):
+            return 0.0
+        if (text, label) not in self._cosines:
+            self.compare([text], [label])
+        return self._cosines[text, label]
+
+    # --- words and labels
+
+    def says(self, word: str, label: str) -> bool:
+        """Whether a label has a word, or a synonym, and is not only like it."""
+        return self._by_letters(word, label) >= SAME
+
+    def word(self, word: str, label: str) -> float:
+        """How well a label accounts for a word, in [0, 1]."""
+        return self._by_letters(word, label) or self.cosine(self.lexicon.irregular.get(word, word), label)
+
+    def _by_letters(self, word: str, label: str) -> float:
+        own, said = self.roots(label), word
+        word = self.lexicon.irregular.get(word, word)
+        if root(word) in own or root(said) in own:
+            return 0.8 + 0.2 / len(own)
+        if self.is_other_end(word, label):
+            return _OTHER_END
+        names = (*own, *label.split())
+        if len(word) > 4 and any(len(one) > 4 and (one.startswith(word[:-1]) or word.startswith(one)) for one in names):
+            return SAME
+        return 0.0
+
+    def phrase(self, texts: Sequence[str], predicate: IRI, preposition: str = "") -> list[float]:
+        """For each word of a phrase, how well a predicate accounts for it.
+
+        A phrase may be alike as a whole (`passed away` and `date of death`), a verb with its preposition.
+        """
+        label = self.text(predicate)
+        own = [self.word(text, label) for text in texts]
+        if len(texts) > 1 and min(own) < NEAR and self.roots(label).isdisjoint(map(root, texts)):
+            whole = self.cosine(" ".join(texts), label)
+            own = [max(whole, one) for one in own] if whole >= _NEAR_PHRASE else own
+        if preposition and len(texts) == 1 and own[0] < SAME:
+            own = [max(own[0], self.cosine(f"{texts[0]} {preposition}", label) - 0.05)]
+        if more := _roots_of_iri(predicate):
+            own = [max(one, _BY_IRI * (root(text) in more)) for one, text in zip(own, texts, strict=True)]
+        return own
+
+    def roots(self, label: str) -> frozenset[str]:
+        """The roots of the words of a label that carry what it says."""
+        return _roots(label, self.lexicon.function_words)
+
+    def is_other_end(self, word: str, label: str) -> bool:
+        """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
+        others = self.lexicon.inverse.get(stem(word)) or self.lexicon.inverse.get(word, ())
+        own = self.roots(label)
+        return root(word) not in own and any(root(other) in own for other in others)
+
+    # --- directions
+
+    def form(self, predicate: IRI) -> Form:
+        """What the label of a predicate says of the two ends."""
+        if predicate not in self._forms:
+            self._forms[predicate] = self._form_of(list(words(normalised(self.text(predicate)))))
+        return self._forms[predicate]
+
+    def _form_of(self, found: list[str]) -> Form:
+        lexicon = self.lexicon
+        while found and found[0] in lexicon.label_openers:
+            del found[0]
+        if not found or found[-1] in lexicon.by_words:
+            return "by" if found else "noun"
+        first, last = found[0], found[-1]
+        if last in lexicon.of_words:
+            return "of"
+        if last in lexicon.prepositions:  # `responsible for`, `located in`
+            return "verb"
+        is_verb = first in lexicon.verbs or (first.endswith("ed") and len(first) > 4)
+        is_whole = len(found) == 1 or found[1] in lexicon.prepositions or found[1] in lexicon.determiners
+        if first in lexicon.verb_labels or (is_verb and is_whole) or (len(found) == 1 and first in lexicon.edge_verbs):
+            return "verb"
+        return "agent" if last.endswith(self._suffixes) and last not in lexicon.no_agents else "noun"
+
+    def holds(self, predicate: IRI) -> bool:
+        """Whether the subject contains the object: `has part`, `contains`, `member`."""
+        label = self.text(predicate)
+        return bool(self.roots(label) & self.contained) and not self._is_within(label)
+
+    def _is_within(self, label: str) -> bool:
+        """Whether a label says that the subject is in the object: `part of`, `located in`, `location`."""
+        found = words(normalised(label))
+        return found[-1:] in (("of",), ("location",)) or "located" in found
+
+    def allows(self, step: Step, role: Role, noun: str) -> bool:
+        """Whether the role of the argument that a step starts from goes with its direction.
+
+        :param noun: the word that names the predicate.
+        """
+        label, form = self.text(step.predicate), self.form(step.predicate)
+        is_forward = (step.direction == "forward") != bool(noun and self.is_other_end(noun, label))
+        is_doer = bool(noun) and self.says(noun, label)
+        match role:
+            case "of":
+                good = form != "of" and not (form == "verb" and noun.endswith(self._suffixes))
+            case "value":
+                good = form == "of"
+            case "subject":
+                good = form in {"verb", "noun", "of"} or (form == "agent" and not is_doer)
+            case "object":
+                good = form in {"by", "agent"}
+            case "by":
+                good = form == "verb"
+            case "prep":
+                is_place_of = form == "of" and not self.roots(label) & self.contained
+                good = self.holds(step.predicate) or is_place_of or (form == "agent" and is_doer)
+            case "where":
+                good = not self.holds(step.predicate)
+            case _:
+                return True
+        return good == is_forward
+
+    def is_said_so(self, predicate: IRI, noun: str, preposition: str) -> bool:
+        """Whether words are those of the label, preposition and all: `named after`; its direction is then said, too."""
+        label = self.text(predicate)
+        return bool(preposition) and preposition in label.split() and root(noun) in self.roots(label)
+
+
+_DASHES = re.compile(r"[–—\-\s]+")
+
+
+def _plain(label: str) -> str:
+    text = _DASHES.sub(" ", label).strip().lower()
+    name, _, last = text.rpartition(" ")
+    return name if name and last in UNITS else text
+
+
+@lru_cache(maxsize=50_000)
+def _roots(label: str, function: frozenset[str]) -> frozenset[str]:
+    found = words(normalised(label))
+    said = frozenset(root(word) for word in found if word not in function)
+    return said or frozenset(map(root, found))
+
+
+@lru_cache(maxsize=20_000)
+def _roots_of_iri(predicate: IRI) -> frozenset[str]:
+    """The words of an IRI of several names, beyond its label: Freebase's `film.actor.film..film.performance.film`."""
+    name = predicate.value.rsplit("/", 1)[-1]
+    if name.count(".") < 2:
+        return frozenset()
+    return frozenset(root(word) for part in name.split(".") for word in part.split("_") if len(word) > 2)

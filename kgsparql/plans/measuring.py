@@ -1,0 +1,270 @@
+"""Values on a graph: what may be measured of the items of a set, and sets that are kept or ordered by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from kgsparql.linking.words import root
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import Denotation, Match
+from kgsparql.plans.item_sets import ends
+from kgsparql.plans.label_fit import NEAR
+from kgsparql.plans.phrase_planner import PhrasePlanner
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.sought import Sought
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity, Superlative
+
+_DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_ORDERED = ("number", "date", "year")
+_BY_CLASS = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChoice:
+    """One thing that may be measured, and how well words and graph fit."""
+
+    score: float
+    measure: a.Value | a.HowMany
+
+    @property
+    def match(self) -> PropertyPath:
+        """The path that leads to what is measured."""
+        return self.measure.path
+
+
+class Measuring(PhrasePlanner):
+    """Finds measures for words, and does with them what a question asks."""
+
+    def measures(
+        self,
+        given: Denotation,
+        positions: Sequence[int],
+        hints: Sequence[str] = (),
+        *,
+        counts: bool = False,
+        among: a.Instances | None = None,
+    ) -> list[MeasureChoice]:
+        """What may be measured of the items of a set, the likeliest first.
+
+        :param positions: of the words that name it. :param hints: words for it where an adjective tells.
+        :param counts: how many things a predicate leads to may be meant.
+        :param among: things of this class are counted.
+        """
+        if given.items is None:
+            return []
+        texts = self.connector.at(positions)
+        first = self.view.uses(given.items)
+        ways: list[tuple[tuple[PredicateUse, ...], float]] = [((use,), use.share) for use in first]
+        followed = [use for use in first if use.kind == "item"][:_FOLLOWED]
+        self.view.profiler.look_at(ends(given.items, use.path) for use in followed)
+        for use in followed:
+            further = self.view.uses(ends(given.items, use.path))
+            ways += [((use, own), use.share * own.share) for own in further if not own.step.inverts(use.step)]
+        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for own, _ in ways for u in own])
+        found = [one for uses, share in ways for one in self._measures(uses, share, texts, hints)]
+        if counts:
+            found += [one for uses, share in ways for one in self._counts(uses, share, texts, among)]
+        return sorted(found, key=lambda one: (-one.score, str(one.measure)))
+
+    def _measures(
+        self, uses: tuple[PredicateUse, ...], share: float, texts: Sequence[str], hints: Sequence[str]
+    ) -> Iterator[MeasureChoice]:
+        """The values at the end of a path, where they can be ordered and words or hints name them."""
+        last = uses[-1]
+        if last.kind not in _ORDERED or last.step.direction == "inverse":
+            return
+        own = [max(both) for both in zip_longest(*(self.fit.phrase(texts, u.step.predicate) for u in uses))]
+        hinted = max((self._hinted(use, hints) for use in uses), default=0.0)
+        if not (texts and min(own) >= NEAR) and not (not texts and hinted):
+            return
+        if not texts and len(uses) > 1 and not self._hinted(uses[0], hints):  # whose birth? not its own
+            return
+        score = sum(own) / len(own) + 0.2 * hinted if texts else hinted
+        path = PropertyPath(tuple(use.step for use in uses))
+        yield MeasureChoice(score - _DEEPER * (len(uses) - 1) + 0.1 * share, a.Value(path, last.kind, last.unit))
+
+    def _hinted(self, use: PredicateUse, hints: Sequence[str]) -> float:
+        label = self.fit.text(use.step.predicate)
+        own = self.fit.roots(label)
+        return max((1 - 0.04 * i for i, hint in enumerate(hints) if self.fit.roots(hint) <= own), default=0.0)
+
+    def _counts(
+        self, uses: tuple[PredicateUse, ...], share: float, texts: Sequence[str], among: a.Instances | None
+    ) -> Iterator[MeasureChoice]:
+        """How many things a path leads to, of a class or those that its predicate is called by."""
+        last, path = uses[-1], PropertyPath(tuple(use.step for use in uses))
+        if last.kind in _ORDERED:
+            return
+        called = {r for name in self.view.names(last.classes).values() for r in self.fit.roots(name)}
+        own = self.fit.phrase(texts, last.step.predicate)
+        own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
+        if own and len(uses) == 1 and min(own) >= NEAR:
+            yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
+        if among is not None and last.kind == "item" and among.of in self.view.profiler.with_broader(last.classes):
+            yield MeasureChoice(0.9 + 0.05 * share - _DEEPER * (len(uses) - 1), a.HowMany(path, among))
+
+    def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
+        """What a noun names: `servings` of recipes, `prizes` of laureates."""
+        positions = self.positions(phrase.chunks)
+        head = phrase.head
+        kinds = head.classes if head is not None and len(phrase.chunks) == 1 else ()
+        kind = next(iter(kinds), None) or next((near for near, _ in self.near_classes(positions)), None)
+        among = None if kind is None else a.Instances(kind)
+        return self.measures(given, positions, hints, counts=bool(positions), among=among)
+
+    def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
+        """What the words at some positions name: of ``has more children than``."""
+        kind = next((near for near, _ in self.near_classes(positions)), None)
+        return self.measures(given, positions, counts=counts, among=None if kind is None else a.Instances(kind))
+
+    # --- extremes
+
+    def superlative(self, given: Denotation, best: Superlative) -> list[Denotation]:
+        """The largest, the second oldest, the top five of a set."""
+        if given.items is None:
+            return [given.leaving_out([best.position])]
+        if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.form != "choose":
+            return [  # the longest of one thing is the longest of what it has
+                new
+                for one in self.connector.connect(given, Sought())[:4]
+                if one.items is not None and len(self.view.members(one.items).terms) > 1
+                for new in self.superlative(one, best)
+            ]
+        options = self.measures(given, (), best.measures) if best.measures else []
+        made = [self._top(given, option, best) for option in options[: _TRIED - 1]]
+        return made or [given.leaving_out([best.position])]
+
+    def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
+        items = given.known
+        for _ in range(best.rank - 1):  # the second is the first of the others
+            items = a.Minus(items, a.Top(items, option.measure, largest=best.is_largest))
+        top = a.Top(items, option.measure, best.number, largest=best.is_largest)
+        said = Match(self.texts[best.position], option.match)
+        return replace(given, items=top, score=given.score + option.score, how=(*given.how, said))
+
+    def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
+        """What has the most of something, or the highest value of it."""
+        best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
+        positions = self.positions(phrase.chunks)
+        if given.is_free or not (given.classes or given.is_named):
+            kind = self._measured_class(positions)
+            if kind is None:
+                return [given.leaving_out(positions)] if not given.is_free else []
+            if given.is_free:
+                given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
+        verb = [p for p in said.verb if self.texts[p] not in self.lexicon.comparatives] if not said.light else []
+        options = self.measures_of_noun(given, phrase, best.measures)
+        if verb and not positions and (named := self.measures(given, verb, best.measures)):
+            options, verb = named, []  # `was founded first`: by when it was founded
+        if phrase.superlative:
+            options = [option for option in options if isinstance(option.measure, a.Value)]
+        made = [self._top(given, option, best).leaving_out(verb) for option in options[:_TRIED]]
+        return made or [given.leaving_out(positions or [best.position])]
+
+    def _measured_class(self, positions: Sequence[int]) -> IRI | None:
+        """The class of what has a predicate that words name."""
+        texts = self.connector.at(positions)
+        for predicate in self.view.predicates_called(texts):
+            own = self.fit.phrase(texts, predicate)
+            kinds = self.view.at_ends(predicate).subject_kinds
+            if own and min(own) >= NEAR and kinds:
+                return kinds[0]
+        return None
+
+    # --- comparisons with a value
+
+    def with_quantity(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
+        """What has more than so much, or so many, of something."""
+        if given.items is None:
+            return []
+        options = self.measures_of_noun(given, phrase)[:_TRIED]
+        made = [self._kept(given, option, quantity.comparison, number(str(quantity.number))) for option in options]
+        return made or [given.leaving_out(self.positions(phrase.chunks))]
+
+    def _kept(self, given: Denotation, option: MeasureChoice, comparison: a.Comparison, value: Literal) -> Denotation:
+        kept = a.Where(given.known, option.measure, comparison, value)
+        how = (*given.how, Match(value.value, option.match))
+        return replace(given, items=kept, score=given.score + option.score, how=how)
+
+    def in_time(
+        self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
+    ) -> list[Denotation]:
+        """What happened before, in, or after a year."""
+        if comparison is None or given.items is None or chunk.number is None:
+            return [] if given.is_free else [given.leaving_out(chunk.span)]
+        words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
+        hints = self.lexicon.hints["time"]
+        options = self.times(given, words)
+        year = number(str(chunk.number))
+        made = [self._kept(given, _by_year(option), comparison, year) for option in options[:_TRIED]]
+        made += self._on_the_way(given, hints, comparison, year)
+        return made or [given.leaving_out(chunk.span)]
+
+    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
+        """When something was, by the words for what happened; else whenever it was."""
+        hints = self.lexicon.hints["time"]
+        named = [o for o in self.measures(given, positions, hints) if self._is_of_time(o)] if positions else []
+        return named or [
+            replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self._is_of_time(o)
+        ]
+
+    def _is_of_time(self, option: MeasureChoice) -> bool:
+        """Whether a measure is a date, or a number that is called a year."""
+        if not isinstance(option.measure, a.Value):
+            return False
+        own = self.fit.roots(self.fit.text(option.measure.path.steps[-1].predicate))
+        return option.measure.kind in {"date", "year"} or not own.isdisjoint(map(root, self.lexicon.hints["time"]))
+
+    def _on_the_way(
+        self, given: Denotation, hints: Sequence[str], comparison: a.Comparison, year: Literal
+    ) -> Iterator[Denotation]:
+        """The year of a statement on the way: who won the prize in 1921."""
+        inner = given.items.sets[-1] if isinstance(given.items, a.Both) else given.items
+        if not isinstance(inner, a.Ends) or len(inner.path.steps) != 2:
+            return
+        first, second = (PropertyPath((step,)) for step in inner.path.steps)
+        middle = Denotation(a.Ends(inner.start, first))
+        for option in [o for o in self.measures(middle, (), hints) if self._is_of_time(o)][:1]:
+            kept = self._kept(middle, _by_year(option), comparison, year)
+            items: a.ItemSet = a.Ends(kept.known, second)
+            if isinstance(given.items, a.Both):
+                items = a.Both((*given.items.sets[:-1], items))
+            how = (*given.how, Match(year.value, option.match))
+            yield replace(given, items=items, score=given.score + option.score + 0.3, how=how)
+
+    def compared(self, given: Denotation, by: Comparative, other: NounPhrase | None) -> list[Denotation]:
+        """What is older than something, or wider than so much."""
+        options = self.measures(given, (), by.measures)[: _TRIED - 1]
+        if by.quantity is not None:
+            made = [self._kept(given, option, by.comparison, number(str(by.quantity))) for option in options]
+            return made or [given.leaving_out([by.position])]
+        made = []
+        for one in self.denotations(other)[:_TRIED] if other is not None else []:
+            if one.items is None or not one.is_named:
+                continue
+            for option in options:
+                values = self.view.members(ends(one.items, option.match)).terms
+                known = sorted((value for value in values if isinstance(value, Literal)), key=str)
+                made += [self._kept(given, option, by.comparison, value).doubted(*one.doubts) for value in known[:1]]
+        return made or [given.leaving_out([by.position])]
+
+
+def _by_year(option: MeasureChoice) -> MeasureChoice:
+    measure = option.measure
+    if isinstance(measure, a.Value) and measure.kind == "date":
+        return replace(option, measure=replace(measure, kind="year"))
+    return option
+
+
+def number(text: str) -> Literal:
+    """A number as a literal.
+
+    >>> number("4").datatype.value.rpartition("#")[2], number("4.5").datatype.value.rpartition("#")[2]
+    ('integer', 'decimal')
+    """
+    return Literal(text, datatype=IRI(_XSD + ("integer" if text.removeprefix("-").isdecimal() else "decimal")))

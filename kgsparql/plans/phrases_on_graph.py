@@ -1,0 +1,257 @@
+"""Noun phrases on a graph: the sets that one may denote, the likeliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kgsparql.linking.words import root, words
+from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import TAXONOMY
+from kgsparql.plans.denotation import Denotation, Doubt, best, left_out, met
+from kgsparql.plans.item_sets import ends
+from kgsparql.plans.restricting import Restricting
+from kgsparql.plans.sought import Sought
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
+
+_MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
+_PHRASES = 7
+_ASKED = ("who", "where", "when")
+_NAMED_FIRST, _LESS, _LESS_IF_FUZZY = 1.0, 0.02, 0.15
+_OTHER_LABEL, _COMMON_WORD, _ASKED_FOR = 0.12, 0.25, 0.6
+_NEAR_CLASS = 0.6
+"""How alike a word and the name of a class are, at least, that it may mean."""
+
+
+class Phrases(Restricting):
+    """Finds what the noun phrases of one question denote."""
+
+    def denotations(self, phrase: NounPhrase) -> list[Denotation]:
+        """The sets that a phrase may denote with all that is said of it, the likeliest first."""
+        found = self._unrestricted(phrase)
+        unused = [*(phrase.quantity.positions if phrase.quantity else ())]
+        unused += [phrase.most[0]] if phrase.most else []
+        unused += [phrase.summary[0]] if phrase.summary else []
+        found = [one.leaving_out(unused) for one in found] if unused else found
+        for restriction in phrase.restrictions:
+            found = best(new for one in found[:5] for new in self.restrict(one, restriction))
+        if phrase.kinds and not phrase.restrictions:
+            found = best(new for one in found for new in self._kinds(one, phrase))
+        if phrase.superlative:
+            found = best(new for one in found[:4] for new in self.superlative(one, phrase.superlative))
+        return found
+
+    # --- kinds
+
+    def _kinds(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
+        """The kinds of a class or a concept: what is next below it."""
+        if given.items is None:
+            return [given]
+        found = []
+        if isinstance(given.items, a.Instances):
+            below: a.ItemSet = a.Ends(a.Items((given.items.of,)), PropertyPath((Step(TAXONOMY[1], "inverse"),)))
+            if self.view.members(below).terms:
+                return [replace(given, items=below, classes=frozenset())]
+            return [given if given.head else given.leaving_out(phrase.kinds)]
+        for predicate in TAXONOMY:
+            narrower = ends(given.items, PropertyPath((Step(predicate, "inverse"),)))
+            if self.view.members(narrower).terms:
+                found.append(replace(given, items=narrower, score=given.score + 0.3))
+        return found or [given.leaving_out(phrase.kinds)]
+
+    # --- the phrase itself
+
+    def _unrestricted(self, phrase: NounPhrase) -> list[Denotation]:
+        if phrase.parts:
+            return self._joined(phrase)
+        if phrase.of is not None and not phrase.same and not phrase.of.is_empty:
+            return self._of(phrase, phrase.of)
+        if len(phrase.chunks) > 1 and phrase.chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`
+            return self._unrestricted(replace(phrase, chunks=phrase.chunks[:-1]))
+        head = phrase.head
+        if head is None:
+            return [Denotation(None, asked=phrase.asked)]
+        if head.number is not None and not head.entities:
+            return [Denotation(a.Items((Literal(str(head.number)),)))]
+        if phrase.asked and all(self.texts[p] in self.lexicon.place_nouns for p in self.positions(phrase.chunks)):
+            return [Denotation(None, asked="where")]  # `which places`: where
+        is_small = self._asks_for(phrase) and self.chunked.raw[head.start][:1].islower()
+        options: list[Denotation] = []
+        is_defined = self.question.is_definition and phrase is self.question.phrase
+        if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
+            options += self._named(phrase, head)
+        options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
+        if not head.classes:
+            options += self._of_modifier(phrase, head)
+        if is_small or not head.is_name:
+            options += self._words(phrase, head)
+        return best(options, _PHRASES)
+
+    def _asks_for(self, phrase: NounPhrase) -> bool:
+        """Whether a phrase is what is asked for: which N, how many N."""
+        is_counted = self.question.form == "count" and phrase is self.question.phrase
+        return phrase.asked in {"what", "which", "how"} or is_counted
+
+    def _joined(self, phrase: NounPhrase) -> list[Denotation]:
+        """All of some phrases together, each in its likeliest meaning."""
+        found = [best(self.denotations(part), 1) for part in phrase.parts]
+        if not all(found):
+            return []
+        parts = [own[0] for own in found]
+        sets = tuple(part.items for part in parts if part.items is not None)
+        if len(sets) < len(parts):
+            return []
+        return [
+            Denotation(
+                _union(sets),
+                sum(part.score for part in parts) / len(parts),
+                tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+                classes=frozenset().union(*(part.classes for part in parts)),
+                how=tuple(match for part in parts for match in part.how),
+            )
+        ]
+
+    def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
+        """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
+        chunks, positions = phrase.chunks, self.positions(phrase.chunks)
+        if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
+            return self.denotations(owner)
+        is_merged = self.is_one_label_with(phrase, owner)
+        if is_merged and owner.of is not None:
+            chunks = [*chunks, *owner.chunks]
+            positions, owner = (*positions, *self.positions(owner.chunks)), owner.of
+        found: list[Denotation] = []
+        for given in self.denotations(owner)[:_GIVEN]:
+            start = self.word_set(given) if given.is_free else given
+            if start is not None:
+                start = replace(start, score=start.score + 0.25) if is_merged else start
+                found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)
+        for name in (chunk for chunk in chunks[:-1] if chunk.is_name):
+            said = Predication(light="be", object=NounPhrase(chunks=[name]))
+            found = [new for one in found for new in self.restrict(one, said)]
+        return best(found)
+
+    def is_one_label_with(self, phrase: NounPhrase, owner: NounPhrase) -> bool:
+        """Whether `place of birth of Ann` is one predicate of Ann, and not the place of her birth."""
+        is_chain = phrase.of_form == "of" and owner.of is not None and owner.of_form == "of" and bool(owner.chunks)
+        if not is_chain or owner.restrictions or any(chunk.is_name for chunk in owner.chunks):
+            return False
+        return self.are_one_label([*self.positions(phrase.chunks), *self.positions(owner.chunks)])
+
+    def _owned(
+        self, phrase: NounPhrase, chunks: list[Chunk], positions: tuple[int, ...], start: Denotation, *, is_merged: bool
+    ) -> Iterator[Denotation]:
+        names = [chunk for chunk in chunks[:-1] if chunk.is_name]
+        words = tuple(p for p in positions if not any(p in name.span for name in names))
+        head = chunks[-1] if chunks else None
+        if head is not None and head.classes and not is_merged:
+            for kind in head.classes[:2]:
+                wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
+                yield from self.connector.connect(start, Sought(words, "of", "of", wanted))
+                rest = tuple(p for p in words if p not in head.span)
+                more = 0.1 if self.are_one_label(words) else 0.5
+                for one in self.connector.connect(start, Sought(rest, "any", "of", wanted)):
+                    yield replace(one, score=one.score + more)
+        if words:
+            asked = phrase.asked if phrase.asked in _ASKED else ""
+            yield from self.connector.connect(start, Sought(words, "of", "of", asked=asked))
+        elif not names:
+            yield start
+
+    # --- heads
+
+    def _named(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
+        """The things that the head names, with the words before it that are not what they are."""
+        before = phrase.chunks[:-1]
+        is_exact = [name.label.casefold() == head.text.casefold() for name in head.entities]
+        kinds = self.view.classes_of(name.term for name in head.entities[:_MEANINGS])
+        own = set(words(normalised(head.text)))
+        alike = [name for name in head.entities if own <= set(words(normalised(name.label)))]
+        is_part = head.is_fuzzy and len(alike) > 1  # `Bohr`, of several
+        for place, name in enumerate(head.entities[:_MEANINGS]):
+            score = _NAMED_FIRST - (_LESS_IF_FUZZY if head.is_fuzzy else _LESS) * place
+            score -= _LESS_IF_FUZZY if head.is_fuzzy else _OTHER_LABEL * (any(is_exact) and not is_exact[place])
+            score -= _COMMON_WORD * (not head.is_strong and bool(phrase.asked or before))
+            score -= _ASKED_FOR * (not head.is_strong and bool(phrase.asked))
+            left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
+            doubts = (*left_out(left), *([Doubt(head.start, "may be another")] if is_part else []))
+            yield Denotation(a.Items((name.term,)), score, doubts)
+
+    def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
+        """The words of a chunk before a name that do not say what the thing is."""
+        positions = self.positions([chunk])
+        if not kinds.isdisjoint(chunk.classes):
+            return ()
+        said = {root(word) for own in self.view.names(kinds).values() for word in own.split()}
+        said |= {root(word) for word in name.label.casefold().split()}
+        light = self.lexicon.fillers
+        is_said = all(root(self.texts[p]) in said or self.texts[p] in light for p in positions)
+        return () if is_said else positions
+
+    def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
+        """The instances of a class that the head names, restricted by the words before it."""
+        before = phrase.chunks[:-1]
+        is_asked = bool(phrase.asked) or phrase is self.question.phrase
+        score = 0.9 + 0.4 * is_asked - _LESS * (kind not in head.classes[:1])
+        found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
+        named: list[Denotation] = []
+        if len(before) == 1 and before[0].is_name:  # `film Jaws` is a film, `Jaws film` may be that, too
+            kinds = self.view.classes_of(name.term for name in before[0].entities)
+            own = [name for name in before[0].entities if kind in kinds.get(name.term, ())]
+            named = [Denotation(a.Items((name.term,)), 1.25 - _LESS * place) for place, name in enumerate(own)]
+        for chunk in before:
+            found = [new for one in found for new in self._modified(one, chunk)]
+        return [*named, *found]
+
+    def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
+        positions = self.positions([chunk])
+        if chunk.entities and chunk.number is None:
+            joined = []
+            for name in chunk.entities[:_GIVEN]:
+                start = Denotation(a.Items((name.term,)), 0.3)
+                joined += met(given, self.connector.connect(start, Sought(wanted=given))[:2])
+            return joined or [given.leaving_out(positions)]
+        if chunk.classes and given.items is not None:
+            return [replace(given, items=a.Both((given.items, a.Instances(chunk.classes[0]))))]
+        return [replace(given, head=(*given.head, *positions))]
+
+    def _of_modifier(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
+        """What a name before the head has of it: `Nobel laureates`, `Apollo 11 crew`."""
+        before = phrase.chunks[:-1]
+        owner = next((chunk for chunk in before if chunk.entities and (chunk.is_strong or not head.entities)), None)
+        if owner is None:
+            return
+        words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
+        kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
+        for name in owner.entities[:_GIVEN]:
+            start = Denotation(a.Items((name.term,)), 0.8)
+            yield from self.connector.connect(start, Sought(words, "of", "of"))
+            own = {root(w) for called in self.view.names(kinds.get(name.term, ())).values() for w in called.split()}
+            if all(root(self.texts[p]) in own for p in words):
+                yield replace(start, score=1.0)
+
+    def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
+        """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
+        positions = self.positions(phrase.chunks)
+        near = self.near_classes(positions)
+        for kind, how_well in near:
+            items = a.Instances(kind)
+            yield Denotation(items, 0.9 * how_well, classes=frozenset({kind}), asked=phrase.asked)
+        if phrase.kinds and phrase.asked and (head.classes or near):
+            yield Denotation(None, 0.62, head=phrase.kinds, asked=phrase.asked)
+        family = frozenset[IRI]()
+        if len(positions) == 1 and not head.classes and not near:
+            family = self.view.classes_ending_with(self.texts[positions[0]])
+        if family:
+            sets = tuple(a.Instances(kind) for kind in sorted(family, key=str))
+            yield Denotation(_union(sets), 0.8, classes=family, asked=phrase.asked)
+        yield Denotation(None, 0.5, head=positions, asked=phrase.asked)
+
+
+def _union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
+    """All items of some sets."""
+    if all(isinstance(one, a.Items) for one in sets):
+        return a.Items(tuple(dict.fromkeys(term for one in sets if isinstance(one, a.Items) for term in one.terms)))
+    return sets[0] if len(sets) == 1 else a.Either(tuple(sets))

@@ -1,0 +1,424 @@
+"""What is said of a noun phrase, on a graph: each verb, preposition, copula or possession restricts its set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import TAXONOMY, UNSAID
+from kgsparql.plans.denotation import Denotation, Doubt, Match, best, met
+from kgsparql.plans.item_sets import ends
+from kgsparql.plans.label_fit import NEAR, Role
+from kgsparql.plans.measuring import Measuring
+from kgsparql.plans.sought import Sought
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.vocabulary import SUBCLASS_OF
+from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Restriction, Superlative
+
+_GIVEN, _BRANCHES, _KEPT = 5, 3, 4
+_TRUE = Literal("true", datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean"))
+_NARROWER = 3
+"""Steps down a taxonomy that `is a` may stand for."""
+
+
+class Restricting(Measuring):
+    """Restricts sets by what is said of them."""
+
+    def restrict(self, given: Denotation, said: Restriction) -> list[Denotation]:
+        """Keep of a set what something is true of, in the likeliest readings."""
+        if isinstance(said, Alternatives):
+            return self._in_any(given, said.branches)
+        if said.is_negated:
+            return self._denied(given, replace(said, is_negated=False))
+        if (joined := self._joined_arguments(given, said)) is not None:
+            return joined
+        if said.whose is not None:
+            return self._whose(given, said, said.whose)
+        if said.compared is not None:
+            return self.compared(given, said.compared, said.object)
+        if said.object is not None and said.object.same:
+            return self._sharing(given, said.object, said.verb, said.preposition)
+        is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)
+        if is_place and (given.classes or given.head or given.asked == "where"):
+            said = replace(said, verb=(), light="be", is_passive=False, preposition=said.preposition or "in")
+        if said.verb and self.texts[said.verb[0]] in self.lexicon.share_verbs and said.object is not None:
+            return self._shared(given, said, said.object)
+        return self._by_argument(given, said)
+
+    def _by_argument(self, given: Denotation, said: Predication) -> list[Denotation]:
+        if said.object is None and said.subject is None and said.more:
+            (preposition, phrase), *rest = said.more
+            return self.restrict(given, replace(said, preposition=preposition, object=phrase, more=rest))
+        if said.object is not None and said.subject is not None:  # each must hold of the same answer
+            found = self.restrict(given, replace(said, object=None, more=[]))
+            whose = Predication(verb=said.verb, light=said.light, object=said.object, more=said.more)
+            others = self.restrict(replace(given, score=0.0, doubts=()), whose)
+            return best(new for one in found[:_BRANCHES] for new in met(one, others[:_BRANCHES]))
+        argument = said.object if said.object is not None else said.subject
+        if argument is None:
+            return self._intransitive(given, said)
+        if said.object is not None:
+            if argument.most or (argument.superlative and said.light == "have"):
+                return self.extreme(given, said, argument)
+            if argument.quantity is not None:
+                return self.with_quantity(given, argument, argument.quantity)
+            if _is_number(argument):
+                comparison = self.lexicon.value_prepositions.get(said.preposition)
+                return self.in_time(given, said.verb, comparison, argument.chunks[-1])
+        found = [
+            new
+            for one in self.denotations(argument)[:_GIVEN]
+            for new in self._with_argument(given, said, one, argument)
+        ]
+        return self._with_more(given, said, best(found)) if said.more else best(found)
+
+    def _with_argument(
+        self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
+    ) -> list[Denotation]:
+        verb = tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers)
+        if argument.is_free and not argument.head:
+            return []
+        if said.light == "be" and not said.preposition and said.subject is None:
+            return self._is_a(given, argument, phrase)
+        if said.light == "have" and said.subject is None and not verb:
+            return self._has(given, argument, phrase)
+        start = self.word_set(argument) if argument.is_free else argument
+        if start is None:
+            return []
+        head = given.head
+        wanted = given if given.classes or (said.subject is None and not given.is_free) else None
+        role = self._role_of_subject(given, said, verb) if said.subject is not None else self._role_of_object(said)
+        if role == "prep" and head and not verb:
+            role = "of"  # `the languages in films`: the noun names the predicate
+        asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("who",)
+        sought = Sought(
+            (*verb, *head),
+            role,
+            said.preposition,
+            wanted,
+            asked=given.asked if given.asked in asks and (said.subject is not None or given.is_free) else "",
+            hints=self.question.measures if given.is_free and said.subject is not None else (),
+            verb=verb,
+            head=head,
+        )
+        found = met(replace(given, head=()), self.connector.connect(start, sought))
+        if said.light == "do" and not verb:  # the verb was not read
+            return [one.doubted(Doubt(-1, UNSAID)) for one in found]
+        return found
+
+    def _role_of_subject(self, given: Denotation, said: Predication, verb: Sequence[int]) -> Role:
+        """The role of a subject whose verb has what is asked for as its object: `which films did Ann direct`."""
+        if said.preposition == "value":
+            return "value"
+        if said.is_passive:
+            return "object" if said.preposition == "by" else "subject"
+        if verb:
+            return "subject"
+        if said.preposition and given.asked != "where":
+            return "of" if given.head else "where"
+        return "where" if given.asked == "where" else "of" if given.head else "any"
+
+    @staticmethod
+    def _role_of_object(said: Predication) -> Role:
+        match said.preposition:
+            case "than" | "of":
+                return "of"
+            case "by":
+                return "by"
+            case "":
+                return "object"
+            case _:
+                return "prep"
+
+    def _with_more(self, given: Denotation, said: Predication, found: list[Denotation]) -> list[Denotation]:
+        """Restrict further by the other arguments of a verb: each must hold of the same answer."""
+        for preposition, phrase in said.more:
+            if _is_number(phrase):
+                comparison = self.lexicon.value_prepositions.get(preposition)
+                year = phrase.chunks[-1]
+                found = best(new for one in found[:5] for new in self.in_time(one, said.verb, comparison, year))
+                continue
+            further = Predication(verb=said.verb, preposition=preposition, object=phrase)
+            others = self.restrict(replace(given, score=0.0, doubts=()), further)
+            found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
+        return found
+
+    def restrict_choice(self, given: Denotation, said: Restriction) -> list[Denotation]:
+        """Keep of some things to choose from the one that has more of something, or what something is true of."""
+        if isinstance(said, Predication):
+            by = said.compared
+            if by is not None and by.quantity is None and said.object is None:
+                return self.superlative(given, Superlative(by.position, by.comparison in {">", ">="}, by.measures))
+            phrase = said.object
+            word = self.texts[said.verb[0]] if said.verb else ""
+            if phrase is not None and word in self.lexicon.comparatives:
+                is_largest = self.lexicon.comparatives[word].comparison == ">"
+                phrase = replace(phrase, most=(said.verb[0], is_largest))
+                said = Predication(light="have", object=phrase)
+            if phrase is not None and (phrase.most or phrase.superlative):
+                return self.extreme(given, said, phrase)
+        return self.restrict(given, said)
+
+    # --- and, or, not
+
+    def _in_any(self, given: Denotation, branches: Sequence[Sequence[Restriction]]) -> list[Denotation]:
+        """What one of some branches is true of."""
+        parts = []
+        for branch in branches:
+            found = [given]
+            for said in branch:
+                found = best((new for one in found for new in self.restrict(one, said)), _BRANCHES)
+            if not found or found[0].items is None:
+                return []
+            parts.append(found[0])
+        sets = tuple(part.items for part in parts if part.items is not None)
+        return [
+            replace(
+                given,
+                items=a.Either(sets),
+                score=sum(part.score for part in parts) / len(parts),
+                doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+                head=(),
+                how=tuple(match for part in parts for match in part.how),
+            )
+        ]
+
+    def _denied(self, given: Denotation, said: Predication) -> list[Denotation]:
+        """What something is not true of."""
+        found = []
+        for one in self.restrict(given, said)[:_KEPT]:
+            base = given
+            if given.items is None and one.items is not None:
+                kind = self._broadest_class(one.items)
+                if kind is None:
+                    continue
+                base = replace(given, items=a.Instances(kind), classes=frozenset({kind}))
+            if base.items is not None and one.items is not None:
+                found.append(
+                    replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
+                )
+        return found
+
+    def _broadest_class(self, items: a.ItemSet) -> IRI | None:
+        kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]
+        sizes = {kind: len(self.view.members(a.Instances(kind)).terms) for kind in kinds}
+        return max(kinds, key=lambda kind: (sizes[kind], str(kind)), default=None)
+
+    def _joined_arguments(self, given: Denotation, said: Predication) -> list[Denotation] | None:
+        """Read `worked at A and B` as two relations, `A or B` as two branches; ``None`` where nothing is joined."""
+        phrase = said.object if said.object is not None and said.object.parts else said.subject
+        if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
+            return None
+        if said.preposition in self.lexicon.between_words and all(map(_is_number, phrase.parts)):
+            first, *_, last = (part.chunks[-1] for part in phrase.parts)
+            since = self.in_time(given, said.verb, ">=", first)
+            return best(new for one in since for new in self.in_time(one, said.verb, "<=", last))
+        if phrase is said.object:
+            each = [replace(said, object=part) for part in _like_the_first(phrase.parts)]
+        else:
+            each = [replace(said, subject=part) for part in phrase.parts]
+        if phrase.joined_by == "or":  # films that A or B directed may be all of both together
+            return self._in_any(given, [[one] for one in each]) if phrase is said.object else None
+        found = [given]
+        for one in each:
+            found = best((new for own in found for new in self.restrict(own, one)), _KEPT)
+        return found
+
+    def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
+        """Those whose advisor was born in Bonn."""
+        owned = [Denotation(None)]
+        for one in said.said:
+            owned = best((new for own in owned for new in self.restrict(own, one)), _KEPT)
+        words = self.positions(noun.chunks)
+        sought = Sought(words, "value", wanted=given, hops=1)
+        return best(new for own in owned for new in met(given, self.connector.connect(own, sought)))
+
+    # --- is, has, does
+
+    def _is_a(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
+        """X is A: of a class, one of a set, or called so by some predicate."""
+        if other.is_free:
+            return [] if given.is_free else self._adjective(given, other)
+        if (beside := self._beside(given, other)) is not None:
+            return beside
+        if self.question.form == "ask" and isinstance(given.items, a.Instances):
+            given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
+        if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
+            below = a.Items((other.items.of,))
+            paths = [PropertyPath((Step(SUBCLASS_OF, "inverse"),) * times) for times in range(1, _NARROWER + 1)]
+            sets = [one for path in paths if self.view.members(one := a.Ends(below, path)).terms]
+            other = replace(other, items=a.Either((other.items, *sets))) if sets else other
+        if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
+            return [
+                replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
+                for one in met(given, [other])
+            ]
+        if isinstance(other.items, a.Items):
+            return self._is_one_of(given, other)
+        if not given.head:
+            return met(given, [other])
+        if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
+            return [replace(one, head=given.head) for one in met(given, [other])]
+        sought = Sought(given.head, "of", wanted=given if given.classes else None)
+        return met(replace(given, head=()), self.connector.connect(other, sought))
+
+    def _beside(self, given: Denotation, other: Denotation) -> list[Denotation] | None:
+        """`What types are the films of X`: of another class, so that a predicate is meant that leads from there."""
+        is_plain = isinstance(other.items, a.Instances | a.Items)
+        if not given.classes or given.items is None or other.items is None or is_plain:
+            return None
+        if self.view.members(a.Both((given.items, other.items))).terms:
+            return None
+        far = self.view.classes_in(other.items)
+        if not far or not far.isdisjoint(given.classes):
+            return None
+        names = [self.fit.roots(name) for name in self.view.names(given.classes).values()]
+        found = []
+        for one in self.connector.connect(other, Sought(preposition="of", wanted=given, hops=1)):
+            label = self.fit.roots(self.fit.text(one.how[-1].path.steps[-1].predicate))
+            found.append(one if any(name & label for name in names) else one.doubted(Doubt(-1, UNSAID)))
+        found = [one for one in found if one.items is not None and self.view.members(one.items).terms]
+        # the class may only be untold in the graph: `which city is the capital`
+        unlike = replace(other, score=given.score + other.score - 0.3, asked=given.asked, classes=frozenset())
+        return [*met(given, found), unlike.doubted(Doubt(-1, "the graph does not say that these are such"))]
+
+    def _is_one_of(self, given: Denotation, other: Denotation) -> list[Denotation]:
+        """X is Y, where Y is named: the same, below it in a taxonomy, or said so by some predicate."""
+        if given.is_free and not given.head:
+            return [replace(other, asked=given.asked)]
+        if not (given.is_free or given.is_named or given.classes):
+            return met(given, [other])  # Ann's advisor is Bob
+        found = [new for below in self._below(given, other) for new in met(replace(given, head=()), [below])]
+        if given.head or given.classes:
+            sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
+        else:
+            sought = Sought(wanted=given)
+        return [*found, *met(replace(given, head=()), self.connector.connect(other, sought))]
+
+    def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
+        """What is below a named thing in a taxonomy: of one thing that is asked about, any number of steps."""
+        most = _NARROWER if given.is_named else 1
+        for predicate in TAXONOMY:
+            step = Step(predicate, "inverse")
+            paths = [PropertyPath((step,) * times) for times in range(1, most + 1)]
+            sets = [ends(other.known, path) for path in paths]
+            sets = [one for one in sets if self.view.members(one).terms]
+            if sets:
+                items = sets[0] if len(sets) == 1 else a.Either(tuple(sets))
+                yield Denotation(items, other.score + 1.3, other.doubts, how=(Match("is", paths[0]),))
+
+    def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
+        """Words that say what something is without naming a term: a predicate that is true of it."""
+        texts, found = self.connector.at(other.head), []
+        for predicate in self.view.predicates_called(texts):
+            own = self.fit.phrase(texts, predicate)
+            path = PropertyPath((Step(predicate, "inverse"),))
+            items = a.Ends(a.Items((_TRUE,)), path)
+            if own and min(own) >= NEAR and self.view.members(items).terms:
+                found.append(Denotation(items, sum(own) / len(own), how=(Match(" ".join(texts), path),)))
+        return met(given, found) if found else [given.leaving_out(other.head)]
+
+    def _has(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
+        """X has A: a predicate called A leads anywhere, or to the value that stands beside it; or X has one of A."""
+        if valued := self._has_value(given, phrase):
+            return valued
+        if other.items is not None and other.head:  # a child who is a citizen: the noun names the predicate
+            sought = Sought(other.head, "value", wanted=None if given.is_free else given)
+            return met(replace(given, head=()), self.connector.connect(replace(other, head=()), sought))
+        found = []
+        words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
+        if words and given.items is not None and not phrase.restrictions and phrase.of is None:
+            texts = self.connector.at(words)
+            for use in self.view.uses(given.items):
+                own = self.fit.phrase(texts, use.step.predicate)
+                if own and min(own) >= NEAR and use.step.direction == "forward":
+                    how = (*given.how, Match(" ".join(texts), use.path))
+                    score = given.score + sum(own) / len(own)
+                    found.append(replace(given, items=a.Has(given.items, use.path), score=score, how=how))
+        if not other.is_free:
+            wanted = None if given.is_free else given
+            sought = Sought(given.head, "of" if given.head else "any", wanted=wanted)
+            reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, sought)]
+            found += met(replace(given, head=()), reached)
+        return found
+
+    def _has_value(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
+        """X has the place of birth Bonn: the words name a predicate, the name at their end its value."""
+        last = phrase
+        if phrase.of is not None and phrase.of_form == "of" and len(phrase.of.chunks) > 1 and phrase.of.of is None:
+            last = phrase.of
+        value = last.head
+        is_last = last is not phrase or len(phrase.chunks) > 1
+        if (
+            value is None
+            or not value.entities
+            or not (value.is_strong or is_last)
+            or (given.is_free and not given.head)
+        ):
+            return []
+        chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]
+        words = tuple(p for p in self.positions(chunks) if p not in value.span)
+        if not words:
+            return []
+        sought = Sought(words, "value", wanted=None if given.is_free else given)
+        starts = [Denotation(a.Items((name.term,)), 1.0) for name in value.entities[:_GIVEN]]
+        found = [new for one in starts for new in met(replace(given, head=()), self.connector.connect(one, sought))]
+        # `a sibling who has the field economics`: these have the field, and are somebody's siblings
+        return best(replace(one, head=given.head) for one in found) if given.is_free else best(found)
+
+    def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
+        verb = tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers)
+        if not verb:
+            return [given.doubted(Doubt(-1, "has what?")) if said.light in {"have", "do"} else given]
+        if given.is_free:
+            return [replace(given, head=(*given.head, *verb))]
+        return self._has(given, Denotation(None, head=verb), NounPhrase()) or [given.leaving_out(verb)]
+
+    # --- the same
+
+    def _sharing(
+        self, given: Denotation, phrase: NounPhrase, verb: Sequence[int], preposition: str
+    ) -> list[Denotation]:
+        """Those with the same genre as Jaws: along a path from it, and back to others."""
+        words = (*(p for p in verb if self.texts[p] not in self.lexicon.share_verbs), *self.positions(phrase.chunks))
+        found = []
+        for one in self.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
+            role: Role = "subject" if verb else "of"
+            for middle in self.connector.connect(one, Sought(words, role, preposition, keep=_KEPT)):
+                if middle.items is None or one.items is None:
+                    continue
+                way = middle.how[-1].path.steps
+                back = PropertyPath(tuple(step.reversed for step in reversed(way)))
+                is_one_path = isinstance(middle.items, a.Ends) and len(way) == 1  # a step back never leads to the start
+                others: a.ItemSet = ends(middle.items, back) if is_one_path else a.Ends(middle.items, back)
+                others = others if is_one_path else a.Minus(others, one.items)
+                found += met(given, [replace(middle, items=others)])
+        return best(found)
+
+    def _shared(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
+        """Those that share actors with Jaws."""
+        of = [
+            one.object
+            for one in phrase.restrictions
+            if isinstance(one, Predication) and one.preposition in {"with", "of"}
+        ]
+        other = next((one for one in of if one is not None), said.more[0][1] if said.more else None)
+        if other is None:
+            return [given.leaving_out(said.verb)]
+        noun = NounPhrase(chunks=phrase.chunks, of=other, same=said.verb[:1])
+        return self._sharing(given, noun, (), "")
+
+
+def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
+    """Say of each part what is said of the first: the `place of death` of `the place of death Rome or Paris`."""
+    nouns = parts[0].chunks[:-1]
+    if not nouns or not parts[0].chunks[-1].entities or parts[0].of is not None:
+        return list(parts)
+    bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=[*nouns, *part.chunks]) for part in parts]
+    return [parts[0], *bare[1:]]
+
+
+def _is_number(phrase: NounPhrase) -> bool:
+    return len(phrase.chunks) == 1 and phrase.chunks[0].number is not None and phrase.of is None

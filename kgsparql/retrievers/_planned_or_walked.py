@@ -1,0 +1,97 @@
+"""What answers by itself: one plan for whatever is asked, with path ranking as the other opinion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned
+from kgsparql.answering.retriever import Routed, without_lost_items
+from kgsparql.answering.session import Session
+from kgsparql.answering.understanding import gaps
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.linking.answer_type import is_foreign
+from kgsparql.plans import algebra as a
+from kgsparql.plans.type_check import parts
+from kgsparql.rdf.terms import Term
+
+_NOTHING = Gap("reading", "", "nothing else was found")
+_READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
+_OTHERWISE = Gap("reading", "", "a path that fits the question leads to something else")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrWalked(Routed):
+    """A plan where one says all that is asked; else what is found otherwise, or a plan that leaves something out.
+
+    An answer is sure if one of both is sure and the other does not surely contradict it.
+    """
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Return what the plan comes to, or what is found otherwise."""
+        found: tuple[ReadQuestion, Retrieval] | None = None
+        with session.within_budget():
+            found = _planned(session)
+        if found is None:
+            return Routed.retrieve(self, session)
+        read, planned = found
+        if not planned.gaps and not _is_lookup(read.reading.plan):
+            return planned
+        other = Routed.retrieve(self, session)
+        missing = other.gaps if other.computed is not None else _missing(other, session)
+        if read.asks_about_now and not missing:
+            missing = (Gap("word", "now", "this asks about now, and the graph may tell another time"),)
+        judged = replace(other, gaps=missing, is_judged=True)
+        return _one_of(planned, judged, read, missing if other.candidates else (_NOTHING,))
+
+
+def _planned(session: Session) -> tuple[ReadQuestion, Retrieval] | None:
+    """Plan the question, where plans are made by themselves: on one graph of this machine, without a model."""
+    if not session.graph.is_one_local_graph or session.reads_lists or is_foreign(session.question):
+        return None
+    read = read_and_planned(session)
+    named = {name.term for chunk in read.words.chunks for name in chunk.entities}
+    is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
+    planned = None if read.clauses.is_definition or is_about_others else planned_retrieval(read, session)
+    return None if planned is None else (read, planned)
+
+
+def _missing(walked: Retrieval, session: Session) -> tuple[Gap, ...]:
+    """Find what the best path leaves out."""
+    return gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
+
+
+def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: tuple[Gap, ...]) -> Retrieval:
+    """Choose between what a plan came to and what was found otherwise.
+
+    :param missing: what of the question the other leaves out.
+    """
+    items = _shown(planned) if planned.computed is None else set(planned.computed.items)
+    if not planned.gaps:
+        if items == _shown(other):
+            unlike = tuple(gap for gap in missing if gap.code == "kind")
+            return other if not missing else replace(planned, gaps=unlike)
+        if missing or (read.reading.is_said and items):
+            return planned
+        return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
+    if not missing or other.computed is not None or (not _is_computing(read.reading.plan) and other.candidates):
+        return other
+    return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
+
+
+def _is_computing(plan: a.Plan | None) -> bool:
+    """Whether a plan does more than follow paths to what has all of some things in common."""
+    looked_up = (a.Items, a.Instances, a.Ends, a.Both, a.Either, a.Has)
+    return plan is not None and not all(isinstance(part, looked_up) for part in parts(plan))
+
+
+def _shown(found: Retrieval) -> set[Term]:
+    """List the answers that are shown as those of the best path, or of a plan."""
+    first = next(iter(found.candidates), None)
+    return set() if first is None else {one.term for one in found.candidates if one.markers[:1] == first.markers[:1]}
+
+
+def _is_lookup(plan: a.Plan | None) -> bool:
+    """Whether a plan only follows a path from named things: what path ranking may answer as well."""
+    items = plan.sets[0] if isinstance(plan, a.Both) else plan
+    return isinstance(items, a.Ends) and isinstance(items.start, a.Items)
