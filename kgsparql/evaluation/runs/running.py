@@ -319,6 +319,8 @@ def _processor_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+_TIME_TO_STOP_S = 1.0
+"""What a worker has to stop a question and send what came of it; an outcome is sent in milliseconds."""
 _worker: tuple[KnowledgeBase, Plan]
 """In a worker: its graph, and how questions are asked."""
 
@@ -333,19 +335,26 @@ def _open_worker(
     """Open the graph in a worker; the process ends if it is another by now, whose answers would be others."""
     global _worker  # noqa: PLW0603 - what an initializer of a pool leaves for its tasks
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the first one stops us
-    threading.Thread(target=_end_with, args=(stop,), daemon=True).start()
+    cancel = threading.Event()
+    threading.Thread(target=_end_with, args=(stop, cancel), daemon=True).start()
     gc.set_threshold(50_000, 20, 50)  # as in __main__: no solution is part of a circle
     named = dict(opened_with)
     knowledge = open_knowledge(*named.pop("sources"), **named)
     if knowledge.graph.fingerprint != fingerprint:
         os._exit(1)
     _ = knowledge.indexes.linker
-    _worker = knowledge, Plan(questions=(), methods=(), asking=AskOptions(**asking), gold_topics=gold_topics)
+    own = AskOptions(**asking, cancel=cancel)
+    _worker = knowledge, Plan(questions=(), methods=(), asking=own, gold_topics=gold_topics)
 
 
-def _end_with(stop: Connection) -> None:
-    """End this process when the first one closes its end of a pipe, or is killed: a pool would go on for ever."""
+def _end_with(stop: Connection, cancel: threading.Event) -> None:
+    """End this process when the first one closes its end of a pipe, or is killed: a pool would go on for ever.
+
+    What is being asked is stopped first: the first process would wait for ever for the rest of half an outcome.
+    """
     stop.poll(None)
+    cancel.set()
+    time.sleep(_TIME_TO_STOP_S)
     os._exit(1)
 
 
