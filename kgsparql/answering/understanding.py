@@ -174,7 +174,7 @@ def _word_gaps(
     steps = _step_names(best, session)
     start_kind, *kinds = _kind_names(best, session) or [""]
     names = [*steps, *filter(None, kinds)]
-    said = {root(word) for text in (*names, start_kind, *_labels_on(best, session)) for word in words(normalised(text))}
+    said = _roots([*names, start_kind]) | _roots_on(best, session)
     computed = operation.words.split() if (operation := operation_asked(session.question)) else ()
     unused = unused_words(session, best)
     content = dict.fromkeys((*(asked.tokens[i].text for i in asked.content), *unused))
@@ -329,6 +329,9 @@ def _kind_names(item: EvidenceItem, session: Session) -> list[str]:
     return kinds
 
 
-def _labels_on(item: EvidenceItem, session: Session) -> Iterable[str]:
-    terms = dict.fromkeys(term for path in item.paths for term in path.terms)
-    return session.labels(terms, in_grace=True).values()
+def _roots_on(item: EvidenceItem, session: Session) -> set[str]:
+    """Roots in the names of what paths go through, and those in the names of all that is found at their ends."""
+    ends = {path.end for path in item.paths}
+    labels = session.labels(dict.fromkeys(term for path in item.paths for term in path.terms), in_grace=True)
+    of_ends = [_roots([labels[end]]) for end in ends]
+    return _roots(label for term, label in labels.items() if term not in ends) | set.intersection(*of_ends)

@@ -164,8 +164,11 @@ class LabelFit:
         return "agent" if last.endswith(self._suffixes) and last not in lexicon.no_agents else "noun"
 
     def holds(self, predicate: IRI) -> bool:
-        """Whether the subject contains the object: `has part`, `contains`, `member`."""
+        """Whether the subject contains the object: `has part`, `contains`, `member`, `is location of`."""
         label = self.text(predicate)
+        found = words(normalised(label))
+        if found[-1:] == ("of",) and found[-2:-1] and found[-2] in self.lexicon.location_labels:
+            return True
         return bool(self.roots(label) & self.contained) and not self._is_within(label)
 
     def _is_within(self, label: str) -> bool:
