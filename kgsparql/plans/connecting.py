@@ -117,10 +117,15 @@ class _Search:
                 ends(self.items, PropertyPath(way.path)) for way in promising if way.use and way.use.kind == "item"
             ]
             self.view.profiler.look_at(onward)
+            self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
         likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.path)))
-        fitting = [way for way in likely[:_LIKELY_WAYS] if self._ends_fit(way)]
+        del likely[_LIKELY_WAYS:]
+        if self.classes:
+            unlike = [way for way in likely if way.use and way.use.kind == "item" and not self._is_common(way.use)]
+            self.view.look_for_any([ends(self.items, PropertyPath(way.path)) for way in unlike], self.classes)
+        fitting = [way for way in likely if self._ends_fit(way)]
         have = {step for way in fitting if self._is_found(way) for step in way.named}
         fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
         is_direct = any(way.is_direct for way in fitting)
@@ -129,7 +134,11 @@ class _Search:
         return sorted(fitting, key=lambda way: (-way.rank, len(way.path), str(way.path)))
 
     def _compare(self, uses: Sequence[PredicateUse]) -> None:
-        """Compare the words with all labels at once."""
+        """Compare the words with all labels at once; the classes at the ends are named in the same query."""
+        kinds = [kind for use in uses for kind in use.classes]
+        self.view.labels([*kinds, *(use.step.predicate for use in uses)], in_grace=True)
+        if self._wants():
+            self.view.profiler.with_broader(kinds)
         self.fit.read(use.step.predicate for use in uses)
         texts = [*self.texts, " ".join(self.texts)]
         texts += [f"{text} {self.sought.preposition}" for text in self.texts if self.sought.preposition]
@@ -144,9 +153,7 @@ class _Search:
         if first is None or first.kind != "item":
             return
         reached = ends(self.items, PropertyPath(way.path))
-        uses = self.view.uses(reached)
-        self._compare(uses)
-        for use in uses:
+        for use in self.view.uses(reached):
             if use.step.predicate == way.path[0].predicate:
                 continue
             longer = self._way((first, use), way.share * use.share)
@@ -296,19 +303,23 @@ class _Search:
         if use is None or not self._wants():
             return 0.0
         reached = ends(self.items, PropertyPath(way.path))
-        own = frozenset(self.view.profiler.with_broader(use.classes))
         if not self.classes:
+            own = frozenset(self.view.profiler.with_broader(use.classes))
             shared = not self.item_classes.isdisjoint(own) or (
                 self.item is not None and not self.view.members(self.item).terms.isdisjoint(use.ends)
             )
             return 0.2 if shared or self._reaches_item(reached) else None
-        is_common = not self.classes.isdisjoint(own)
+        is_common = self._is_common(use)
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
         names = self.view.names(self.classes).values()
         label = self.fit.roots(self.fit.text(way.path[-1].predicate))
         is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in names)
         return 0.25 + 0.1 * is_common + 0.25 * is_its_name
+
+    def _is_common(self, use: PredicateUse) -> bool:
+        """Whether many of the ends are of a class that is wanted."""
+        return not self.classes.isdisjoint(self.view.profiler.with_broader(use.classes))
 
     def _reaches_item(self, reached: a.ItemSet) -> bool:
         if self.item is None:

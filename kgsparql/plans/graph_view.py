@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,22 +13,19 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.plans.set_profile import PredicateEnds, PredicateUse, Profiler
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised
 
 MOST_MEMBERS = 2_000
 """Members of a set that are read; of a larger one, any of so many."""
+_TOGETHER = 20
+"""Sets of which one query looks for any item of a class."""
 _ROWS = 100
 """Labels with a word of the question that are read."""
-_ENDS_READ = 300
-"""Triples of a predicate whose ends tell the classes at both."""
-_SHARE = 0.2
-"""Share of the ends of a predicate that must be of a class for both ends to be of one kind."""
-_SHARED = 0.02
-"""Share of the objects that must be subjects, too, where the graph names no classes."""
 _OF_SCHEMA = (
     "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -46,23 +43,6 @@ class Members:
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateEnds:
-    """What the ends of a predicate are.
-
-    :param subjects: classes of its subjects, with those above; ``objects`` likewise.
-    :param are_of_one_kind: only the direction tells subjects from objects.
-    :param lead_to_texts: its objects are numbers, dates and other literals.
-    :param subject_kinds: what its subjects are said to be, the commonest first.
-    """
-
-    subjects: frozenset[IRI]
-    objects: frozenset[IRI]
-    are_of_one_kind: bool
-    lead_to_texts: bool
-    subject_kinds: tuple[IRI, ...]
-
-
 @dataclass(slots=True)
 class KnownGraph:
     """Looks at a graph for one question; whatever it is asked, it asks the graph once.
@@ -77,9 +57,8 @@ class KnownGraph:
     linker: Linker | None
     predicates: Sequence[IRI] = ()
     _members: dict[a.ItemSet, Members] = field(default_factory=dict)
+    _has_any: dict[tuple[a.ItemSet, frozenset[IRI]], bool] = field(default_factory=dict)
     _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
-    _own_classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
-    _at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
     _instances: dict[IRI, bool] = field(default_factory=dict)
 
@@ -106,10 +85,25 @@ class KnownGraph:
         """The classes of many of the items, with those above."""
         return frozenset(self.profiler.with_broader(self.profiler(items).classes))
 
-    def has_any(self, items: a.ItemSet, classes: Collection[IRI]) -> bool:
+    def has_any(self, items: a.ItemSet, classes: frozenset[IRI]) -> bool:
         """Whether any of the items is of one of these classes."""
+        self.look_for_any([items], classes)
+        return self._has_any[items, classes]
+
+    def look_for_any(self, sets: Iterable[a.ItemSet], classes: frozenset[IRI]) -> None:
+        """Find which of several sets have any item of these classes: one query, for those not looked at before."""
+        new = [one for one in dict.fromkeys(sets) if (one, classes) not in self._has_any]
         kinds = tuple(a.Instances(one) for one in sorted(classes, key=str))
-        return bool(self.members(a.Both((items, kinds[0] if len(kinds) == 1 else a.Either(kinds)))).terms)
+        of_kind = kinds[0] if len(kinds) == 1 else a.Either(kinds)
+        for at in range(0, len(new), _TOGETHER):
+            some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
+            queries = []
+            for number, items in enumerate(some):
+                group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Both((items, of_kind)), x)
+                numbered = g.Values(n, (Literal(str(number)),))
+                queries.append(g.select_query("any_of", g.Select(((n, None), (x, None)), (numbered, *group), limit=1)))
+            found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
+            self._has_any.update({(one, classes): Literal(str(i)) in found for i, one in enumerate(some)})
 
     # --- terms and classes
 
@@ -121,8 +115,7 @@ class KnownGraph:
             own = self.profiler.classes_of(new)
             self.profiler.with_broader(sorted({kind for kinds in own.values() for kind in kinds}, key=str))
             for term in new:
-                self._own_classes[term] = frozenset(own.get(term, ()))
-                self._classes[term] = frozenset(self.profiler.with_broader(self._own_classes[term]))
+                self._classes[term] = frozenset(self.profiler.with_broader(own.get(term, ())))
         return {term: self._classes[term] for term in wanted}
 
     def has_instances(self, kind: IRI) -> bool:
@@ -143,28 +136,7 @@ class KnownGraph:
 
     def at_ends(self, predicate: IRI) -> PredicateEnds:
         """What the subjects and objects of a predicate are, from a sample."""
-        if predicate not in self._at_ends:
-            x, y = Variable("x"), Variable("y")
-            select = g.Select(((x, None), (y, None)), (g.Fact(x, predicate, y),), limit=_ENDS_READ)
-            found = [(s["x"], s["y"]) for s in self.profiler.graph.select(g.select_query("ends", select))]
-            subjects = list(dict.fromkeys(one for one, _ in found))
-            objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
-            kinds = self.classes_of([*subjects, *objects])
-            own = [
-                Counter(kind for one in ends for kind in self._own_classes.get(one, ())) for ends in (subjects, objects)
-            ]
-            common = {kind for kind, number in own[0].items() if number > _SHARE * len(subjects)}
-            alike = sum(not common.isdisjoint(self._own_classes.get(one, ())) for one in objects)
-            is_typed = bool(own[0]) and bool(own[1])
-            shared = len(set(subjects) & set(objects)) > _SHARED * len(objects)
-            self._at_ends[predicate] = PredicateEnds(
-                frozenset(kind for one in subjects for kind in kinds.get(one, ())),
-                frozenset(kind for one in objects for kind in kinds.get(one, ())),
-                bool(objects) and (alike > _SHARE * len(objects) if is_typed else shared),
-                bool(found) and not objects,
-                tuple(kind for kind, _ in sorted(own[0].items(), key=lambda one: (-one[1], str(one[0])))),
-            )
-        return self._at_ends[predicate]
+        return self.profiler.at_ends(predicate)
 
     def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
         """The predicates that have one of these words in their names."""

@@ -36,6 +36,12 @@ _TOGETHER = 20
 _KEPT_ENDS = 20
 _SHARE = 0.25
 """Share of the ends that must be of a class for it to count."""
+_ENDS_READ = 300
+"""Triples of a predicate whose ends tell the classes at both."""
+_ALIKE = 0.2
+"""Share of the ends of a predicate that must be of a class for both ends to be of one kind."""
+_SHARED = 0.02
+"""Share of the objects that must be subjects, too, where the graph names no classes."""
 _UNITS = frozenset("g kg mg t mm cm m km s min h ms l ml v w kw a hz usd eur gbp percent pct".split())
 _ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
@@ -80,13 +86,31 @@ class SetProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class PredicateEnds:
+    """What the ends of a predicate are.
+
+    :param subjects: classes of its subjects, with those above; ``objects`` likewise.
+    :param are_of_one_kind: only the direction tells subjects from objects.
+    :param lead_to_texts: its objects are numbers, dates and other literals.
+    :param subject_kinds: what its subjects are said to be, the commonest first.
+    """
+
+    subjects: frozenset[IRI]
+    objects: frozenset[IRI]
+    are_of_one_kind: bool
+    lead_to_texts: bool
+    subject_kinds: tuple[IRI, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KnownSets:
-    """What is known of sets that were looked at; it holds no graph, so that it may be kept beside one."""
+    """What is known of sets and predicates; it holds no graph, so that it may be kept beside one."""
 
     profiles: dict[a.ItemSet, SetProfile] = field(default_factory=dict)
     samples: dict[a.ItemSet, tuple[Term, ...]] = field(default_factory=dict)
     broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     predicates: dict[str, tuple[IRI, ...]] = field(default_factory=dict)
+    at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -297,6 +321,34 @@ class Profiler:
                 if isinstance(solution["c"], IRI):
                     found[solution["x"]].add(solution["c"])
         return found
+
+    def at_ends(self, predicate: IRI) -> PredicateEnds:
+        """What the subjects and objects of a predicate are, from a sample: three queries, once for a graph."""
+        if self.common is not None:
+            return self.common.at_ends(predicate)
+        if predicate not in self.known.at_ends:
+            x, y = Variable("x"), Variable("y")
+            select = g.Select(((x, None), (y, None)), (g.Fact(x, predicate, y),), limit=_ENDS_READ)
+            found = [(s["x"], s["y"]) for s in self.graph.select(g.select_query("ends", select))]
+            self.known.at_ends[predicate] = self._ends_of(found)
+        return self.known.at_ends[predicate]
+
+    def _ends_of(self, found: Sequence[tuple[Term, Term]]) -> PredicateEnds:
+        subjects = list(dict.fromkeys(one for one, _ in found))
+        objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
+        kinds = self.classes_of(_iris([*subjects, *objects]))
+        counts = [Counter(kind for one in ends for kind in kinds.get(one, ())) for ends in (subjects, objects)]
+        common = {kind for kind, number in counts[0].items() if number > _ALIKE * len(subjects)}
+        alike = sum(not common.isdisjoint(kinds.get(one, ())) for one in objects)
+        shared = len(set(subjects) & set(objects)) > _SHARED * len(objects)
+        is_typed = bool(counts[0]) and bool(counts[1])
+        return PredicateEnds(
+            frozenset(self.with_broader(sorted(counts[0], key=str))),
+            frozenset(self.with_broader(sorted(counts[1], key=str))),
+            bool(objects) and (alike > _ALIKE * len(objects) if is_typed else shared),
+            bool(found) and not objects,
+            tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
+        )
 
 
 def _is_of_class(items: a.ItemSet) -> bool:
