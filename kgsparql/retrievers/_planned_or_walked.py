@@ -12,6 +12,7 @@ from kgsparql.answering.understanding import gaps
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.plans import algebra as a
+from kgsparql.plans.connecting import DIRECTION
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import Term
 
@@ -74,6 +75,8 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if missing or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
+    if isinstance(read.reading.plan, a.Exists) and any(doubt.why == DIRECTION for doubt in read.reading.doubts):
+        return planned  # the other reading of a question with yes or no knows no direction
     if not missing or other.computed is not None or (not _is_computing(read.reading.plan) and other.candidates):
         return other
     return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
