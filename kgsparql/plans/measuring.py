@@ -113,13 +113,13 @@ class Measuring(PhrasePlanner):
         positions = self.positions(phrase.chunks)
         head = phrase.head
         kinds = head.classes if head is not None and len(phrase.chunks) == 1 else ()
-        kind = next(iter(kinds), None) or next((near for near, _ in self.near_classes(positions)), None)
+        kind = next(iter(kinds), None) or next(iter(self.classes_named(positions)), None)
         among = None if kind is None else a.Instances(kind)
         return self.measures(given, positions, hints, counts=bool(positions), among=among)
 
     def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
         """What the words at some positions name: of ``has more children than``."""
-        kind = next((near for near, _ in self.near_classes(positions)), None)
+        kind = next(iter(self.classes_named(positions)), None)
         return self.measures(given, positions, counts=counts, among=None if kind is None else a.Instances(kind))
 
     # --- extremes

@@ -58,6 +58,6 @@ class PhrasePlanner(ABC):
         called = self.view.predicates_called(self.connector.at(positions))
         return len(roots) == len(positions) and any(roots <= self.fit.roots(self.fit.text(one)) for one in called)
 
-    def near_classes(self, positions: Sequence[int]) -> list[tuple[IRI, float]]:
-        """The classes that words name, with how well."""
-        return [(kind, 1.0) for kind in self.view.classes_called(self.connector.at(positions))[:_CLASSES]]
+    def classes_named(self, positions: Sequence[int]) -> list[IRI]:
+        """The classes that words name."""
+        return self.view.classes_called(self.connector.at(positions))[:_CLASSES]

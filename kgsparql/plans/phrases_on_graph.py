@@ -21,8 +21,6 @@ _PHRASES = 7
 _ASKED = ("who", "where", "when")
 _NAMED_FIRST, _LESS, _LESS_IF_FUZZY = 1.0, 0.02, 0.15
 _OTHER_LABEL, _COMMON_WORD, _ASKED_FOR = 0.12, 0.25, 0.6
-_NEAR_CLASS = 0.6
-"""How alike a word and the name of a class are, at least, that it may mean."""
 
 
 class Phrases(Restricting):
@@ -235,14 +233,13 @@ class Phrases(Restricting):
     def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
         positions = self.positions(phrase.chunks)
-        near = self.near_classes(positions)
-        for kind, how_well in near:
-            items = a.Instances(kind)
-            yield Denotation(items, 0.9 * how_well, classes=frozenset({kind}), asked=phrase.asked)
-        if phrase.kinds and phrase.asked and (head.classes or near):
+        kinds = self.classes_named(positions)
+        for kind in kinds:
+            yield Denotation(a.Instances(kind), 0.9, classes=frozenset({kind}), asked=phrase.asked)
+        if phrase.kinds and phrase.asked and (head.classes or kinds):
             yield Denotation(None, 0.62, head=phrase.kinds, asked=phrase.asked)
         family = frozenset[IRI]()
-        if len(positions) == 1 and not head.classes and not near:
+        if len(positions) == 1 and not head.classes and not kinds:
             family = self.view.classes_ending_with(self.texts[positions[0]])
         if family:
             sets = tuple(a.Instances(kind) for kind in sorted(family, key=str))

@@ -119,7 +119,6 @@ class Lexicon:
     persons: frozenset[str]
     identity_nouns: frozenset[str]
     containment: frozenset[str]
-    part_labels: frozenset[str]
     location_labels: frozenset[str]
     locations: frozenset[str]
     taxonomy: frozenset[str]
