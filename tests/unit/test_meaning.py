@@ -12,17 +12,7 @@ from tests.conftest import FIXTURES
 
 NOBEL = FIXTURES / "nobel.ttl"
 FAMILIES = {
-    "facts": [
-        "what",
-        "true",
-        "false",
-        "which of a class",
-        "voice",
-        "how many",
-        "list all",
-        "three ways",
-        "paraphrases",
-    ],
+    "facts": "what,true,false,which of a class,voice,how many,list all,three ways,paraphrases".split(","),
     "roles": ["turned round", "and, swapped", "two hops"],
     "classes": ["member", "no member"],
     "words": ["and", "or", "but not", "not"],

@@ -154,6 +154,32 @@ def test_what_looks_like_an_answer_is_a_doubt() -> None:
         assert doubt in " ".join(gap_texts(ask(question, MADE))), question
 
 
+HOUSE = """
+:holds rdfs:label "is location of" . :room rdfs:label "Room 306" ; :holds :a, :b .
+:a rdfs:label "Humidity Sensor 306" . :b rdfs:label "Door Contact 306" .
+"""
+FLOOR = ':part rdfs:label "has part" . :floor rdfs:label "Floor 3" ; :part :room .'
+GENRES = """
+:Film a rdfs:Class ; rdfs:label "Film" . :genre rdfs:label "genre" .
+:reef a :Film ; rdfs:label "Reef" ; :genre :spy . :dune a :Film ; rdfs:label "Dune" ; :genre :spy, :war .
+:spy rdfs:label "Spy film" . :war rdfs:label "War film" .
+"""
+
+
+def test_where_something_is_is_not_what_is_in_it() -> None:
+    assert [one.label for one in ask("Where is Room 306?", HOUSE + FLOOR).best] == ["Floor 3"]
+    assert {one.label for one in ask("What is in Room 306?", HOUSE).best} == {"Humidity Sensor 306", "Door Contact 306"}
+    # One of six points in a room was about humidity, and all were surely the humidity.
+    assert ask("What is the humidity in Room 306?", HOUSE).status == "partial"
+
+
+def test_what_holds_only_the_other_way_round_is_no_sure_yes() -> None:
+    """Planning binds roles and doubted it; the older reading, which binds none, made it sure."""
+    assert ask("Is Spy film a genre of Reef?", GENRES).status == "answered"
+    turned = ask("Is Reef a genre of Spy film?", GENRES)
+    assert turned.status == "partial" or turned.text.startswith("no")
+
+
 def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
     knowledge = kgsparql.open(shared_data / "schemaorg" / "graph.nt.gz", embedder="none")
     answer = knowledge.ask("How many properties does Event have?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -84,6 +85,17 @@ def test_processes_come_to_the_same_and_none_is_waited_for_or_left(knowledge: Kn
         outcomes.close()  # as where a run is stopped
         assert plan.asking.cancel.is_set()
         assert not children()
+
+
+def test_a_worker_stops_its_question_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that ended in the middle of sending an outcome was waited for without end."""
+    stop, first_process = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    cancel, was_stopped = threading.Event(), list[bool]()
+    monkeypatch.setattr(running, "_TIME_TO_STOP_S", 0.01)
+    monkeypatch.setattr(os, "_exit", lambda _: was_stopped.append(cancel.is_set()))
+    first_process.close()
+    running._end_with(stop, cancel)
+    assert was_stopped == [True]
 
 
 def test_a_graph_that_is_another_by_now_is_not_asked(plan: Plan, tmp_path: Path) -> None:
