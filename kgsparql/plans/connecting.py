@@ -276,7 +276,7 @@ class _Search:
             return 0.0
         is_grave = role in {"of", "value", "where"} or (role == "prep" and not self.texts)
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
-        is_grave = is_grave or self.view.at_ends(step.predicate).are_of_one_kind
+        is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
 
     def _may_hold(self, way: WayFound) -> bool:
@@ -400,7 +400,7 @@ class _Search:
 
         :param is_called: the question has the name of the predicate word for word.
         """
-        known = self.view.at_ends(step.predicate)
+        known = self.view.profiler.at_ends(step.predicate)
         is_forward = step.direction == "forward"
         near, far = (known.subjects, known.objects) if is_forward else (known.objects, known.subjects)
         if self.classes and self.classes.isdisjoint(far):

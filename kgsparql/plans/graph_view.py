@@ -13,7 +13,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateEnds, PredicateUse, Profiler
+from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -134,10 +134,6 @@ class KnownGraph:
 
     # --- predicates
 
-    def at_ends(self, predicate: IRI) -> PredicateEnds:
-        """What the subjects and objects of a predicate are, from a sample."""
-        return self.profiler.at_ends(predicate)
-
     def predicates_called(self, texts: Sequence[str]) -> list[IRI]:
         """The predicates that have one of these words in their names."""
         found = [one for text in texts for one in self._predicates_by_root().get(root(text), ())]
@@ -159,7 +155,7 @@ class KnownGraph:
 
     def leads_to(self, predicate: IRI) -> a.ItemSet | None:
         """Everything that a predicate leads to from what it is mostly said of; ``None`` where that has no class."""
-        kinds = self.at_ends(predicate).subject_kinds
+        kinds = self.profiler.at_ends(predicate).subject_kinds
         return a.Ends(a.Instances(kinds[0]), PropertyPath((Step(predicate),))) if kinds else None
 
     def classes_called(self, texts: Sequence[str]) -> list[IRI]:

@@ -171,7 +171,7 @@ class Measuring(PhrasePlanner):
         texts = self.connector.at(positions)
         for predicate in self.view.predicates_called(texts):
             own = self.fit.phrase(texts, predicate)
-            kinds = self.view.at_ends(predicate).subject_kinds
+            kinds = self.view.profiler.at_ends(predicate).subject_kinds
             if own and min(own) >= NEAR and kinds:
                 return kinds[0]
         return None

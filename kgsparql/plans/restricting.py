@@ -150,7 +150,8 @@ class Restricting(Measuring):
         if isinstance(said, Predication):
             by = said.compared
             if by is not None and by.quantity is None and said.object is None:
-                return self.superlative(given, Superlative(by.position, by.comparison in {">", ">="}, by.measures))
+                most = Superlative(by.position, by.comparison in {">", ">="}, by.measures)
+                return self.extreme(given, said, NounPhrase(chunks=[], superlative=most))  # "died": by that date
             phrase = said.object
             word = self.texts[said.verb[0]] if said.verb else ""
             if phrase is not None and word in self.lexicon.comparatives:

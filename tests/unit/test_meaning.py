@@ -69,6 +69,11 @@ def test_names_that_are_swapped_have_another_right_answer(made: list[Question]) 
     assert [one.text for one in swapped if one.gold == one.straight] == []
 
 
+def test_the_verb_says_which_dates_are_compared() -> None:
+    answer = kgsparql.open(NOBEL, embedder="none").ask("Who died earlier, Max Planck or Marie Curie?")  # was born later
+    assert (answer.status, answer.answers[0].label) == ("answered", "Marie Curie")
+
+
 @pytest.mark.parametrize(("step", "bounds"), [(8, EVERY_EIGHTH), pytest.param(1, ALL, marks=pytest.mark.deep)])
 def test_no_more_is_surely_wrong_than_was(made: list[Question], step: int, bounds: dict[str, tuple[int, int]]) -> None:
     knowledge = kgsparql.open(NOBEL, embedder="none")

@@ -161,8 +161,7 @@ HOUSE = """
 FLOOR = ':part rdfs:label "has part" . :floor rdfs:label "Floor 3" ; :part :room .'
 GENRES = """
 :Film a rdfs:Class ; rdfs:label "Film" . :genre rdfs:label "genre" .
-:reef a :Film ; rdfs:label "Reef" ; :genre :spy . :dune a :Film ; rdfs:label "Dune" ; :genre :spy, :war .
-:spy rdfs:label "Spy film" . :war rdfs:label "War film" .
+:reef a :Film ; rdfs:label "Reef" ; :genre :spy . :spy rdfs:label "Spy film" .
 """
 
 
@@ -176,8 +175,7 @@ def test_where_something_is_is_not_what_is_in_it() -> None:
 def test_what_holds_only_the_other_way_round_is_no_sure_yes() -> None:
     """Planning binds roles and doubted it; the older reading, which binds none, made it sure."""
     assert ask("Is Spy film a genre of Reef?", GENRES).status == "answered"
-    turned = ask("Is Reef a genre of Spy film?", GENRES)
-    assert turned.status == "partial" or turned.text.startswith("no")
+    assert ask("Is Reef a genre of Spy film?", GENRES).status == "partial"
 
 
 def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
