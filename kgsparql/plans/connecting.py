@@ -84,6 +84,12 @@ class Connector:
         own = self.fit.roots(self.fit.text(predicate))
         return bool(own) and own <= self.fit.locations
 
+    def goes_down(self, step: Step) -> bool:
+        """Whether a step leads from what holds something to what is in it: from a country to its cities."""
+        if self.is_location(step.predicate) or step.predicate in TAXONOMY:
+            return (step.direction == "forward") == self.fit.holds(step.predicate)
+        return False
+
 
 class _Search:
     """One search from a given set."""
@@ -334,7 +340,7 @@ class _Search:
         silent = [step for step in way.path if step not in way.named]
         is_first = self.sought.role == "prep"
         return sum(
-            0.12 if self._location(step) and (not self.texts or (is_first and step == way.path[0])) else 0.3
+            0.12 if self._is_silent(step) and (not self.texts or (is_first and step == way.path[0])) else 0.3
             for step in silent
         )
 
@@ -429,6 +435,8 @@ class _Search:
             yield Doubt(-1, "a step that no word names")
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)
+        if is_far and not self.texts and self.classes and not all(map(self._is_silent, way.path[:-1])):
+            yield Doubt(-1, UNSAID)
         if sought.hints and not way.hinted:
             yield Doubt(-1, f"asks for {sought.hints[0]}")
         if way.direction <= -0.5:
@@ -440,6 +448,10 @@ class _Search:
     def _is_licensed(self, step: Step, way: WayFound) -> bool:
         role = self.sought.role
         return bool(self._location(step)) and ((role == "prep" and step == way.path[0]) or role in {"where", "any"})
+
+    def _is_silent(self, step: Step) -> bool:
+        """Whether a step goes without saying: down what holds things, or where a preposition says so."""
+        return self.own.goes_down(step) or bool(self._location(step))
 
     def _is_said(self, way: WayFound) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""

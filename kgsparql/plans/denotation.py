@@ -97,6 +97,26 @@ class Denotation:
         return self.doubted(*left_out(positions))
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedReading:
+    """A plan for a question.
+
+    :param plan: ``None`` where the question cannot be read on this graph.
+    :param doubts: what of the question it does not account for; without any, it is sure.
+    :param how: which words were taken for which paths.
+    """
+
+    plan: a.Plan | None
+    score: float = 0.0
+    doubts: tuple[Doubt, ...] = ()
+    how: tuple[Match, ...] = ()
+
+    @property
+    def is_said(self) -> bool:
+        """Whether the question names all that is followed, in the words of the graph."""
+        return not self.doubts and all(match.is_said for match in self.how)
+
+
 def best(found: Iterable[Denotation], most: int = 6) -> list[Denotation]:
     """The likeliest, the best first, each set once."""
     kept: dict[tuple[a.ItemSet | None, tuple[int, ...]], Denotation] = {}

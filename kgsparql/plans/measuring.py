@@ -22,6 +22,7 @@ _DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _ORDERED = ("number", "date", "year")
 _BY_CLASS = 0.9
+_FIRST_YEAR = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,9 @@ class Measuring(PhrasePlanner):
         own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
         if own and len(uses) == 1 and min(own) >= NEAR:
             yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
-        if among is not None and last.kind == "item" and among.of in self.view.profiler.with_broader(last.classes):
+        if among is None or last.kind != "item" or among.of not in self.view.profiler.with_broader(last.classes):
+            return
+        if all(self.connector.goes_down(use.step) for use in uses[:-1]):  # the universities of its cities
             yield MeasureChoice(0.9 + 0.05 * share - _DEEPER * (len(uses) - 1), a.HowMany(path, among))
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
@@ -116,6 +119,11 @@ class Measuring(PhrasePlanner):
         kind = next(iter(kinds), None) or next(iter(self.classes_named(positions)), None)
         among = None if kind is None else a.Instances(kind)
         return self.measures(given, positions, hints, counts=bool(positions), among=among)
+
+    def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureChoice]:
+        """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
+        found = self.measures_of_noun(given, phrase)
+        return [one for one in found if isinstance(one.measure, a.HowMany) or len(one.match.steps) == 1]
 
     def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
         """What the words at some positions name: of ``has more children than``."""
@@ -151,14 +159,21 @@ class Measuring(PhrasePlanner):
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
         positions = self.positions(phrase.chunks)
+        if phrase.most and positions and self.positions_of_verb(said) and not said.light:
+            found = self._counted(given, said, phrase)[:_TRIED]
+            if made := [self._top(one, option, best) for one, option in found if not one.is_free]:
+                return made
         if given.is_free or not (given.classes or given.is_named):
-            kind = self._measured_class(positions)
+            kind = self.measured_class(positions)
             if kind is None:
                 return [given.leaving_out(positions)] if not given.is_free else []
             if given.is_free:
                 given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
         verb = [p for p in said.verb if self.texts[p] not in self.lexicon.comparatives] if not said.light else []
-        options = self.measures_of_noun(given, phrase, best.measures)
+        if phrase.most and not best.measures:
+            options = self.numbers_of_noun(given, phrase)
+        else:
+            options = self.measures_of_noun(given, phrase, best.measures)
         if verb and not positions and (named := self.measures(given, verb, best.measures)):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative:
@@ -166,7 +181,7 @@ class Measuring(PhrasePlanner):
         made = [self._top(given, option, best).leaving_out(verb) for option in options[:_TRIED]]
         return made or [given.leaving_out(positions or [best.position])]
 
-    def _measured_class(self, positions: Sequence[int]) -> IRI | None:
+    def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""
         texts = self.connector.at(positions)
         for predicate in self.view.predicates_called(texts):
@@ -178,13 +193,43 @@ class Measuring(PhrasePlanner):
 
     # --- comparisons with a value
 
-    def with_quantity(self, given: Denotation, phrase: NounPhrase, quantity: Quantity) -> list[Denotation]:
+    def with_quantity(
+        self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
+    ) -> list[Denotation]:
         """What has more than so much, or so many, of something."""
         if given.items is None:
             return []
-        options = self.measures_of_noun(given, phrase)[:_TRIED]
-        made = [self._kept(given, option, quantity.comparison, number(str(quantity.number))) for option in options]
-        return made or [given.leaving_out(self.positions(phrase.chunks))]
+        value = number(str(quantity.number))
+        made = [
+            self._kept(one, option, quantity.comparison, value)
+            for one, option in self._counted(given, said, phrase)[:_TRIED]
+        ]
+        return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
+
+    def _counted(
+        self, given: Denotation, said: Predication, phrase: NounPhrase
+    ) -> list[tuple[Denotation, MeasureChoice]]:
+        """How many of something each has: by a path that the verb names, or the noun alone."""
+        verb = self.positions_of_verb(said)
+        if not verb:
+            return [(given, option) for option in self.numbers_of_noun(given, phrase)]
+        found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
+        for thing in self.denotations(bare)[:_TRIED]:
+            if thing.is_free:
+                continue
+            for one in self.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
+                way = one.how[-1].path.steps
+                back = PropertyPath(tuple(step.reversed for step in reversed(way)))
+                reached = given if given.items is not None else one
+                option = MeasureChoice(one.score, a.HowMany(back, thing.items))
+                found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
+        if not found:
+            texts = self.positions(phrase.chunks)
+            for option in self.measures(given, verb, counts=True)[:_TRIED]:
+                is_said = self.fit.phrase(self.connector.at(texts), option.match.steps[-1].predicate)
+                left = [p for p, own in zip(texts, is_said, strict=True) if own < NEAR]
+                found.append((given.leaving_out(left), option))
+        return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
 
     def _kept(self, given: Denotation, option: MeasureChoice, comparison: a.Comparison, value: Literal) -> Denotation:
         kept = a.Where(given.known, option.measure, comparison, value)
@@ -241,7 +286,10 @@ class Measuring(PhrasePlanner):
         """What is older than something, or wider than so much."""
         options = self.measures(given, (), by.measures)[: _TRIED - 1]
         if by.quantity is not None:
-            made = [self._kept(given, option, by.comparison, number(str(by.quantity))) for option in options]
+            value = number(str(by.quantity))
+            if by.quantity < _FIRST_YEAR:  # older than 30: an age, which is no date
+                options = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "number"]
+            made = [self._kept(given, _by_year(option), by.comparison, value) for option in options]
             return made or [given.leaving_out([by.position])]
         made = []
         for one in self.denotations(other)[:_TRIED] if other is not None else []:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import root, stem, words
+from kgsparql.linking.words import TextToken, root, stem, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.question_words import QuestionWords
@@ -52,7 +52,7 @@ def named_in(
     linked = [own for link in links if link.kind == "class" for own in _of_link(link, asked, labels)]
     classes += [own for own in linked if own.term not in known]
     kept = [own for own in classes if not own.words & taken or len(own.words) > 1]
-    values = [own for own in _values_named(question, asked, labels.graph) if not own.words & taken]
+    values = [own for own in values_named(question, asked.tokens, asked.content, labels.graph) if not own.words & taken]
     kept += [] if kept or linker is None else _classes_of_predicates(asked, linker, labels.graph)
     entities = _joined_by_or(entities, asked)
     named_by_class = {i for own in kept for i in own.words}
@@ -193,13 +193,18 @@ def _singulars(word: str) -> list[str]:
     return [*forms, word[:-1]]
 
 
-def _values_named(question: str, asked: QuestionWords, graph: KnowledgeGraph) -> list[NamedTerm]:
-    """The texts of the graph that the question has word for word, the longest first; one query."""
+def values_named(
+    question: str, said: Sequence[TextToken], content: Collection[int], graph: KnowledgeGraph
+) -> list[NamedTerm]:
+    """The texts of the graph that the question has word for word, the longest first; one query.
+
+    :param said: the words of the question. :param content: the places of those that such a text begins and ends with.
+    """
     spans: dict[Literal, frozenset[int]] = {}
-    for first in asked.content:
-        for last in range(first, min(first + _LONGEST, len(asked.tokens))):
-            if last in asked.content and not asked.texts[last].isdecimal():
-                text = question[asked.tokens[first].start : asked.tokens[last].end]
+    for first in content:
+        for last in range(first, min(first + _LONGEST, len(said))):
+            if last in content and not said[last].text.isdecimal():
+                text = question[said[first].start : said[last].end]
                 places = frozenset(range(first, last + 1))
                 for form in dict.fromkeys((text, text.title(), text.lower())):
                     spans.setdefault(Literal(form), places)

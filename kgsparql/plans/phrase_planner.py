@@ -12,7 +12,7 @@ from kgsparql.plans.label_fit import NEAR
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase
+from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication
 from kgsparql.reading.lexicon import Lexicon
 
 _CLASSES = 3
@@ -29,6 +29,16 @@ class PhrasePlanner(ABC):
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:
         """Find the sets that a phrase may denote with all that is said of it, the likeliest first."""
 
+    @abstractmethod
+    def with_argument(
+        self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
+    ) -> list[Denotation]:
+        """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+
+    def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
+        """The positions of the words of a verb that say something."""
+        return tuple(position for position in said.verb if self.texts[position] not in self.lexicon.fillers)
+
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
         """The positions of the words of chunks that say something: no small words, no numbers."""
         return tuple(
@@ -36,7 +46,7 @@ class PhrasePlanner(ABC):
             for chunk in chunks
             if chunk.number is None or chunk.entities
             for position in chunk.span
-            if self.texts[position] not in self.lexicon.function_words
+            if self.texts[position] not in self.lexicon.function_words or (chunk.is_strong and len(chunk.span) == 1)
         )
 
     def word_set(self, given: Denotation) -> Denotation | None:

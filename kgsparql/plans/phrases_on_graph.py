@@ -113,13 +113,11 @@ class Phrases(Restricting):
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
-        chunks, positions = phrase.chunks, self.positions(phrase.chunks)
+        positions = self.positions(phrase.chunks)
         if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
             return self.denotations(owner)
-        is_merged = self.is_one_label_with(phrase, owner)
-        if is_merged and owner.of is not None:
-            chunks = [*chunks, *owner.chunks]
-            positions, owner = (*positions, *self.positions(owner.chunks)), owner.of
+        chunks, whose = self.owned_noun(phrase, owner)
+        positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []
         for given in self.denotations(owner)[:_GIVEN]:
             start = self.word_set(given) if given.is_free else given
@@ -131,7 +129,13 @@ class Phrases(Restricting):
             found = [new for one in found for new in self.restrict(one, said)]
         return best(found)
 
-    def is_one_label_with(self, phrase: NounPhrase, owner: NounPhrase) -> bool:
+    def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[list[Chunk], NounPhrase]:
+        """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""
+        if owner.of is not None and self._is_one_label_with(phrase, owner):
+            return [*phrase.chunks, *owner.chunks], owner.of
+        return phrase.chunks, owner
+
+    def _is_one_label_with(self, phrase: NounPhrase, owner: NounPhrase) -> bool:
         """Whether `place of birth of Ann` is one predicate of Ann, and not the place of her birth."""
         is_chain = phrase.of_form == "of" and owner.of is not None and owner.of_form == "of" and bool(owner.chunks)
         if not is_chain or owner.restrictions or any(chunk.is_name for chunk in owner.chunks):

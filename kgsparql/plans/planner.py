@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match, best
+from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.item_sets import ends
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.tables import Tables
 from kgsparql.plans.type_check import parts
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, phrases_in
+from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon
 
 _READINGS = 8
@@ -22,26 +23,6 @@ _NOTHING_BESIDE = 0.3
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
 _AS_WELL = 0.06
 """By how much the scores of two readings may differ that fit as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedReading:
-    """A plan for a question.
-
-    :param plan: ``None`` where the question cannot be read on this graph.
-    :param doubts: what of the question it does not account for; without any, it is sure.
-    :param how: which words were taken for which paths.
-    """
-
-    plan: a.Plan | None
-    score: float = 0.0
-    doubts: tuple[Doubt, ...] = ()
-    how: tuple[Match, ...] = ()
-
-    @property
-    def is_said(self) -> bool:
-        """Whether the question names all that is followed, in the words of the graph."""
-        return not self.doubts and all(match.is_said for match in self.how)
 
 
 class Planner:
@@ -52,10 +33,16 @@ class Planner:
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
         self.connector = Connector(view, fit, lexicon, chunked.texts, called)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
+        self.tables = Tables(self.phrases, question)
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out."""
-        match self.question.form:
+        question = self.question
+        if question.each is not None and (question.columns or question.form == "count" or question.phrase.summary):
+            return self._unread(self.tables.plan(question.each))
+        match question.form:
+            case "share":
+                found = self.tables.share()
             case "count":
                 found = self._count()
             case "ask":
@@ -66,8 +53,12 @@ class Planner:
                 found = self._comparison()
             case _:
                 found = self._set()
-        apart = [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
-        unread = (*self.question.unread, *self.question.pronouns, *apart)
+        apart = [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives and question.each]
+        return self._unread(found, apart)
+
+    def _unread(self, found: PlannedReading, more: Sequence[int] = ()) -> PlannedReading:
+        """The same, with doubts for words that are in no clause."""
+        unread = (*self.question.unread, *self.question.pronouns, *more)
         doubts = (*found.doubts, *(Doubt(position, "not read") for position in unread))
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
 
@@ -77,6 +68,8 @@ class Planner:
         phrase = self.question.phrase
         if phrase.summary and phrase.of is not None:
             return self._summary(phrase, phrase.of, phrase.summary[1])
+        if phrase.superlative and (found := self._extreme_value(phrase, phrase.superlative)) is not None:
+            return found
         return self._chosen(self._restricted(phrase), lambda items: items)
 
     def _restricted(self, phrase: NounPhrase) -> list[Denotation]:
@@ -175,14 +168,37 @@ class Planner:
 
     def _summary(self, phrase: NounPhrase, owner: NounPhrase, how: a.Summary) -> PlannedReading:
         """The average, the sum, the highest of a value over a set."""
-        positions, made = self.phrases.positions(phrase.chunks), []
-        for one in [one for one in self.phrases.denotations(owner)[:3] if one.items is not None]:
-            for option in self.phrases.measures(one, positions)[:2]:
-                plan = a.SummaryOf(how, one.known, option.measure)
-                said = (*one.how, Match(self._said(phrase), option.match))
-                made.append(PlannedReading(plan, round(one.rank + option.score, 3), one.doubts, said))
         nothing = PlannedReading(None, doubts=(Doubt(-1, "no such value"),))
-        return max(made, key=lambda own: own.score, default=nothing)
+        return max(self._summaries(phrase, owner, how), key=lambda own: own.score, default=nothing)
+
+    def _summaries(self, phrase: NounPhrase, owner: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
+        chunks, whose = self.phrases.owned_noun(phrase, owner)
+        owners = [one for one in self.phrases.denotations(whose)[:3] if one.items is not None]
+        return self._summarised(self.phrases.positions(chunks), owners, how, self._said(phrase))
+
+    def _summarised(
+        self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary, words: str
+    ) -> Iterator[PlannedReading]:
+        for one in owners:
+            for option in self.phrases.measures(one, positions)[:2]:
+                said = (*one.how, Match(words, option.match))
+                score = round(one.rank + option.score, 3)
+                yield PlannedReading(a.SummaryOf(how, one.known, option.measure), score, one.doubts, said)
+
+    def _extreme_value(self, phrase: NounPhrase, best_of: Superlative) -> PlannedReading | None:
+        """The highest value itself, where a measure and no thing is named: `the earliest date of birth`."""
+        head = phrase.head
+        if head is None or head.classes or head.is_name or phrase.restrictions or best_of.number * best_of.rank > 1:
+            return None
+        summary: a.Summary = "max" if best_of.is_largest else "min"
+        if phrase.of is not None:
+            found = self._summaries(phrase, phrase.of, summary)
+        else:
+            positions = self.phrases.positions(phrase.chunks)
+            kind = self.phrases.measured_class(positions)
+            owners = [] if kind is None else [Denotation(a.Instances(kind))]
+            found = self._summarised(positions, owners, summary, self._said(phrase))
+        return max(found, key=lambda own: own.score, default=None)
 
     def _choice(self) -> PlannedReading:
         """Which of some named things: the older of two, those of which something is true."""
@@ -205,17 +221,21 @@ class Planner:
     def _comparison(self) -> PlannedReading:
         """Whether one thing is older, or has more of something, than another."""
         question, by = self.question, self.question.comparative
-        left = best(self.phrases.denotations(question.phrase), 1)
-        right = best(self.phrases.denotations(question.other), 1) if question.other is not None else []
+        phrase, opposite, measured = question.phrase, question.other, question.measured
+        if opposite is not None and phrase.of and opposite.of and phrase.chunks == opposite.chunks:
+            # the height of the one and that of the other
+            measured, phrase, opposite = self.phrases.positions(phrase.chunks), phrase.of, opposite.of
+        left = best(self.phrases.denotations(phrase), 1)
+        right = best(self.phrases.denotations(opposite), 1) if opposite is not None else []
         if by is None or not left or not right or left[0].items is None or right[0].items is None:
             return PlannedReading(None, doubts=(Doubt(-1, "nothing"),))
         one, other = left[0], right[0]
         noun = NounPhrase(chunks=[])
         summary = question.summary or ("" if one.is_named and other.is_named else "avg")
         if self.texts[by.position] in self.lexicon.order_words:
-            options = self.phrases.times(one, question.measured)
-        elif question.measured:
-            options = self.phrases.measures_at(one, question.measured, counts=not summary)
+            options = self.phrases.times(one, measured)
+        elif measured:
+            options = self.phrases.measures_at(one, measured, counts=not summary)
         else:
             options = self.phrases.measures_of_noun(one, noun, by.measures) if by.measures else []
         for option in options[:1]:
@@ -227,7 +247,7 @@ class Planner:
             how = (*one.how, *other.how, Match(self.texts[by.position], option.match))
             doubts = (*one.doubts, *other.doubts)
             return PlannedReading(plan, round(one.rank + other.rank + option.score, 3), doubts, how)
-        unsaid = question.measured or (by.position,)
+        unsaid = measured or (by.position,)
         return PlannedReading(None, doubts=tuple(Doubt(p, "leaves out") for p in unsaid))
 
 

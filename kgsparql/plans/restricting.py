@@ -59,25 +59,48 @@ class Restricting(Measuring):
         argument = said.object if said.object is not None else said.subject
         if argument is None:
             return self._intransitive(given, said)
-        if said.object is not None:
-            if argument.most or (argument.superlative and said.light == "have"):
-                return self.extreme(given, said, argument)
-            if argument.quantity is not None:
-                return self.with_quantity(given, argument, argument.quantity)
-            if _is_number(argument):
-                comparison = self.lexicon.value_prepositions.get(said.preposition)
-                return self.in_time(given, said.verb, comparison, argument.chunks[-1])
+        if (ordered := self._quantified(given, said, argument)) is not None:
+            return ordered
+        if (called := self._called(given, said, argument)) is not None:
+            return called
         found = [
             new
             for one in self.denotations(argument)[:_GIVEN]
-            for new in self._with_argument(given, said, one, argument)
+            for new in self.with_argument(given, said, one, argument)
         ]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
-    def _with_argument(
+    def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
+        """What has the most of something, or so many, or is of a time; ``None`` where nothing like it is said."""
+        if said.object is None:
+            return self.extreme(given, said, argument) if argument.most else None
+        best_of = argument.superlative
+        if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
+            return self.superlative(given, best_of)  # which is the oldest
+        if argument.most or (best_of and said.light == "have"):
+            return self.extreme(given, said, argument)
+        if argument.quantity is not None:
+            return self.with_quantity(given, said, argument, argument.quantity)
+        if _is_number(argument):
+            comparison = self.lexicon.value_prepositions.get(said.preposition)
+            return self.in_time(given, said.verb, comparison, argument.chunks[-1])
+        return None
+
+    def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
+        """Films called Jaws, with the word Love in their name: those with a text in their names."""
+        is_called = bool(said.verb) and all(self.texts[p] in self.lexicon.naming_words for p in said.verb)
+        is_part = said.light == "have" and len(phrase.chunks) > 1 and phrase.chunks[0].text in self.lexicon.word_nouns
+        if given.items is None or not phrase.chunks or not (is_called or is_part):
+            return None
+        head = phrase.chunks[-1]
+        named = a.Named(given.items, head.text)
+        return [replace(given, items=named, score=given.score + 1.0)]
+
+    def with_argument(
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
-        verb = tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers)
+        """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+        verb = self.positions_of_verb(said)
         if argument.is_free and not argument.head:
             return []
         if said.light == "be" and not said.preposition and said.subject is None:
@@ -370,7 +393,7 @@ class Restricting(Measuring):
         return best(replace(one, head=given.head) for one in found) if given.is_free else best(found)
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
-        verb = tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers)
+        verb = self.positions_of_verb(said)
         if not verb:
             return [given.doubted(Doubt(-1, "has what?")) if said.light in {"have", "do"} else given]
         if given.is_free:

@@ -339,7 +339,7 @@ class _Chunker:
         text = texts[start]
         if not text.isdecimal():
             after = texts[start + 1 : start + 2]
-            is_counting = bool(after) and after[0] not in self.language.function_words
+            is_counting = bool(after) and after[0] not in self.language.function_words - self.language.or_words
             spoken = self.language.numbers.get(text)
             return (None if spoken is None or not is_counting else Decimal(spoken)), start + 1
         end = start + 1

@@ -102,6 +102,7 @@ class NounPhrase:
     :param quantity: of ``more than 100 servings``. :param most: position and direction of ``the most servings``.
     :param summary: position and kind (``sum``, ``avg``, ``min``, ``max``) of ``the average price``.
     :param kinds: positions of ``kinds of``. :param same: positions of ``same``.
+    :param is_each: something is asked of each of them: ``each department``.
     """
 
     chunks: list[Chunk] = field(default_factory=list)
@@ -118,6 +119,7 @@ class NounPhrase:
     kinds: tuple[int, ...] = ()
     same: tuple[int, ...] = ()
     is_negated: bool = False
+    is_each: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -186,8 +188,8 @@ class Alternatives:
 
 Restriction: TypeAlias = "Predication | Alternatives"
 
-Form = OneOf["set", "count", "ask", "choose", "compare"]
-"""What is asked: which, how many, whether, which of two, whether one has more than another."""
+Form = OneOf["set", "count", "ask", "choose", "compare", "share"]
+"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage."""
 
 
 @dataclass(slots=True)
@@ -195,7 +197,9 @@ class Clauses:
     """A question as it was read.
 
     :param phrase: what is asked for; of ``ask``, what something is said of; of ``compare``, the first of the two.
-    :param said: of ``ask``, what is said of the phrase.
+    :param said: of ``ask``, what is said of the phrase; of ``share``, what is true of a part of it.
+    :param each: of which something is asked one by one: ``How many films did each director make?``.
+    :param columns: what is asked of the phrase besides, or of each: ``their names and prices``.
     :param choices: of ``choose``, a phrase with the choices as parts.
     :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
         of the noun (``more children than``) and ``summary`` how several values become one.
@@ -209,6 +213,8 @@ class Clauses:
     form: Form
     phrase: NounPhrase
     said: list[Restriction] = field(default_factory=list)
+    each: NounPhrase | None = None
+    columns: tuple[NounPhrase, ...] = ()
     choices: NounPhrase | None = None
     other: NounPhrase | None = None
     comparative: Comparative | None = None
@@ -235,7 +241,7 @@ def positions_in(question: Clauses) -> set[int]:
     """Collect the positions of all words that stand in a clause."""
     compared = question.comparative
     found = set(question.measured) | ({compared.position} if compared else set())
-    for phrase in (question.phrase, question.choices, question.other):
+    for phrase in (question.phrase, question.choices, question.other, question.each, *question.columns):
         found |= _positions_of_phrase(phrase)
     return found.union(*map(_positions_of_relation, relations(question.said)))
 
@@ -263,7 +269,8 @@ def _positions_of_relation(relation: Predication) -> set[int]:
 def phrases_in(question: Clauses) -> Iterator[NounPhrase]:
     """All noun phrases of a question, those within others, too."""
     waiting: list[NounPhrase | Predication] = [question.phrase, *relations(question.said)]
-    waiting += [own for own in (question.choices, question.other) if own is not None]
+    others = (question.choices, question.other, question.each, *question.columns)
+    waiting += [own for own in others if own is not None]
     while waiting:
         one = waiting.pop()
         if isinstance(one, NounPhrase):

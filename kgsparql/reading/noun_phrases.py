@@ -63,6 +63,10 @@ class NounPhrases(Cursor, ABC):
     def _skip_joint(self) -> str | None:
         """Go over what joins two noun phrases: ``and``, ``or``, empty for a comma; None where nothing does."""
         word, lexicon = self.word(), self.lexicon
+        joining = self.phrase_in(lexicon.and_phrases)
+        if joining is not None and self.begins_object(joining[0]):
+            self.skip(joining[0])
+            return "and"
         is_and, is_or = word in lexicon.and_words, word in lexicon.or_words
         if is_and or is_or:
             repeated = self.word(1) in lexicon.place_prepositions | lexicon.by_words | lexicon.of_words
@@ -108,7 +112,7 @@ class NounPhrases(Cursor, ABC):
         elif word in lexicon.determiners and self.word(1) in lexicon.same_words:
             self.skip()
             phrase.same = (self.take(),)
-        elif self.is_bound():
+        elif self.is_bound() or self._is_open_number():
             phrase.quantity = self._read_bound()
         elif word in lexicon.no_words:
             self.skip()
@@ -117,6 +121,9 @@ class NounPhrases(Cursor, ABC):
             pass
         elif word in lexicon.summaries and not self._is_in_name_of_predicate():
             phrase.summary = (self.take(), lexicon.summaries[word])
+        elif word in lexicon.distributives:
+            self.skip()
+            phrase.is_each = True
         elif word in lexicon.determiners:
             self.skip()
         else:
@@ -135,6 +142,9 @@ class NounPhrases(Cursor, ABC):
             phrase.superlative = Superlative(position, is_largest=True, number=max(1, int(self.take_number())))
         elif extreme and self.word(extreme[0]) in lexicon.identity_nouns:
             return False  # first name
+        elif extreme and self.word(extreme[0]) in lexicon.count_words and self.word(extreme[0] + 1) in lexicon.of_words:
+            phrase.most = (self.at, extreme[1].is_largest)  # the largest number of
+            self._take_words(extreme[0] + 2)
         elif word in lexicon.quantifiers and (extreme or comparative or (0,))[0] == 1 and self.number(1) is None:
             phrase.most = (self.take(), lexicon.quantifiers[word])
         elif self.number() is not None and self.phrase_in(lexicon.superlatives, 1):
@@ -178,11 +188,19 @@ class NounPhrases(Cursor, ABC):
 
     def _read_bound(self) -> Quantity:
         """Read ``more than 100``."""
-        comparison, words = self._bound_words()
-        positions = self.skip(words)
         start = self.at
-        number = self.take_number()
-        return Quantity(comparison, number, (*positions, *range(start, self.at)))
+        if self._is_open_number():
+            number, is_more = self.take_number(), self.lexicon.quantifiers[self.word(1)]
+            self.skip(2)
+            return Quantity(">=" if is_more else "<=", number, tuple(range(start, self.at)))
+        comparison, words = self._bound_words()
+        self.skip(words)
+        return Quantity(comparison, self.take_number(), tuple(range(start, self.at)))
+
+    def _is_open_number(self) -> bool:
+        """Tell whether a number stands here with a bound after it: ``five or more``."""
+        is_or = self.number() is not None and self.word(1) in self.lexicon.or_words
+        return is_or and self.word(2) in self.lexicon.quantifiers
 
     def _bound_words(self) -> tuple[Comparison, int]:
         """Return how a number that follows compares, and how many words say so."""
@@ -325,7 +343,7 @@ class NounPhrases(Cursor, ABC):
             self.skip()
             phrase.chunks.append(self.chunks[self.at])
             self.at = min(phrase.chunks[-1].end, self.end)
-        elif phrase.superlative and word in lexicon.by_words and not phrase.superlative.measures and self.word(1):
+        elif phrase.superlative and word in lexicon.by_words and self._is_measure_next(phrase.superlative):
             self.skip()
             measure = self.noun_phrase(with_modifiers=False)
             texts = " ".join(self.texts[at] for at in sorted(measure.positions))
@@ -345,6 +363,12 @@ class NounPhrases(Cursor, ABC):
             phrase.restrictions += self.verb_phrases(is_participle=True)
         elif word in lexicon.prepositions and (self.begins_object(1) or self.word(1) in lexicon.negations):
             self._take_prepositional(phrase, word)
+
+    def _is_measure_next(self, best: Superlative) -> bool:
+        """Tell whether a measure follows ``by``, and not who did it: ``the heaviest elements by atomic number``."""
+        after = self.chunk(1)
+        is_plain = after is None or not (after.entities or after.classes)
+        return self.word(1) != "" and (not best.measures or is_plain)
 
     def _is_closed_name(self, phrase: NounPhrase) -> bool:
         """Tell whether a phrase is a number, or ends with a name, which nothing restricts but a relative clause."""
@@ -405,6 +429,10 @@ class NounPhrases(Cursor, ABC):
         self.skip()
         light: Light = "have" if word in self.lexicon.with_words else "be"
         other = self.noun_phrase()
+        if word in self.lexicon.distributives or other.is_each:
+            other.is_each = True
+            phrase.restrictions.append(Predication(light="have", subject=other))
+            return
         is_negated, other.is_negated = other.is_negated, False
         phrase.restrictions.append(Predication(preposition=word, light=light, object=other, is_negated=is_negated))
 

@@ -13,11 +13,12 @@ from kgsparql.reading.clauses import (
     NounPhrase,
     Predication,
     Restriction,
+    phrases_in,
     positions_in,
     relations,
 )
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.verb_phrases import VerbPhrases
+from kgsparql.reading.statements import Statements
 
 _ADVERBIAL = {"place", "time", "manner"}
 """What question words ask for that stand for no noun."""
@@ -28,7 +29,7 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
     return _Parser(read, language or lexicon()).question()
 
 
-class _Parser(VerbPhrases):
+class _Parser(Statements):
     """Reads one question."""
 
     _asks_number = False
@@ -37,6 +38,8 @@ class _Parser(VerbPhrases):
         """Read the question, and note what is left."""
         question = self._with_choices() or self._any_question()
         self._make_count(question)
+        self._make_share(question)
+        _note_each(question)
         lexicon, passed = self.lexicon, set(self.signposts)
         own = [(at, text) for at, text in enumerate(self.texts) if at not in self.in_names]
         possessive, pronouns = lexicon.possessive_pronouns, lexicon.pronouns
@@ -47,7 +50,7 @@ class _Parser(VerbPhrases):
             for at, text in own
             if text in possessive or (text in pronouns and at not in passed) or (text in personal and at < first)
         )
-        question.pronouns = tuple(found)
+        question.pronouns = tuple(at for at in found if question.each is None and not self._is_of_word(at + 1))
         said = positions_in(question) | passed
         empty = lexicon.empty_words - lexicon.negations - lexicon.or_words
         left = set(range(len(self.texts))) - said
@@ -61,8 +64,25 @@ class _Parser(VerbPhrases):
         if question.form == "set" and is_number and phrase.of is not None and not phrase.restrictions:
             self.signposts += chunks[0].span
             question.phrase, self._asks_number = phrase.of, True
+            if phrase.summary:  # the average number of films per director
+                self.signposts.append(phrase.summary[0])
+                question.summary = phrase.summary[1]
         if question.form == "set" and self._asks_number:
             question.form = "count"
+
+    def _make_share(self, question: Clauses) -> None:
+        """Take ``what percentage of the films are French`` for a whole, and what tells its part."""
+        phrase, words = question.phrase, self.lexicon.share_words
+        is_share = [self.texts[at] in words for chunk in phrase.chunks for at in chunk.span] == [True]
+        if question.form == "set" and is_share and phrase.of is not None:
+            self.signposts += phrase.chunks[0].span
+            question.form, question.phrase = "share", phrase.of
+            question.said = [*phrase.of.restrictions, *phrase.restrictions]
+            phrase.of.restrictions = []
+
+    def _is_of_word(self, position: int) -> bool:
+        """Tell whether a word is the name of something, which goes without saying whose: ``in their name``."""
+        return self.texts[position : position + 1] != () and self.texts[position] in self.lexicon.identity_nouns
 
     # --- Kinds of questions
 
@@ -105,8 +125,10 @@ class _Parser(VerbPhrases):
         if word in lexicon.prepositions and after in lexicon.question_words and self.at + 2 < self.end:
             self.skip()
             question = self._any_question()
-            _front_preposition(question.phrase, word)
+            self._front_preposition(question.phrase, word)
             return question
+        if word in lexicon.prepositions and after in lexicon.distributives:
+            return self._for_each()
         if word in lexicon.how_words and after in lexicon.amounts:
             self.skip(3 if self.word(2) in lexicon.of_words else 2)
             return self._after_phrase(self.noun_phrase(), "count")
@@ -122,8 +144,30 @@ class _Parser(VerbPhrases):
             return self._wh_question()
         if statement := self.phrase_in(lexicon.statements):
             self.skip(statement[0])
-            return self._said_of(self.noun_phrase(with_modifiers=False), "", is_negated=False)
-        return self._yes_no_question() if word in lexicon.auxiliaries else self._phrase_question()
+            return self.said_of(self.noun_phrase(with_modifiers=False), "", is_negated=False)
+        return self.yes_no_question() if word in lexicon.auxiliaries else self.phrase_question()
+
+    def _for_each(self) -> Clauses:
+        """Read ``For each director, how many films did they make?``: what is asked has to do with the first phrase."""
+        self.skip()
+        end, lexicon = self.end, self.lexicon
+        inner = (at for at in range(self.at + 1, end) if at not in self.in_names)
+        stops = (at for at in inner if "," in self.read.gaps[at - 1] or self.texts[at] in lexicon.imperatives)
+        self.end = next(stops, end)
+        each = self.noun_phrase()
+        self.end = end
+        question = self._any_question() if not self.is_done else Clauses("set", NounPhrase())
+        phrase = question.phrase
+        is_count = self._asks_number or any(self.texts[at] in self.lexicon.count_words for at in phrase.positions)
+        if question.form == "count" or is_count:
+            owner = phrase.of if phrase.of is not None and is_count else phrase
+            owner.restrictions.append(Predication(light="have", subject=each))
+        elif phrase.summary is not None:
+            phrase.of = phrase.of or each
+        elif question.form == "set":
+            question.columns, question.phrase = phrase.parts or (phrase,), each
+        question.each = each
+        return question
 
     def _skip_openers(self) -> None:
         """Go over ``Please tell me``, ``List all``, ``Can you show me``."""
@@ -133,11 +177,26 @@ class _Parser(VerbPhrases):
         is_opening = self.word(ahead) in lexicon.imperatives | lexicon.question_words.keys()
         if ahead and is_opening and self.word() not in lexicon.prepositions:
             self.skip(ahead)
-        while self.word() in lexicon.imperatives:
+        start = self.at
+        while self.word() in lexicon.imperatives and not (self.at > start and self._is_of_word(self.at)):
             self._asks_number = self._asks_number or self.word() in lexicon.count_words
             self.skip()
             while self.word() in lexicon.after_imperatives:
                 self.skip()
+
+    def _front_preposition(self, phrase: NounPhrase, preposition: str) -> None:
+        """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
+        said = (one for one in reversed(list(relations(phrase.restrictions))) if one.subject is not None)
+        if (relation := next(said, None)) is None or relation.preposition:
+            return
+        is_stated = {self.texts[at] for at in relation.verb} <= self.lexicon.stated_verbs
+        if relation.subject is not None and relation.subject.is_negated and is_stated:
+            self.signposts += relation.verb  # for which countries is no capital given
+            relation.subject.is_negated, relation.is_negated = False, True
+            relation.object, relation.subject, relation.verb, relation.light = relation.subject, None, (), "have"
+            relation.is_passive = False
+        else:
+            relation.preposition = preposition
 
     def _wh_question(self) -> Clauses:
         """Read a question that begins with a question word."""
@@ -340,135 +399,11 @@ class _Parser(VerbPhrases):
         for preposition, other in relation.more:
             said.append(Predication(light="be", preposition=preposition, object=other, is_negated=relation.is_negated))
 
-    # --- Yes or no, and phrases
 
-    def _yes_no_question(self) -> Clauses:
-        """Read a question that begins with an auxiliary."""
-        lexicon = self.lexicon
-        auxiliary = self.texts[self.skip()[0]]
-        is_owned = self.word() in lexicon.owners and self.word(1) in lexicon.auxiliaries | lexicon.have_forms
-        if self.word() in lexicon.existence_words or is_owned:
-            self.skip()
-            while self.word() in lexicon.auxiliaries:
-                self.skip()
-            phrase = self.noun_phrase()
-            if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
-                phrase.restrictions += self.verb_phrases()
-            return Clauses("ask", phrase, asks_existence=True)
-        is_negated = self.word() in lexicon.negations
-        self.skip(int(is_negated))
-        if auxiliary in lexicon.be_forms:
-            self._reserve_predicate()
-        else:
-            self.reserve_main_verb(auxiliary)
-        phrase = self.noun_phrase(with_modifiers=False)
-        if not phrase.parts and not (phrase.head is not None and phrase.head.is_name):
-            self.modifiers(phrase)
-        self.main_verb = None
-        if auxiliary in lexicon.be_forms:
-            self._give_back_nouns(phrase)
-        return self._said_of(phrase, auxiliary, is_negated)
-
-    def _reserve_predicate(self) -> None:
-        """Find the last participle, or the comparative before ``than``, which no subject before it may take."""
-        own = [at for at in range(self.at, self.end) if at not in self.in_names]
-        than = next((at for at in own if self.texts[at] in self.lexicon.than_words), None)
-        self.main_verb = (
-            next((at for at in reversed(own) if self.is_participle(at)), None) if than is None else than - 1
-        )
-
-    def _give_back_nouns(self, phrase: NounPhrase) -> None:
-        """Give back what stands after a name, or is one after a noun: ``is Ann laureate``, ``is Ann's spouse Bob``."""
-        closed = self.lexicon.and_words | self.lexicon.or_words | self.lexicon.prepositions
-        while phrase.of is not None and phrase.of_form == "of":
-            phrase = phrase.of  # is the capital of Germany Berlin
-        is_owned = phrase.of is not None and bool(phrase.chunks) and bool(phrase.chunks[-1].entities)
-        kept = 1 if phrase.chunks and phrase.chunks[0].is_name else len(phrase.chunks) - is_owned
-        if 0 < kept < len(phrase.chunks) and (self.is_done or self.word() in closed):
-            self.at = phrase.chunks[kept].start
-            del phrase.chunks[kept:]
-
-    def _said_of(self, phrase: NounPhrase, auxiliary: str, is_negated: bool) -> Clauses:
-        """Read what a question asks whether it holds of a phrase; or which of two, or whether one has more."""
-        question = Clauses("ask", phrase, asks_existence=self.is_done)
-        if self.is_done:
-            return question
-        question.said = self.verb_phrases(auxiliary=auxiliary)
-        self.take_rest(question.said)
-        for relation in relations(question.said) if is_negated else ():
-            relation.is_negated = not relation.is_negated
-        only = question.said[0] if question.said else None
-        if len(question.said) != 1 or not isinstance(only, Predication):
-            return question
-        if phrase.joined_by == "or" and _is_adverb(only):
-            asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
-            return Clauses("choose", NounPhrase(asked=asked, restrictions=[only]), choices=phrase)
-        if only.compared and only.object and not only.is_negated:
-            question.form, question.said = "compare", []
-            question.comparative, question.other = only.compared, only.object
-            if only.object.of is not None and not only.object.chunks:  # than that of Ann
-                only.object.chunks = list(phrase.chunks)
-            summaries = self.lexicon.summaries
-            question.measured = tuple(at for at in only.verb if self.texts[at] not in summaries)
-            question.summary = next((summaries[self.texts[at]] for at in only.verb if self.texts[at] in summaries), "")
-        return question
-
-    def _phrase_question(self) -> Clauses:
-        """Read a phrase, which may end with its question word: ``the films of X were written by who``."""
-        lexicon = self.lexicon
-        found = (at for at in range(max(self.at + 1, self.end - 3), self.end) if at not in self.in_names)
-        asked = next((at for at in found if self.texts[at] in lexicon.question_words), None)
-        if asked is not None:
-            before = asked - 1
-            while before > self.at and self.texts[before] in lexicon.prepositions:
-                before -= 1
-            word = self.texts[before]
-            looks_like_verb = word in lexicon.verbs or lexicon.is_participle(word) or lexicon.is_present(word)
-            is_name = before in self.in_names or word in lexicon.function_words
-            self.main_verb = before if looks_like_verb and not is_name else None
-        phrase = self.noun_phrase()
-        if asked is None or asked < self.at:
-            is_statement = phrase.head is not None and phrase.head.is_name and self.word() in lexicon.auxiliaries
-            if is_statement:
-                return self._said_of(phrase, "", is_negated=False)
-            if not self.is_done:
-                phrase.restrictions += self.verb_phrases()
-            return Clauses("set", phrase)
-        return Clauses("set", self._asked_last(phrase, asked))
-
-    def _asked_last(self, subject: NounPhrase, asked: int) -> NounPhrase:
-        """Read the verb, and the question word after it, of a subject."""
-        lexicon, between = self.lexicon, range(self.at, asked)
-        texts = self.texts
-        closed = lexicon.function_words | (lexicon.fillers - lexicon.verbs)
-        together = tuple(at for at in between if texts[at] in lexicon.together_words)
-        verb = tuple(at for at in between if texts[at] not in closed and at not in self.in_names)
-        is_after_be = any(texts[at] in lexicon.be_forms for at in between)
-        prepositions = [texts[at] for at in between if texts[at] in lexicon.prepositions]
-        self.skip(len(between))
-        phrase = self.noun_phrase()
-        phrase.asked = texts[asked]
-        relation = Predication(verb=verb, subject=subject, light="" if verb else "be")
-        relation.is_passive = is_after_be and bool(verb) and self.is_participle(verb[0])
-        relation.preposition = prepositions[-1] if prepositions else ""
-        relation.is_negated = any(texts[at] in lexicon.negations for at in between)
-        if self.word() in lexicon.prepositions:
-            relation.preposition = texts[self.skip()[0]]
-        if together and not subject.parts:
-            relation = Predication(verb=verb[:1], object=NounPhrase(of=subject, of_form="same", same=together[:1]))
-        phrase.restrictions.append(relation)
-        return phrase
-
-
-def _front_preposition(phrase: NounPhrase, preposition: str) -> None:
-    """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
-    relation = next((one for one in reversed(list(relations(phrase.restrictions))) if one.subject is not None), None)
-    if relation is not None and not relation.preposition:
-        relation.preposition = preposition
-
-
-def _is_adverb(relation: Predication) -> bool:
-    """Tell whether a relation compares what it is said of: ``older``, ``born first``."""
-    compared, other = relation.compared, relation.object
-    is_extreme = other is not None and (other.superlative is not None or other.most is not None)
-    return (compared is not None and other is None) or is_extreme
+def _note_each(question: Clauses) -> None:
+    """Note of what something is asked one by one; of ``name every film``, the films are what is asked for."""
+    each = next((phrase for phrase in phrases_in(question) if phrase.is_each), question.each)
+    parts = question.phrase.parts
+    if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
+        question.columns, question.phrase = parts, each  # the name and the price of every film
+    question.each = None if each is question.phrase and not question.columns else each

@@ -1,0 +1,171 @@
+"""Plans of what is asked of each of some things: how many each has, the average of each, several values of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from kgsparql.linking.words import root
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, left_out
+from kgsparql.plans.item_sets import ends
+from kgsparql.plans.label_fit import NEAR
+from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.sought import Sought
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.reading.clauses import Clauses, NounPhrase, Predication
+
+_KEYS, _COUNTED, _TRIED = 3, 3, 2
+_COLUMN = "value"
+NOTHING = PlannedReading(None, doubts=(Doubt(-1, "nothing"),))
+
+
+class Tables:
+    """Plans the tables of one question: a row for each item of a set, with what is asked of it."""
+
+    def __init__(self, phrases: Phrases, question: Clauses) -> None:
+        self.phrases, self.question = phrases, question
+        self.fit, self.view = phrases.fit, phrases.view
+
+    def plan(self, each: NounPhrase) -> PlannedReading:
+        """The likeliest table, or one number where something is summed up over all of it."""
+        question, phrase = self.question, self.question.phrase
+        keys = self._keys(each)
+        found: list[PlannedReading] = []
+        for key in keys:
+            if question.columns:
+                found.append(self._columns(key, question.columns))
+            elif question.form == "count":
+                found += self._numbers(key, each)
+            elif phrase.summary is not None:
+                found += self._summaries(key, each, phrase, phrase.summary[1])
+        return max(found, key=lambda own: own.score, default=NOTHING)
+
+    def _keys(self, each: NounPhrase) -> list[Denotation]:
+        """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
+        found = self.phrases.denotations(each)[:_KEYS]
+        named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
+        is_class = each.head is not None and bool(each.head.classes)
+        return named if named and not is_class else [one for one in found if not one.is_free] or named
+
+    # --- how many of each
+
+    def _numbers(self, key: Denotation, each: NounPhrase) -> Iterator[PlannedReading]:
+        """How many each has: a number that the graph states, or what is counted along a path."""
+        for one, measure in [*self._stated(key)] or [*self._counted(key, each, self.question.phrase)]:
+            if self.question.summary:
+                yield _read(a.SummaryOf(self.question.summary, key.known, measure), one)
+            else:
+                yield _read(_table(key.known, measure, "number"), one)
+
+    def _stated(self, key: Denotation) -> Iterator[tuple[Denotation, a.Measure]]:
+        """A predicate that is called the `number of` what is counted."""
+        phrase, fit = self.question.phrase, self.fit
+        if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
+            return
+        positions = self.phrases.positions(phrase.chunks)
+        called = {root(word) for word in (*self.phrases.lexicon.count_words, *self.phrases.connector.at(positions))}
+        near = [one for one in self.phrases.measures(key, positions) if len(one.match.steps) == 1]
+        for option in near[:_TRIED]:
+            own = fit.roots(fit.text(option.match.steps[-1].predicate))
+            if own <= called and not own.isdisjoint(map(root, self.phrases.lexicon.count_words)):
+                yield replace(key, how=(*key.how, Match("number", option.match))), option.measure
+
+    def _counted(
+        self, key: Denotation, each: NounPhrase, phrase: NounPhrase
+    ) -> Iterator[tuple[Denotation, a.Measure]]:
+        """What is counted of each item of a set, along a path that is said or goes without saying."""
+        said = next((one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each)), None)
+        if said is None:
+            return
+        rest = [one for one in phrase.restrictions if one is not said]
+        things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
+        for thing in [one for one in things if not one.is_free] or things:
+            for one in best(self.phrases.with_argument(thing, said, key, each), _TRIED):
+                yield one, a.HowMany(one.how[-1].path, thing.items)
+
+    # --- a number of each
+
+    def _summaries(
+        self, key: Denotation, each: NounPhrase, phrase: NounPhrase, summary: a.Summary
+    ) -> Iterator[PlannedReading]:
+        """The average, the sum … of the values that each has, itself or by what belongs to it."""
+        positions = self.phrases.positions(phrase.chunks)
+        owner = phrase.of if phrase.of is not None and phrase.of is not each else None
+        ways: list[tuple[Denotation, PropertyPath]] = [(key, PropertyPath(()))]
+        if owner is not None:
+            bare = replace(owner, restrictions=[one for one in owner.restrictions if not _is_of(one, each)])
+            ways = [
+                (one, one.how[-1].path)
+                for thing in self.phrases.denotations(bare)[:_COUNTED]
+                if not thing.is_free
+                for one in self.phrases.connector.connect(key, Sought(preposition="of", wanted=thing))[:_TRIED]
+            ]
+        for one, way in ways:
+            start = key if owner is None else Denotation(ends(key.known, way))
+            for option in self.phrases.measures(start, positions)[:_TRIED]:
+                if isinstance(option.measure, a.Value):
+                    path = PropertyPath((*way.steps, *option.measure.path.steps))
+                    measure = a.Summarised(summary, path, option.measure.unit)
+                    made = replace(one, score=one.score + option.score, how=(*one.how, Match(_COLUMN, path)))
+                    yield _read(_table(key.known, measure, _COLUMN), made)
+
+    # --- several values of each
+
+    def _columns(self, key: Denotation, columns: Sequence[NounPhrase]) -> PlannedReading:
+        """A column for each noun; an item that has no value keeps its row."""
+        made: dict[str, a.Column] = {}
+        left: list[int] = []
+        for noun in columns:
+            positions = self.phrases.positions(noun.chunks)
+            if all(self.phrases.texts[p] in self.phrases.lexicon.identity_nouns for p in positions):
+                continue  # the name of each stands in its row
+            column = self._column(key.known, self.phrases.connector.at(positions))
+            made |= {} if column is None else {column.name: column}
+            left += positions if column is None else ()
+        if not made:
+            return replace(NOTHING, doubts=left_out(left))
+        return PlannedReading(a.ItemTable(key.known, tuple(made.values())), key.score, (*key.doubts, *left_out(left)))
+
+    def _column(self, items: a.ItemSet, texts: Sequence[str]) -> a.Column | None:
+        """The predicate that the words name, as a column."""
+        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for u in self.view.uses(items)])
+        fits = [(self.fit.phrase(texts, use.step.predicate), use) for use in self.view.uses(items)]
+        named = [(sum(own) + use.share, str(use.step), use) for own, use in fits if own and min(own) >= NEAR]
+        if not named:
+            return None
+        use = max(named, key=lambda one: one[:2])[2]
+        return a.Column(self.fit.text(use.step.predicate), a.Value(use.path, use.kind, use.unit), optional=True)
+
+    # --- a share of all
+
+    def share(self) -> PlannedReading:
+        """What percentage of a set something is true of."""
+        found: list[PlannedReading] = []
+        for whole in [one for one in self.phrases.denotations(self.question.phrase) if not one.is_free][:_KEYS]:
+            parts = [whole]
+            for said in self.question.said:
+                parts = best(new for one in parts for new in self.phrases.restrict(one, said))
+            for part in parts[:_TRIED]:
+                share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
+                found.append(_read(a.Calculated("*", share, a.Constant(Decimal(100))), part))
+        return max(found, key=lambda own: own.score, default=NOTHING)
+
+
+def _read(plan: a.Plan, one: Denotation) -> PlannedReading:
+    return PlannedReading(plan, round(one.rank, 3), one.doubts, one.how)
+
+
+def _table(items: a.ItemSet, measure: a.Measure, name: str) -> a.ItemTable:
+    return a.ItemTable(items, (a.Column(name, measure, optional=True),), name)
+
+
+def _has(said: Predication, each: NounPhrase) -> bool:
+    """Whether a relation has a phrase as one of its arguments."""
+    return any(one is each for one in (said.subject, said.object, *(phrase for _, phrase in said.more)))
+
+
+def _is_of(said: object, each: NounPhrase) -> bool:
+    return isinstance(said, Predication) and _has(said, each)
+
