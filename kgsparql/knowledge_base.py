@@ -391,7 +391,7 @@ class KnowledgeBase(GraphLookups):
 
         asking = replace(asking, retriever=QueryPlan.name, options={}, model=None)
         with self._recorded_session(question, asking) as (session, _, _):
-            return planned_question(session, QueryPlan())
+            return planned_question(session)
 
     def index_paths(self) -> int:
         """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.

@@ -1,29 +1,28 @@
-"""What a query plan came to, as evidence and draft; and what is computed of the ends of a path."""
+"""What a query plan came to, as evidence and draft; and how many the best path leads to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
-from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.retriever import without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.errors import QueryError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
-from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.item_sets import both
+from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.measure_words import Label
-from kgsparql.plans.readings import Reading
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, printable
-from kgsparql.rdf.vocabulary import SUBCLASS_OF
+from kgsparql.reading.chunks import chunked
+from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.parser import read_question
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
@@ -99,78 +98,42 @@ def _computed_draft(found: Computed, reading: str, value: str, answers: tuple[An
     return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
 
 
-_MAX_SETS = 20  # sets that are looked at: what the path leads to, and what that leads to
-_MAX_PLANS = 4
-_SURE_SCORE = 0.99  # a plan that fits less well, such as one with a measure that nobody named, is not the answer
-_SAID_BY_PLANS = frozenset({"operation", "word"})  # what a path may leave out that a plan over its ends accounts for
+def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
 
-
-def computed_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """Compute what is asked of what was found, verified, beside the evidence; ``None`` if that cannot be."""
-    computed: Retrieval | None = None
-    with session.within_budget():
-        computed = _path_computation(found, session, missing)
-    if computed is None:
-        return None
-    verified = without_lost_items(computed, session)
-    if verified.draft is None:  # what it rests on is gone
-        return None
-    return replace(verified, evidence=Evidence([*verified.evidence, *found.evidence]))
-
-
-def _path_computation(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """Compute what is asked of all that the best path leads to; ``None`` where no plan says it all."""
+    ``None`` where that is not all that is asked, or the path leads to more than was found.
+    """
     best = found.best_item
-    if best is None or not session.graph.is_one_local_graph or not {gap.code for gap in missing} <= _SAID_BY_PLANS:
+    operation = operation_asked(session.question)
+    is_all = {gap.code for gap in missing} == {"operation"} and operation is not None and operation.kind == "count"
+    if best is None or not is_all or best.cuts or not session.graph.is_one_local_graph:
         return None
-    asked = PlanQuestion.of(session, sets=_MAX_SETS)
-    items = _asked_ends(best, asked)
-    if items is None:
-        return None
-    left = {word for gap in missing for word in gap.words.split()}
-    said = {i: 1.0 for i in asked.words.content if asked.words.texts[i] not in left}
-    reading = Reading(items, said, frozenset(asked.named), classes=asked.profiler(items).classes)
-    plans = [
-        own for own in asked.ranked_plans(_MAX_PLANS, found=reading)
-        if own.plan != items and own.score >= _SURE_SCORE
-        and not (own.left or own.silent or own.is_of_another_class)
-    ]  # fmt: skip
-    is_far = len(best.paths[0].property_path.steps) > 1
-    if not plans or (is_far and isinstance(plans[0].plan, a.Exists)):  # of a detour, there is nearly always something
-        return None
-    try:
-        computed = run(plans[0].plan, session.graph, vocabulary=asked.vocabulary)
-    except QueryError as error:
-        session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
-        return None
-    return computed_retrieval(computed, session, score=plans[0].score)
-
-
-def _asked_ends(best: EvidenceItem, asked: PlanQuestion) -> a.ItemSet | None:
-    """Return what is asked for of the ends of a path, as a set; ``None`` where the question names what is not in it."""
     path = best.paths[0].property_path
     starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
-    named = {own.term for own in asked.named if not own.is_class}
-    named |= {link.term for link in asked.session.links if link.kind == "entity"}
-    ends = _all_ends(best, path, [start for start in starts if isinstance(start, IRI)])
-    if ends is None or not named <= set(starts):
+    named = {link.term for link in session.links if link.kind == "entity"}
+    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
+    if not is_whole or (path.goes_back and len(path.steps) > 2):
         return None
-    places = asked.asked_for(read_cues(asked.session.question))
-    classes = (own.term for own in asked.named if own.is_class and own.words & places and own.term not in starts)
-    wanted = next(classes, None)
-    if not isinstance(wanted, IRI):
-        return ends
-    is_among = wanted in asked.profiler.with_broader(asked.profiler(ends).classes)
-    return both(a.Instances(wanted), ends) if is_among else None
+    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
+    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
+        return None
+    ends: a.ItemSet = a.Ends(items, path)
+    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
+    made: Retrieval | None = None
+    with session.within_budget():
+        computed = run(counted, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        made = without_lost_items(computed_retrieval(computed, session), session)
+    if made is None or made.draft is None:  # what it rests on is gone
+        return None
+    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
 
 
-def _all_ends(best: EvidenceItem, path: PropertyPath, starts: Sequence[IRI]) -> a.ItemSet | None:
-    """Return all items that a path leads to, as a set; ``None`` where no set is just that."""
-    is_of_schema = any(step.predicate == SUBCLASS_OF for step in path.steps)
-    if best.cuts or is_of_schema or not starts or not all(isinstance(end, IRI) for end in best.ends):
-        return None
-    ends = a.Ends(a.Items(tuple(starts)), path)
-    if not path.goes_back:
-        return ends
-    # The start is none of those beside it.
-    return a.Minus(ends, a.Items(tuple(starts))) if len(path.steps) == 2 else None
+def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
+    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
+    said = chunked(session.question, session.linker, links=session.links)
+    head = read_question(said).phrase.head
+    texts = [] if head is None else [said.texts[at] for at in head.span]
+    (kinds,) = session.labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
+    fit = LabelFit(session.labels, session.ranker, lexicon())
+    own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))

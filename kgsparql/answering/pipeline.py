@@ -19,7 +19,6 @@ from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
@@ -190,11 +189,11 @@ def _judged_draft(
         missing = gaps(session, found)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
-    if operation_asked(session.question) is not None:
-        from kgsparql.answering.computed import computed_beside  # with all of the plans
+    if any(gap.code == "operation" for gap in missing):
+        from kgsparql.answering.computed import counted_beside  # with all of the plans
 
-        if computed := computed_beside(found, session, missing):
-            return computed, computed.draft or draft, computed.gaps
+        if counted := counted_beside(found, session, missing):
+            return counted, counted.draft or draft, counted.gaps
     return found, draft, missing
 
 

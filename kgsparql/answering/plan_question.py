@@ -1,4 +1,4 @@
-"""A question as plans are made for it: its words, what it names, and the graph looked at for it."""
+"""A question as a model is shown it that writes a plan: its words, what it names, and the graph looked at for it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.plans.cue_reading import read_cues
-from kgsparql.plans.cues import Compared, Cues
-from kgsparql.plans.enumeration import RankedPlan, enumerated_plans
-from kgsparql.plans.naming import named_in
+from kgsparql.plans.naming import NamedTerm, named_in
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import NamedTerm, Reader, Reading
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -47,33 +43,9 @@ class PlanQuestion:
         words = QuestionWords(session.question, session.ranker, session.linker)
         named: list[NamedTerm] = []
         with session.within_budget():
-            numbers = [cue.words for cue in read_cues(session.question).operations if isinstance(cue, Compared)]
             named = named_in(session.question, words, session.links, session.linker, session.labels)
-            named = [own for own in named if own.is_class or not any(own.words and own.words <= n for n in numbers)]
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
         return cls(session, words, named, profiler, vocabulary, sets)
-
-    def ranked_plans(self, most: int, *, found: Reading | None = None) -> list[RankedPlan]:
-        """The likeliest plans, the best first.
-
-        :param found: the set that the question is about, where that is known.
-        """
-        cues = read_cues(self.session.question)
-        reader = Reader(
-            self.words,
-            self.profiler,
-            self.session.labels,
-            self.named,
-            cues.wanted == "yes or no",
-            self.asked_for(cues),
-            self.words.nouns_after(cues.asking(self.words.texts)),
-            self.sets,
-        )
-        return enumerated_plans(reader, cues, most=most, found=found)
-
-    def asked_for(self, cues: Cues) -> frozenset[int]:
-        """The places of the words right after those that ask which, how many, or for the most."""
-        return self.words.nouns_after(cues.following(self.words.texts))
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.

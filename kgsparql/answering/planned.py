@@ -13,6 +13,7 @@ from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.errors import PlanError, QueryError
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
@@ -75,6 +76,11 @@ def read_and_planned(session: Session) -> ReadQuestion:
     return ReadQuestion(words, clauses, Planner(view, fit, own, words, clauses).plan())
 
 
+def read_clauses(session: Session) -> Clauses:
+    """Read the question of a session, whose entities are linked, without planning it."""
+    return read_question(chunked(session.question, session.linker, links=session.links))
+
+
 def _values_in(words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
     """Find texts of the graph among the words that name nothing: the town of an address."""
     own, covered = lexicon(), {at for chunk in words.chunks for at in chunk.span}
@@ -82,7 +88,8 @@ def _values_in(words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
     left = [at for at, text in enumerate(words.texts) if at not in covered and text not in known]
     left = [at for at in left if not (own.is_participle(words.texts[at]) or words.is_type_word(at))]
     found = values_named(session.question, words.tokens, left, session.graph) if left else []
-    return [(min(one.words), max(one.words) + 1, Name(one.term, str(one.term))) for one in found]
+    session.notes.drop(MISSING_NAME, [one.term.value for one in found])
+    return [(min(one.words), max(one.words) + 1, Name(one.term, one.term.value)) for one in found]
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
@@ -102,6 +109,8 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     try:
         return run(plan, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
     except (PlanError, QueryError) as error:
+        if len(session.graph.members) > 1:  # several graphs: their counts do not add up
+            raise
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
 
@@ -120,9 +129,10 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
         return None
     made = computed_retrieval(computed, session, score=found.reading.score)
-    return replace(
-        made, gaps=tuple(dict.fromkeys((*found.gaps, *made.gaps, *_name_gaps(computed.plan, found, session))))
-    )
+    names: tuple[Gap, ...] = ()
+    with session.within_budget():  # a value is not lost where doubts are no longer looked for
+        names = _name_gaps(computed.plan, found, session)
+    return replace(made, gaps=tuple(dict.fromkeys((*found.gaps, *made.gaps, *names))))
 
 
 def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval | None:

@@ -1,13 +1,13 @@
-"""What a method is, what it finds, ranked and looked up again; and the method that is taken by itself."""
+"""What a method is, and what it finds, ranked and looked up again."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.composing import compose
@@ -15,17 +15,11 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence, verify
-from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.same_as import with_reasons
 from kgsparql.evidence.term_labels import name_by_itself
-from kgsparql.linking.answer_type import is_foreign
 from kgsparql.linking.words import counted
-from kgsparql.plans.cue_reading import read_cues
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised
-
-if TYPE_CHECKING:
-    from kgsparql.plans.running import Computed
+from kgsparql.rdf.terms import IRI, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,62 +175,3 @@ class Retriever(ABC):
 
 
 AUTO = "auto"
-_MOST_LEFT = 0.34  # share of the words of a question that a plan may leave out and still be shown, as no sure answer
-
-
-@dataclass(frozen=True, slots=True)
-class Routed(Retriever):
-    """One method for what must be computed, another for everything else; who answered is who gave the answer."""
-
-    name: ClassVar[str] = AUTO
-    summary: ClassVar[str] = "computed where something is to be computed, else looked up along paths"
-    source: ClassVar[str] = "kgsparql"
-    computing: Callable[[], Retriever] = field(repr=False)
-    walking: Retriever = field(repr=False)
-
-    def cost(self, **_: int) -> Cost:
-        """Bound both methods together."""
-        return Cost(calls=7, rounds=7, queries=1000)
-
-    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
-        """Find names as the method for everything else does."""
-        return self.walking.find_mentions(session)
-
-    def retrieve(self, session: Session) -> Retrieval:
-        """Return what a plan comes to that says all that is asked; else paths, or a plan that leaves little out.
-
-        A plan is also made where a name is no label: it may be a value, as the town of an address; and where there are
-        several names: a path starts from one, and what is asked for may have to do with all.
-        At an endpoint nothing is computed by itself: plans are made with more queries than its limits allow.
-        """
-        is_asked = read_cues(session.question).is_any
-        unfound = session.notes.causes(MISSING_NAME)
-        names = {link.term for link in session.links if link.kind == "entity"}
-        is_tried = (is_asked or unfound or len(names) > 1) and not is_foreign(session.question)
-        if not is_tried or session.oracle is not None or not session.graph.is_one_local_graph:
-            return self.walking.retrieve(session)
-        from kgsparql.plans.type_check import terms_in  # with all of the plans
-
-        computed = self.computing().retrieve(session)
-        values = [name for name in unfound if computed.computed and _is_value(name, computed.computed)]
-        is_joined = len(names) > 1 and computed.computed is not None and names <= terms_in(computed.computed.plan)
-        if computed.computed is not None and not computed.gaps and (is_asked or values or is_joined):
-            session.notes.drop(MISSING_NAME, values)
-            return computed
-        walked = self.walking.retrieve(session)
-        left = sum(len(gap.words.split()) for gap in computed.gaps) / max(1, len(session.question.split()))
-        if not is_asked or not computed.candidates or left > _MOST_LEFT:
-            return walked
-        return replace(computed, evidence=Evidence([*computed.evidence, *walked.evidence]))
-
-    def used(self, retrieval: Retrieval) -> Retriever:
-        """Return the method that found something."""
-        return self.walking if retrieval.computed is None else self.computing()
-
-
-def _is_value(name: str, computed: Computed) -> bool:
-    """Tell whether a plan that came to something compares with a text that is a name, or has it in it."""
-    from kgsparql.plans.type_check import terms_in
-
-    texts = [normalised(term.value) for term in terms_in(computed.plan) if isinstance(term, Literal)]
-    return bool(computed.items) and any(f" {normalised(name)} " in f" {text} " for text in texts)

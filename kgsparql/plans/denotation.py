@@ -104,12 +104,14 @@ class PlannedReading:
     :param plan: ``None`` where the question cannot be read on this graph.
     :param doubts: what of the question it does not account for; without any, it is sure.
     :param how: which words were taken for which paths.
+    :param others: what else the question may ask, the likeliest first.
     """
 
     plan: a.Plan | None
     score: float = 0.0
     doubts: tuple[Doubt, ...] = ()
     how: tuple[Match, ...] = ()
+    others: tuple[PlannedReading, ...] = ()
 
     @property
     def is_said(self) -> bool:

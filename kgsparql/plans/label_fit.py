@@ -17,7 +17,6 @@ import numpy as np
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import root, stem, words
-from kgsparql.plans.cue_words import UNITS
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.lexicon import Lexicon
@@ -30,6 +29,8 @@ SAME = 0.75
 """How well a label accounts for a word that it has, at least."""
 _OTHER_END = 0.55
 """How well the name of a relation accounts for the name of its other end: `narrower` for `broader`."""
+_SYNONYM = 0.08
+"""How much less well a label accounts for a word that it has a synonym of."""
 _BY_IRI = 0.7
 """How well the words of an IRI account for a word that the label does not have."""
 
@@ -69,7 +70,12 @@ class LabelFit:
         new = [predicate for predicate in dict.fromkeys(predicates) if predicate not in self._texts]
         if new:
             named = self.labels(new, in_grace=True)
-            self._texts.update({predicate: _plain(named[predicate]) for predicate in new})
+            self._texts.update({predicate: self._plain(named[predicate]) for predicate in new})
+
+    def _plain(self, label: str) -> str:
+        text = _DASHES.sub(" ", label).strip().lower()
+        name, _, last = text.rpartition(" ")
+        return name if name and last in self.lexicon.units else text
 
     def compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
         """Compute together how alike texts and labels are, as far as that is not known."""
@@ -104,7 +110,8 @@ class LabelFit:
         own, said = self.roots(label), word
         word = self.lexicon.irregular.get(word, word)
         if root(word) in own or root(said) in own:
-            return 0.8 + 0.2 / len(own)
+            is_same = stem(said) in {stem(one) for one in label.split()}  # and no synonym
+            return 0.8 + 0.2 / len(own) - (0.0 if is_same else _SYNONYM)
         if self.is_other_end(word, label):
             return _OTHER_END
         names = (*own, *label.split())
@@ -211,12 +218,6 @@ class LabelFit:
 
 
 _DASHES = re.compile(r"[–—\-\s]+")
-
-
-def _plain(label: str) -> str:
-    text = _DASHES.sub(" ", label).strip().lower()
-    name, _, last = text.rpartition(" ")
-    return name if name and last in UNITS else text
 
 
 @lru_cache(maxsize=50_000)

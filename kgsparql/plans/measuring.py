@@ -8,8 +8,8 @@ from itertools import zip_longest
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Match
-from kgsparql.plans.item_sets import ends
+from kgsparql.plans.denotation import Denotation, Doubt, Match
+from kgsparql.plans.item_sets import ends, unfiltered
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.phrase_planner import PhrasePlanner
 from kgsparql.plans.set_profile import PredicateUse
@@ -58,13 +58,13 @@ class Measuring(PhrasePlanner):
         """
         if given.items is None:
             return []
-        texts = self.connector.at(positions)
-        first = self.view.uses(given.items)
+        texts, items = self.connector.at(positions), unfiltered(given.items)  # what all of its kind may have
+        first = self.view.uses(items)
         ways: list[tuple[tuple[PredicateUse, ...], float]] = [((use,), use.share) for use in first]
         followed = [use for use in first if use.kind == "item"][:_FOLLOWED]
-        self.view.profiler.look_at(ends(given.items, use.path) for use in followed)
+        self.view.profiler.look_at(ends(items, use.path) for use in followed)
         for use in followed:
-            further = self.view.uses(ends(given.items, use.path))
+            further = self.view.uses(ends(items, use.path))
             ways += [((use, own), use.share * own.share) for own in further if not own.step.inverts(use.step)]
         self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for own, _ in ways for u in own])
         found = [one for uses, share in ways for one in self._measures(uses, share, texts, hints)]
@@ -104,9 +104,11 @@ class Measuring(PhrasePlanner):
         called = {r for name in self.view.names(last.classes).values() for r in self.fit.roots(name)}
         own = self.fit.phrase(texts, last.step.predicate)
         own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
-        if own and len(uses) == 1 and min(own) >= NEAR:
+        is_of_class = among is not None and among.of in self.view.profiler.with_broader(last.classes)
+        is_called = bool(own) and min(own) > _BY_CLASS
+        if own and len(uses) == 1 and min(own) >= NEAR and (is_called or not is_of_class):
             yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
-        if among is None or last.kind != "item" or among.of not in self.view.profiler.with_broader(last.classes):
+        if among is None or last.kind != "item" or not is_of_class:
             return
         if all(self.connector.goes_down(use.step) for use in uses[:-1]):  # the universities of its cities
             yield MeasureChoice(0.9 + 0.05 * share - _DEEPER * (len(uses) - 1), a.HowMany(path, among))
@@ -144,8 +146,18 @@ class Measuring(PhrasePlanner):
                 for new in self.superlative(one, best)
             ]
         options = self.measures(given, (), best.measures) if best.measures else []
-        made = [self._top(given, option, best) for option in options[: _TRIED - 1]]
+        made = [
+            self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options[: _TRIED - 1]
+        ]
         return made or [given.leaving_out([best.position])]
+
+    def _says_more(self, given: Denotation, option: MeasureChoice, best: Superlative) -> tuple[Doubt, ...]:
+        """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
+        said = {r for hint in best.measures for r in self.fit.roots(hint)} | set(map(root, self.texts))
+        said |= {r for name in self.view.names(given.classes).values() for r in self.fit.roots(name)}
+        label = self.fit.text(option.match.steps[-1].predicate)
+        more = self.fit.roots(label) - said - set(map(root, self.lexicon.measure_words))
+        return (Doubt(best.position, f"taken for {label!r}"),) if more and len(option.match.steps) == 1 else ()
 
     def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
         items = given.known
@@ -201,10 +213,38 @@ class Measuring(PhrasePlanner):
             return []
         value = number(str(quantity.number))
         made = [
-            self._kept(one, option, quantity.comparison, value)
-            for one, option in self._counted(given, said, phrase)[:_TRIED]
+            self._kept(one, option, quantity.comparison, value).doubted(*self._unconverted(option, quantity.unit))
+            for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
+
+    def _quantified_by(
+        self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
+    ) -> list[tuple[Denotation, MeasureChoice]]:
+        """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
+        if quantity.is_of_value:
+            found = self.measures_of_noun(given, phrase)
+            return [(given, one) for one in found if isinstance(one.measure, a.Value)]
+        if phrase.chunks:
+            return self._counted(given, said, phrase)
+        verb = self.positions_of_verb(said)
+        found = self.measures(given, verb) if verb else []
+        if not found and quantity.unit:  # of what has this unit, and of nothing else
+            values = self.measures(given, (), self._measured_words())
+            found = [one for one in values if isinstance(one.measure, a.Value) and one.measure.unit == quantity.unit]
+        return [(given, one) for one in found]
+
+    def _measured_words(self) -> tuple[str, ...]:
+        """Words for what adjectives measure; which of them is meant, the unit of a number decides."""
+        return tuple(dict.fromkeys(word for own in self.lexicon.comparatives.values() for word in own.measures))
+
+    def _unconverted(self, option: MeasureChoice, unit: str) -> tuple[Doubt, ...]:
+        """Doubt a number with a unit that the graph does not say of what it is compared with."""
+        own = option.measure.unit if isinstance(option.measure, a.Value) else ""
+        own = self.lexicon.units.get(own, own)
+        if not unit or own == unit:
+            return ()
+        return (Doubt(-1, f"the graph does not say that the values are in {unit}, and nothing was converted"),)
 
     def _counted(
         self, given: Denotation, said: Predication, phrase: NounPhrase
@@ -240,14 +280,26 @@ class Measuring(PhrasePlanner):
         self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
     ) -> list[Denotation]:
         """What happened before, in, or after a year."""
-        if comparison is None or given.items is None or chunk.number is None:
-            return [] if given.is_free else [given.leaving_out(chunk.span)]
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
+        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
+            given = replace(given, items=a.Instances(kind))  # who was born in 1879
+        if comparison is None or given.items is None:
+            return [] if given.is_free else [given.leaving_out(chunk.span)]
         hints = self.lexicon.hints["time"]
         options = self.times(given, words)
-        year = number(str(chunk.number))
-        made = [self._kept(given, _by_year(option), comparison, year) for option in options[:_TRIED]]
-        made += self._on_the_way(given, hints, comparison, year)
+        if chunk.date is not None:
+            dates = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "date"]
+            made = [self._kept(given, option, comparison, chunk.date) for option in dates[:_TRIED]]
+        else:
+            year = number(str(chunk.number))
+            first: a.Comparison = ">=" if chunk.last is not None and comparison == "=" else comparison
+            made = [self._kept(given, _by_year(option), first, year) for option in options[:_TRIED]]
+            if first != comparison and chunk.last is not None:  # in the 1950s
+                last = number(str(chunk.last))
+                made = [
+                    self._kept(one, _by_year(option), "<=", last) for one, option in zip(made, options, strict=False)
+                ]
+            made += self._on_the_way(given, hints, comparison, year)
         return made or [given.leaving_out(chunk.span)]
 
     def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
@@ -289,7 +341,10 @@ class Measuring(PhrasePlanner):
             value = number(str(by.quantity))
             if by.quantity < _FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "number"]
-            made = [self._kept(given, _by_year(option), by.comparison, value) for option in options]
+            made = [
+                self._kept(given, _by_year(one), by.comparison, value).doubted(*self._unconverted(one, by.unit))
+                for one in options
+            ]
             return made or [given.leaving_out([by.position])]
         made = []
         for one in self.denotations(other)[:_TRIED] if other is not None else []:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -13,12 +13,12 @@ from kgsparql.linking.words import TextToken, root, stem, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import NamedTerm
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
+from kgsparql.reading.lexicon import lexicon
 
 _LONGEST = 4
 """Words of a value that are looked for together."""
@@ -28,6 +28,21 @@ _BY_LAST_WORD = 0.95
 """How likely a class is meant by the last word of its name: `laureates`."""
 _PERSONS = frozenset({"who", "whom", "people", "persons"})
 _ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTerm:
+    """Something that words of a question name: an entity, a value, or a class.
+
+    :param words: their places.
+    :param others: that are named beside it as well: `in Paris or Rome`.
+    """
+
+    term: IRI | Literal
+    words: frozenset[int]
+    is_class: bool = False
+    score: float = 1.0
+    others: tuple[IRI | Literal, ...] = ()
 
 
 def named_in(
@@ -43,7 +58,7 @@ def named_in(
     for link in links:
         own = list(_of_link(link, asked, labels)) if link.kind == "entity" else []
         is_exact = link.matched in {"exact", "given"}
-        if _is_unit(link, asked) or _is_asking(link):
+        if _is_unit(link, asked) or _is_asking(link) or link.mention.text in lexicon().numbers:
             continue
         if is_exact or not (any(own[0].words <= c.words for c in classes if own) or _is_common_word(link, asked)):
             entities += own

@@ -12,7 +12,7 @@ from kgsparql.plans.label_fit import NEAR
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication
+from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication, Restriction, positions_of, relations
 from kgsparql.reading.lexicon import Lexicon
 
 _CLASSES = 3
@@ -34,6 +34,11 @@ class PhrasePlanner(ABC):
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
     ) -> list[Denotation]:
         """Keep of a set what something is true of, where the other argument is one that a phrase may denote."""
+
+    def said_in(self, said: Restriction) -> list[int]:
+        """The positions of the words of what is said that say something."""
+        found = {position for one in relations([said]) for position in positions_of(one)}
+        return [position for position in sorted(found) if self.texts[position] not in self.lexicon.function_words]
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something."""

@@ -34,7 +34,8 @@ class Phrases(Restricting):
         unused += [phrase.summary[0]] if phrase.summary else []
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
-            found = best(new for one in found[:5] for new in self.restrict(one, restriction))
+            kept = best(new for one in found[:5] for new in self.restrict(one, restriction))
+            found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
             found = best(new for one in found for new in self._kinds(one, phrase))
         if phrase.superlative:
@@ -205,7 +206,12 @@ class Phrases(Restricting):
             named = [Denotation(a.Items((name.term,)), 1.25 - _LESS * place) for place, name in enumerate(own)]
         for chunk in before:
             found = [new for one in found for new in self._modified(one, chunk)]
-        return [*named, *found]
+        return [*named, *map(self._with_adjective, found)]
+
+    def _with_adjective(self, given: Denotation) -> Denotation:
+        """The same, kept by words before its noun where some predicate says that it is so: `radioactive elements`."""
+        settled = self.settled(given)
+        return settled if len(settled.doubts) == len(given.doubts) else given
 
     def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
         positions = self.positions([chunk])

@@ -10,10 +10,11 @@ from kgsparql.plans.connecting import Connector
 from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.item_sets import ends
-from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.phrases_on_graph import Phrases
-from kgsparql.plans.tables import Tables
+from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
+from kgsparql.rdf.terms import IRI
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon
@@ -33,7 +34,7 @@ class Planner:
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
         self.connector = Connector(view, fit, lexicon, chunked.texts, called)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
-        self.tables = Tables(self.phrases, question)
+        self.tables = TablePlanner(self.phrases, question)
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out."""
@@ -58,7 +59,8 @@ class Planner:
 
     def _unread(self, found: PlannedReading, more: Sequence[int] = ()) -> PlannedReading:
         """The same, with doubts for words that are in no clause."""
-        unread = (*self.question.unread, *self.question.pronouns, *more)
+        pronouns = () if isinstance(found.plan, a.ItemTable) else self.question.pronouns  # of its items
+        unread = (*self.question.unread, *pronouns, *more)
         doubts = (*found.doubts, *(Doubt(position, "not read") for position in unread))
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
 
@@ -68,6 +70,8 @@ class Planner:
         phrase = self.question.phrase
         if phrase.summary and phrase.of is not None:
             return self._summary(phrase, phrase.of, phrase.summary[1])
+        if (listed := self.tables.listed()) is not None:
+            return listed
         if phrase.superlative and (found := self._extreme_value(phrase, phrase.superlative)) is not None:
             return found
         return self._chosen(self._restricted(phrase), lambda items: items)
@@ -78,7 +82,7 @@ class Planner:
         if all(one.is_free for one in found):
             wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]
-        return [one.leaving_out(one.head) for one in found if not one.is_free]
+        return [self.phrases.settled(one) for one in found if not one.is_free]
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan]) -> PlannedReading:
         """The best reading that comes to something, nearly as good as the best; doubted where another fits as well."""
@@ -91,7 +95,8 @@ class Planner:
         if any(self._is_rival(other, taken) for other in ranked if other is not taken):
             doubts = (*doubts, Doubt(-1, "another reading fits as well"))
         doubts += self._of_empty_classes(taken.known)
-        return PlannedReading(plan(taken.known), round(taken.rank, 3), doubts, taken.how)
+        others = tuple(_reading(plan, other) for other in ranked if other is not taken)
+        return replace(_reading(plan, taken), doubts=doubts, others=others)
 
     def _of_empty_classes(self, items: a.ItemSet) -> tuple[Doubt, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""
@@ -144,13 +149,21 @@ class Planner:
 
     def _whether(self) -> PlannedReading:
         subjects = self.phrases.denotations(self.question.phrase)
+        quantity = self.question.phrase.quantity
+        if self.question.asks_existence and not self.question.said and quantity is not None:
+            things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
+            return self._chosen(
+                [self.phrases.settled(one) for one in things],
+                lambda items: a.Compares(a.Count(items), quantity.comparison, a.Constant(quantity.number)),
+            )
         if self.question.asks_existence and not self.question.said:
-            return self._chosen([one.leaving_out(one.head) for one in subjects], a.Exists)
+            return self._chosen([self.phrases.settled(one) for one in subjects], a.Exists)
         found: list[Denotation] = []
         for subject in [one for one in subjects[:4] if not one.is_free]:
             own = [subject]
             for said in self.question.said:
-                own = best((new for one in own for new in self.phrases.restrict(one, said)), 5)
+                kept = best((new for one in own for new in self.phrases.restrict(one, said)), 5)
+                own = kept or [one.leaving_out(self.phrases.said_in(said)) for one in own]
             found += own
         ranked = best([one for one in found if one.items is not None])
         if not ranked:
@@ -162,7 +175,8 @@ class Planner:
         if any(bool(self._terms(o)) != is_so and o.rank > taken.rank - _AS_WELL and not o.doubts for o in others):
             doubts = (*doubts, Doubt(-1, "another reading says otherwise"))
         doubts += self._of_empty_classes(taken.known)
-        return PlannedReading(a.Exists(taken.known), round(taken.rank, 3), doubts, taken.how)
+        more = tuple(_reading(a.Exists, other) for other in ranked if other is not taken)
+        return replace(_reading(a.Exists, taken), doubts=doubts, others=more)
 
     # --- how much, of two
 
@@ -173,14 +187,18 @@ class Planner:
 
     def _summaries(self, phrase: NounPhrase, owner: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
         chunks, whose = self.phrases.owned_noun(phrase, owner)
-        owners = [one for one in self.phrases.denotations(whose)[:3] if one.items is not None]
+        found = self.phrases.denotations(whose)[:3]
+        owners = [self.phrases.settled(one) for one in found if one.items is not None]
         return self._summarised(self.phrases.positions(chunks), owners, how, self._said(phrase))
 
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary, words: str
     ) -> Iterator[PlannedReading]:
         for one in owners:
-            for option in self.phrases.measures(one, positions)[:2]:
+            options = self.phrases.measures(one, positions)
+            if how in {"avg", "sum"}:
+                options = [own for own in options if isinstance(own.measure, a.Value) and own.measure.kind == "number"]
+            for option in options[:2]:
                 said = (*one.how, Match(words, option.match))
                 score = round(one.rank + option.score, 3)
                 yield PlannedReading(a.SummaryOf(how, one.known, option.measure), score, one.doubts, said)
@@ -188,7 +206,8 @@ class Planner:
     def _extreme_value(self, phrase: NounPhrase, best_of: Superlative) -> PlannedReading | None:
         """The highest value itself, where a measure and no thing is named: `the earliest date of birth`."""
         head = phrase.head
-        if head is None or head.classes or head.is_name or phrase.restrictions or best_of.number * best_of.rank > 1:
+        is_thing = head is None or bool(head.classes) or head.is_name or phrase.asked == "who"
+        if is_thing or phrase.restrictions or best_of.number * best_of.rank > 1:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
         if phrase.of is not None:
@@ -198,7 +217,14 @@ class Planner:
             kind = self.phrases.measured_class(positions)
             owners = [] if kind is None else [Denotation(a.Instances(kind))]
             found = self._summarised(positions, owners, summary, self._said(phrase))
-        return max(found, key=lambda own: own.score, default=None)
+        positions = self.phrases.positions(phrase.chunks)
+        named = [own for own in found if self._is_named_by(own.how[-1].path.steps[-1].predicate, positions)]
+        return max(named, key=lambda own: own.score, default=None)
+
+    def _is_named_by(self, predicate: IRI, positions: Sequence[int]) -> bool:
+        """Whether the name of a predicate has all of some words, or what is like them."""
+        own = self.phrases.fit.phrase(self.connector.at(positions), predicate)
+        return bool(own) and min(own) >= NEAR
 
     def _choice(self) -> PlannedReading:
         """Which of some named things: the older of two, those of which something is true."""
@@ -249,6 +275,10 @@ class Planner:
             return PlannedReading(plan, round(one.rank + other.rank + option.score, 3), doubts, how)
         unsaid = measured or (by.position,)
         return PlannedReading(None, doubts=tuple(Doubt(p, "leaves out") for p in unsaid))
+
+
+def _reading(plan: Callable[[a.ItemSet], a.Plan], one: Denotation) -> PlannedReading:
+    return PlannedReading(plan(one.known), round(one.rank, 3), one.doubts, one.how)
 
 
 def _among(items: a.ItemSet, among: a.ItemSet | None) -> a.ItemSet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
 from kgsparql.plans.denotation import Denotation, Doubt, Match, best, met
@@ -18,7 +19,7 @@ from kgsparql.rdf.vocabulary import SUBCLASS_OF
 from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Restriction, Superlative
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
-_TRUE = Literal("true", datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean"))
+_TRUE, _FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
 _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
 
@@ -64,9 +65,7 @@ class Restricting(Measuring):
         if (called := self._called(given, said, argument)) is not None:
             return called
         found = [
-            new
-            for one in self.denotations(argument)[:_GIVEN]
-            for new in self.with_argument(given, said, one, argument)
+            new for one in self.denotations(argument)[:_GIVEN] for new in self.with_argument(given, said, one, argument)
         ]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
@@ -88,7 +87,8 @@ class Restricting(Measuring):
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws, with the word Love in their name: those with a text in their names."""
-        is_called = bool(said.verb) and all(self.texts[p] in self.lexicon.naming_words for p in said.verb)
+        naming = self.lexicon.naming_words
+        is_called = bool(said.verb) and not said.preposition and all(self.texts[p] in naming for p in said.verb)
         is_part = said.light == "have" and len(phrase.chunks) > 1 and phrase.chunks[0].text in self.lexicon.word_nouns
         if given.items is None or not phrase.chunks or not (is_called or is_part):
             return None
@@ -165,7 +165,10 @@ class Restricting(Measuring):
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)
-            found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
+            if found and not others:
+                found = [one.leaving_out(self.said_in(Predication(object=phrase))) for one in found]
+            else:
+                found = best(new for one in found[:_BRANCHES] for new in met(one, others)) if found else others
         return found
 
     def restrict_choice(self, given: Denotation, said: Restriction) -> list[Denotation]:
@@ -214,16 +217,29 @@ class Restricting(Measuring):
         found = []
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
+            if (denied := _denied_statement(one)) is not None:  # of what nobody says anything, it is not denied
+                found.append(denied)
+                continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
                 if kind is None:
                     continue
                 base = replace(given, items=a.Instances(kind), classes=frozenset({kind}))
             if base.items is not None and one.items is not None:
-                found.append(
-                    replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
-                )
+                without = replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
+                found.append(without.doubted(*self._named_more(given, one)))
         return found
+
+    def _named_more(self, given: Denotation, one: Denotation) -> Iterator[Doubt]:
+        """Doubt that something is missing which may be said in another way: no port, but a home port."""
+        if not (isinstance(one.items, a.Has) and one.items.to is None and len(one.items.path.steps) == 1):
+            return
+        (own,) = one.items.path.steps
+        said = self.fit.roots(self.fit.text(own.predicate))
+        for use in self.view.uses(given.known):
+            if use.step != own and said < self.fit.roots(self.fit.text(use.step.predicate)):
+                names = [self.fit.text(step.predicate) for step in (own, use.step)]
+                yield Doubt(-1, f"{names[0]!r} is missing, but there is {names[1]!r}")
 
     def _broadest_class(self, items: a.ItemSet) -> IRI | None:
         kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]
@@ -344,6 +360,12 @@ class Restricting(Measuring):
                 found.append(Denotation(items, sum(own) / len(own), how=(Match(" ".join(texts), path),)))
         return met(given, found) if found else [given.leaving_out(other.head)]
 
+    def settled(self, given: Denotation) -> Denotation:
+        """The same, with the words before its noun as what is said of it: `radioactive elements`."""
+        if not given.head or given.items is None:
+            return given
+        return self._adjective(replace(given, head=()), Denotation(None, head=given.head))[0]
+
     def _has(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has A: a predicate called A leads anywhere, or to the value that stands beside it; or X has one of A."""
         if valued := self._has_value(given, phrase):
@@ -361,12 +383,20 @@ class Restricting(Measuring):
                     how = (*given.how, Match(" ".join(texts), use.path))
                     score = given.score + sum(own) / len(own)
                     found.append(replace(given, items=a.Has(given.items, use.path), score=score, how=how))
+                    is_called = self.fit.roots(self.fit.text(use.step.predicate)) == set(map(root, texts))
+                    if is_called and not self._is_name_of(other, texts):
+                        return [found[-1]]  # an owner, who need be no `private owner`
         if not other.is_free:
             wanted = None if given.is_free else given
             sought = Sought(given.head, "of" if given.head else "any", wanted=wanted)
             reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, sought)]
             found += met(replace(given, head=()), reached)
         return found
+
+    def _is_name_of(self, other: Denotation, texts: Sequence[str]) -> bool:
+        """Whether words are the whole name of a class that they may denote."""
+        names = self.view.names(other.classes).values()
+        return any(self.fit.roots(name) == set(map(root, texts)) for name in names)
 
     def _has_value(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has the place of birth Bonn: the words name a predicate, the name at their end its value."""
@@ -410,7 +440,12 @@ class Restricting(Measuring):
         found = []
         for one in self.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
             role: Role = "subject" if verb else "of"
-            for middle in self.connector.connect(one, Sought(words, role, preposition, keep=_KEPT)):
+            sought = Sought(words, role, preposition, keep=_KEPT)
+            unnamed = replace(sought, words=())
+            middles = self.connector.connect(one, sought) or [
+                way.leaving_out(words) for way in self.connector.connect(one, unnamed)
+            ]
+            for middle in middles:
                 if middle.items is None or one.items is None:
                     continue
                 way = middle.how[-1].path.steps
@@ -435,6 +470,16 @@ class Restricting(Measuring):
         return self._sharing(given, noun, (), "")
 
 
+def _denied_statement(one: Denotation) -> Denotation | None:
+    """What is stated not to be so, where a set is kept by what is stated to be so."""
+    sets = one.items.sets if isinstance(one.items, a.Both) else ()
+    stated = next((own for own in sets if isinstance(own, a.Ends) and own.start == a.Items((_TRUE,))), None)
+    if stated is None:
+        return None
+    denied = replace(stated, start=a.Items((_FALSE,)))
+    return replace(one, items=a.Both(tuple(denied if own is stated else own for own in sets)))
+
+
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     """Say of each part what is said of the first: the `place of death` of `the place of death Rome or Paris`."""
     nouns = parts[0].chunks[:-1]
@@ -445,4 +490,4 @@ def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
 
 
 def _is_number(phrase: NounPhrase) -> bool:
-    return len(phrase.chunks) == 1 and phrase.chunks[0].number is not None and phrase.of is None
+    return len(phrase.chunks) == 1 and phrase.chunks[0].is_value and phrase.of is None

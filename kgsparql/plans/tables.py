@@ -14,14 +14,14 @@ from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.sought import Sought
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication
+from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction
 
 _KEYS, _COUNTED, _TRIED = 3, 3, 2
 _COLUMN = "value"
 NOTHING = PlannedReading(None, doubts=(Doubt(-1, "nothing"),))
 
 
-class Tables:
+class TablePlanner:
     """Plans the tables of one question: a row for each item of a set, with what is asked of it."""
 
     def __init__(self, phrases: Phrases, question: Clauses) -> None:
@@ -47,7 +47,8 @@ class Tables:
         found = self.phrases.denotations(each)[:_KEYS]
         named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
         is_class = each.head is not None and bool(each.head.classes)
-        return named if named and not is_class else [one for one in found if not one.is_free] or named
+        classes = [self.phrases.settled(one) for one in found if not one.is_free]
+        return named if named and not is_class else classes or named
 
     # --- how many of each
 
@@ -72,17 +73,16 @@ class Tables:
             if own <= called and not own.isdisjoint(map(root, self.phrases.lexicon.count_words)):
                 yield replace(key, how=(*key.how, Match("number", option.match))), option.measure
 
-    def _counted(
-        self, key: Denotation, each: NounPhrase, phrase: NounPhrase
-    ) -> Iterator[tuple[Denotation, a.Measure]]:
+    def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:
         """What is counted of each item of a set, along a path that is said or goes without saying."""
         said = next((one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each)), None)
         if said is None:
             return
         rest = [one for one in phrase.restrictions if one is not said]
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
-        for thing in [one for one in things if not one.is_free] or things:
-            for one in best(self.phrases.with_argument(thing, said, key, each), _TRIED):
+        for thing in [self.phrases.settled(one) for one in things if not one.is_free] or things:
+            found = (one for one in self.phrases.with_argument(thing, said, key, each) if one.how)
+            for one in best(found, _TRIED):
                 yield one, a.HowMany(one.how[-1].path, thing.items)
 
     # --- a number of each
@@ -113,12 +113,47 @@ class Tables:
 
     # --- several values of each
 
+    def listed(self) -> PlannedReading | None:
+        """A list with values of each: `the films with their years`; ``None`` where no such list is asked for."""
+        phrase, columns = self.question.phrase, [*self.question.columns]
+        kept: list[Restriction] = []
+        for said in phrase.restrictions:
+            nouns = self._nouns_beside(said)
+            columns += nouns
+            kept += [] if nouns else [said]
+        if not columns:
+            return None
+        found = self.phrases.denotations(replace(phrase, restrictions=kept))
+        settled = [self.phrases.settled(one) for one in found if not one.is_free]
+        tables = [self._columns(one, columns) for one in settled[:_KEYS]]
+        if not self.question.columns and not all(one.is_theirs for one in columns):  # else they are kept by it
+            tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
+        return max(tables, key=lambda own: own.score, default=None)
+
+    def _nouns_beside(self, said: Restriction) -> Sequence[NounPhrase]:
+        """What a list has beside its items: `with symbol and number`; nothing where things are kept by it."""
+        with_words = self.phrases.lexicon.with_words
+        if not isinstance(said, Predication) or said.preposition not in with_words or said.object is None:
+            return ()
+        nouns = said.object.parts or (said.object,)
+        is_plain = not any(one.quantity or one.restrictions or one.most or one.superlative for one in nouns)
+        is_value = all(one.is_theirs or self._names_values(one) for one in nouns)
+        return nouns if self.question.is_listing and is_plain and is_value and not said.is_negated else ()
+
+    def _names_values(self, noun: NounPhrase) -> bool:
+        """Whether a noun is no thing that one may have or not: `with symbol`, not `with a child`."""
+        if noun.head is None or any(chunk.entities or chunk.classes or chunk.is_value for chunk in noun.chunks):
+            return False
+        texts = self.phrases.texts
+        return texts[noun.chunks[0].start - 1] not in self.phrases.lexicon.indefinites and not noun.is_negated
+
     def _columns(self, key: Denotation, columns: Sequence[NounPhrase]) -> PlannedReading:
         """A column for each noun; an item that has no value keeps its row."""
         made: dict[str, a.Column] = {}
         left: list[int] = []
         for noun in columns:
-            positions = self.phrases.positions(noun.chunks)
+            whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
+            positions = self.phrases.positions([*noun.chunks, *whose])
             if all(self.phrases.texts[p] in self.phrases.lexicon.identity_nouns for p in positions):
                 continue  # the name of each stands in its row
             column = self._column(key.known, self.phrases.connector.at(positions))
@@ -143,7 +178,8 @@ class Tables:
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
         found: list[PlannedReading] = []
-        for whole in [one for one in self.phrases.denotations(self.question.phrase) if not one.is_free][:_KEYS]:
+        wholes = [one for one in self.phrases.denotations(self.question.phrase) if not one.is_free]
+        for whole in [self.phrases.settled(one) for one in wholes[:_KEYS]]:
             parts = [whole]
             for said in self.question.said:
                 parts = best(new for one in parts for new in self.phrases.restrict(one, said))
@@ -151,6 +187,11 @@ class Tables:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(_read(a.Calculated("*", share, a.Constant(Decimal(100))), part))
         return max(found, key=lambda own: own.score, default=NOTHING)
+
+
+def _leads_to_items(plan: a.Plan | None) -> bool:
+    columns = plan.columns if isinstance(plan, a.ItemTable) else ()
+    return any(isinstance(one.measure, a.Value) and one.measure.kind == "item" for one in columns)
 
 
 def _read(plan: a.Plan, one: Denotation) -> PlannedReading:
@@ -168,4 +209,3 @@ def _has(said: Predication, each: NounPhrase) -> bool:
 
 def _is_of(said: object, each: NounPhrase) -> bool:
     return isinstance(said, Predication) and _has(said, each)
-

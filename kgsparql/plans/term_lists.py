@@ -19,8 +19,8 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
 from kgsparql.plans.listed_names import ListedName
+from kgsparql.plans.naming import NamedTerm
 from kgsparql.plans.question_words import QuestionWords
-from kgsparql.plans.readings import NamedTerm
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides
 from kgsparql.rdf import graph_patterns as g

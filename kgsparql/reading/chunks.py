@@ -14,6 +14,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
+from kgsparql.reading.dates import date_at
 from kgsparql.reading.lexicon import Lexicon, lexicon
 
 MAX_WORDS = 200
@@ -21,6 +22,7 @@ MAX_WORDS = 200
 MAX_NAME_WORDS = 12
 MAX_NAMES = 6
 _CLASS_ROWS = 100  # with a word of the question, in which classes are looked for
+_YEAR = 4  # digits
 _VARIED = 4  # words of a name that is also looked for in the other number
 _FEW = 8  # names with a word, of which any may be meant by it
 _LEAST_SCORE = 0.55  # of a link; below it, its name is too unlike the words
@@ -145,6 +147,7 @@ class _Chunker:
             named = {span: [IRI(row.iri) for row, _ in own if row.kind == "predicate"] for span, own in rows.items()}
             spans = {span: tuple(dict.fromkeys(own)) for span, own in named.items() if own}
             self.read = replace(self.read, type_stems=vocabulary.type_stems, predicates=spans)
+        self._take_dates()
         self._take_given([link for link in links if link.matched == "given"])
         self._take_exact(rows)
         for link in links:
@@ -164,7 +167,8 @@ class _Chunker:
         """Take what the user says that words mean; one that no words name is what the pronouns mean."""
         unnamed = [link for link in links if link.mention.start < 0]
         for at, text in enumerate(self.read.texts[: self.length]):
-            if len(unnamed) == 1 and text in self.language.personal_pronouns:
+            is_place = text in self.language.anaphors and self.read.texts[at - 1] not in self.language.be_forms
+            if len(unnamed) == 1 and (text in self.language.personal_pronouns or (at > 0 and is_place)):
                 self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (_name_of(unnamed[0]),), is_strong=True))
         for link in links:
             places = self.read.positions_between(link.mention.start, link.mention.end)
@@ -320,11 +324,23 @@ class _Chunker:
         while at < self.length:
             number, end = self._number_at(at)
             old = by_span.get((at, end))
+            decade = self.read.texts[at].removesuffix(self.language.decade_ending)
+            if decade != self.read.texts[at] and len(decade) == _YEAR and decade.isdecimal() and at not in self.taken:
+                text, year = self.read.raw[at], Decimal(decade)
+                self._add_chunk(Chunk(at, end, text, number=year, is_strong=True, last=year + 9))
             if number is not None and old is not None:
                 self.chunks[self.chunks.index(old)] = replace(old, number=number)
             elif number is not None and not self.taken & set(range(at, end)):
                 self._add_chunk(Chunk(at, end, self.read.text_of(at, end), number=number))
             at = end
+
+    def _take_dates(self) -> None:
+        """Take days and months of a year, which are no names."""
+        for at in range(self.length):
+            found = None if at in self.taken else date_at(self.read.texts[: self.length], at, self.language)
+            if found is not None:
+                end = at + found[1]
+                self._add_chunk(Chunk(at, end, self.read.text_of(at, end), is_strong=True, date=found[0]))
 
     def _take_acronyms(self) -> None:
         """Take words such as ``US`` for no function words."""

@@ -42,6 +42,7 @@ class Chunk:
     :param classes: the classes it may name, the likeliest first.
     :param is_fuzzy: the names are like the words, but not the same.
     :param predicates: that are called just so, where the name is one of several words.
+    :param date: a day or a month: ``14 March 1879``. :param last: the year that a decade ends with, of ``1950s``.
     :param is_strong: it can be nothing but a name: several words, a capital, digits.
     """
 
@@ -54,11 +55,18 @@ class Chunk:
     is_fuzzy: bool = False
     is_strong: bool = False
     predicates: tuple[IRI, ...] = ()
+    date: Literal | None = None
+    last: Decimal | None = None
 
     @property
     def span(self) -> range:
         """The positions of its tokens."""
         return range(self.start, self.end)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a number or a date."""
+        return self.number is not None or self.date is not None
 
     @property
     def is_name(self) -> bool:
@@ -83,11 +91,17 @@ class Superlative:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number that something is compared with: ``more than 100`` of ``more than 100 servings``."""
+    """A number that something is compared with: ``more than 100`` of ``more than 100 servings``.
+
+    :param unit: its sign, of ``500 grams``.
+    :param is_of_value: it stands after its noun, ``a price below 15``, whose value it is, not how many there are.
+    """
 
     comparison: Comparison
     number: Decimal
     positions: tuple[int, ...] = ()
+    unit: str = ""
+    is_of_value: bool = False
 
 
 @dataclass(slots=True)
@@ -102,7 +116,7 @@ class NounPhrase:
     :param quantity: of ``more than 100 servings``. :param most: position and direction of ``the most servings``.
     :param summary: position and kind (``sum``, ``avg``, ``min``, ``max``) of ``the average price``.
     :param kinds: positions of ``kinds of``. :param same: positions of ``same``.
-    :param is_each: something is asked of each of them: ``each department``.
+    :param is_each: something is asked of each of them: ``each department``. :param is_theirs: ``their prices``.
     """
 
     chunks: list[Chunk] = field(default_factory=list)
@@ -120,6 +134,7 @@ class NounPhrase:
     same: tuple[int, ...] = ()
     is_negated: bool = False
     is_each: bool = False
+    is_theirs: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -171,12 +186,14 @@ class Comparative:
 
     :param measures: words for what is measured, the likeliest first; empty of ``more``.
     :param quantity: the number it is compared with; None where it is a phrase, or nothing: ``Is A or B older?``.
+    :param unit: the sign of that of the number.
     """
 
     position: int
     comparison: Comparison
     measures: tuple[str, ...] = ()
     quantity: Decimal | None = None
+    unit: str = ""
 
 
 @dataclass(slots=True)
@@ -204,6 +221,7 @@ class Clauses:
     :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
         of the noun (``more children than``) and ``summary`` how several values become one.
     :param is_definition: it asks what or who something is: ``Who is Ann?``.
+    :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
     :param measures: words for what ``how long``, ``how old`` ask for.
     :param unread: positions of content words that are in no clause.
@@ -221,6 +239,7 @@ class Clauses:
     measured: tuple[int, ...] = ()
     summary: Summary | OneOf[""] = ""
     is_definition: bool = False
+    is_listing: bool = False
     asks_existence: bool = False
     measures: tuple[str, ...] = ()
     unread: tuple[int, ...] = ()
@@ -237,13 +256,28 @@ def relations(restrictions: list[Restriction]) -> Iterator[Predication]:
                 yield from relations(branch)
 
 
+def is_computed(question: Clauses) -> bool:
+    """Tell whether something is to be counted, compared, ordered, summed up or denied, not only looked up."""
+    if question.form != "set" or question.each is not None or question.columns:
+        return True
+    phrases = list(phrases_in(question))
+    said = [one for phrase in phrases for one in relations(phrase.restrictions)]
+    is_ordered = any(one.superlative or one.quantity or one.most or one.summary for one in phrases)
+    return is_ordered or any(one.compared or one.is_negated or _has_value(one) for one in said)
+
+
+def _has_value(said: Predication) -> bool:
+    others = (said.object, *(phrase for _, phrase in said.more))
+    return any(one is not None and one.head is not None and one.head.is_value for one in others)
+
+
 def positions_in(question: Clauses) -> set[int]:
     """Collect the positions of all words that stand in a clause."""
     compared = question.comparative
     found = set(question.measured) | ({compared.position} if compared else set())
     for phrase in (question.phrase, question.choices, question.other, question.each, *question.columns):
         found |= _positions_of_phrase(phrase)
-    return found.union(*map(_positions_of_relation, relations(question.said)))
+    return found.union(*map(positions_of, relations(question.said)))
 
 
 def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
@@ -256,14 +290,15 @@ def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
     found |= {one[0] for one in (phrase.most, phrase.summary) if one}
     for part in (phrase.of, *phrase.parts):
         found |= _positions_of_phrase(part)
-    return found.union(*map(_positions_of_relation, relations(phrase.restrictions)))
+    return found.union(*map(positions_of, relations(phrase.restrictions)))
 
 
-def _positions_of_relation(relation: Predication) -> set[int]:
+def positions_of(relation: Predication) -> set[int]:
+    """Collect the positions of the words of a relation, those of its arguments, too."""
     found = set(relation.verb) | ({relation.compared.position} if relation.compared else set())
     for phrase in (relation.subject, relation.object, relation.whose, *(other for _, other in relation.more)):
         found |= _positions_of_phrase(phrase)
-    return found.union(*map(_positions_of_relation, relations(relation.said)))
+    return found.union(*map(positions_of, relations(relation.said)))
 
 
 def phrases_in(question: Clauses) -> Iterator[NounPhrase]:

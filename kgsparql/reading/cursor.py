@@ -108,6 +108,12 @@ class Cursor:
         self.skip(len(chunk.span))
         return chunk.number or Decimal(0)
 
+    def take_unit(self) -> str:
+        """Go on over the unit of a number, if there is one; return its sign."""
+        sign = self.lexicon.units.get(self.word(), "")
+        self.skip(int(sign != ""))
+        return sign
+
     def phrase_in(self, table: Mapping[str, Value], offset: int = 0) -> tuple[int, Value] | None:
         """Return how many of the next words are a key of a table, and what it says of them."""
         texts = [self.word(offset + ahead) for ahead in range(LONGEST_PHRASE)]

@@ -40,6 +40,7 @@ class Lexicon:
 
     language: str
     possessive: str
+    decade_ending: str
     order: str
     determiners: frozenset[str]
     definites: frozenset[str]
@@ -93,6 +94,7 @@ class Lexicon:
     count_words: frozenset[str]
     stated_verbs: frozenset[str]
     share_words: frozenset[str]
+    day_endings: frozenset[str]
     word_nouns: frozenset[str]
     selecting: frozenset[str]
     kinds: frozenset[str]
@@ -103,6 +105,7 @@ class Lexicon:
     share_verbs: frozenset[str]
     amounts: frozenset[str]
     empty_nouns: frozenset[str]
+    measure_words: frozenset[str]
     between_words: frozenset[str]
     indefinites: frozenset[str]
     distributives: frozenset[str]
@@ -125,7 +128,7 @@ class Lexicon:
     location_labels: frozenset[str]
     locations: frozenset[str]
     taxonomy: frozenset[str]
-    units: frozenset[str]
+    units: Mapping[str, str]
     contractions: Mapping[str, Mapping[str, str]]
     question_words: Mapping[str, str]
     hints: Mapping[str, tuple[str, ...]]
@@ -139,9 +142,11 @@ class Lexicon:
     summaries: Mapping[str, Summary]
     numbers: Mapping[str, int]
     ordinals: Mapping[str, int]
+    months: Mapping[str, int]
     asides: Mapping[str, bool]
     and_phrases: Mapping[str, bool]
     statements: Mapping[str, bool]
+    sum_phrases: Mapping[str, bool]
     multipliers: Mapping[str, int]
     measures: Mapping[str, tuple[str, ...]]
     plurals: Mapping[str, Mapping[str, str]]

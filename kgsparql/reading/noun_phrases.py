@@ -125,6 +125,7 @@ class NounPhrases(Cursor, ABC):
             self.skip()
             phrase.is_each = True
         elif word in lexicon.determiners:
+            phrase.is_theirs = word in lexicon.possessive_pronouns
             self.skip()
         else:
             return False
@@ -195,7 +196,8 @@ class NounPhrases(Cursor, ABC):
             return Quantity(">=" if is_more else "<=", number, tuple(range(start, self.at)))
         comparison, words = self._bound_words()
         self.skip(words)
-        return Quantity(comparison, self.take_number(), tuple(range(start, self.at)))
+        number, unit = self.take_number(), self.take_unit()
+        return Quantity(comparison, number, tuple(range(start, self.at)), unit)
 
     def _is_open_number(self) -> bool:
         """Tell whether a number stands here with a bound after it: ``five or more``."""
@@ -216,13 +218,18 @@ class NounPhrases(Cursor, ABC):
         has_of = self.word() in self.lexicon.of_words
         if not self.is_bound(int(has_of)) and not (has_of and self.number(1) is not None):
             return
+        difference = self.phrase_in(self.lexicon.comparatives)
+        if difference is not None and difference[1].measures:  # brands heavier than 5
+            return
         mark = self.mark()
         positions = self.skip(int(has_of))
-        quantity = self._read_bound() if self.is_bound() else Quantity("=", self.take_number(), (self.at - 1,))
+        if self.is_bound():
+            quantity = self._read_bound()
+        else:
+            quantity = Quantity("=", self.take_number(), (self.at - 1,), self.take_unit())
         is_last = self.is_done or self.word() in self.lexicon.function_words or self.is_at_comma() or self.is_verb()
-        if is_last or self.word() in self.lexicon.units:
-            self.skip(int(self.word() in self.lexicon.units and not is_last))
-            phrase.quantity = replace(quantity, positions=(*positions, *quantity.positions))
+        if is_last:
+            phrase.quantity = replace(quantity, positions=(*positions, *quantity.positions), is_of_value=True)
         else:
             self.back(mark)
 
@@ -283,6 +290,8 @@ class NounPhrases(Cursor, ABC):
             return None
         openers = self.lexicon.determiners | self.lexicon.relative_possessives | self.lexicon.have_forms
         openers |= {self.lexicon.possessive}
+        if self.texts[span.stop - 1] in self.lexicon.prepositions and self.is_noun_phrase(len(span)):
+            return None  # a member of Marketing
         is_joined = any(self.texts[at] in self.lexicon.function_words for at in span) or self.is_verb()
         if is_joined and not (self.at > 0 and self.texts[self.at - 1] in openers):
             return None
@@ -373,7 +382,7 @@ class NounPhrases(Cursor, ABC):
     def _is_closed_name(self, phrase: NounPhrase) -> bool:
         """Tell whether a phrase is a number, or ends with a name, which nothing restricts but a relative clause."""
         head = phrase.head
-        is_number = head is not None and head.number is not None and len(phrase.chunks) == 1
+        is_number = head is not None and head.is_value and len(phrase.chunks) == 1
         return head is not None and (head.is_name or is_number) and not phrase.asked
 
     def _takes_clause(self, phrase: NounPhrase) -> bool:
@@ -497,7 +506,7 @@ class NounPhrases(Cursor, ABC):
 def _share_possessor(parts: list[NounPhrase]) -> None:
     """Give the possessor of the last of some phrases to all: ``the director and writer of Jaws``."""
     last = parts[-1]
-    if last.of is not None and last.of_form == "of":
+    if last.of is not None and last.of_form == "of" and not last.is_theirs:
         for part in parts[:-1]:
             if part.of is None and not (part.head and part.head.is_name):
                 part.of, part.of_form = copy(last.of), "of"

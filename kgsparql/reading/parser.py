@@ -33,6 +33,7 @@ class _Parser(Statements):
     """Reads one question."""
 
     _asks_number = False
+    _is_listing = False
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
@@ -40,6 +41,7 @@ class _Parser(Statements):
         self._make_count(question)
         self._make_share(question)
         _note_each(question)
+        question.is_listing = self._is_listing
         lexicon, passed = self.lexicon, set(self.signposts)
         own = [(at, text) for at, text in enumerate(self.texts) if at not in self.in_names]
         possessive, pronouns = lexicon.possessive_pronouns, lexicon.pronouns
@@ -50,7 +52,8 @@ class _Parser(Statements):
             for at, text in own
             if text in possessive or (text in pronouns and at not in passed) or (text in personal and at < first)
         )
-        question.pronouns = tuple(at for at in found if question.each is None and not self._is_of_word(at + 1))
+        is_told = question.each is not None or bool(question.columns)
+        question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))
         said = positions_in(question) | passed
         empty = lexicon.empty_words - lexicon.negations - lexicon.or_words
         left = set(range(len(self.texts))) - said
@@ -179,6 +182,7 @@ class _Parser(Statements):
             self.skip(ahead)
         start = self.at
         while self.word() in lexicon.imperatives and not (self.at > start and self._is_of_word(self.at)):
+            self._is_listing = True
             self._asks_number = self._asks_number or self.word() in lexicon.count_words
             self.skip()
             while self.word() in lexicon.after_imperatives:
@@ -377,6 +381,10 @@ class _Parser(Statements):
         elif self.word() in lexicon.subject_pronouns:
             self.take()
         subject = self.noun_phrase()
+        if (summed := self.phrase_in(lexicon.sum_phrases)) is not None:
+            question.phrase = replace(subject, summary=(self.at, "sum"), asked=question.phrase.asked)
+            self._take_words(summed[0])
+            return
         while self.word() in lexicon.negations | lexicon.existence_words:
             is_negated = is_negated or self.word() in lexicon.negations
             self.skip()
@@ -406,4 +414,6 @@ def _note_each(question: Clauses) -> None:
     parts = question.phrase.parts
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question.columns, question.phrase = parts, each  # the name and the price of every film
+    if parts and not parts[0].is_theirs and all(part.is_theirs for part in parts[1:]):
+        question.phrase, question.columns = parts[0], parts[1:]  # the films and their years
     question.each = None if each is question.phrase and not question.columns else each

@@ -302,10 +302,9 @@ class VerbPhrases(NounPhrases):
         """Read what something is compared with: a number or a phrase."""
         if self.number() is None:
             return Predication(verb=verb, light="" if verb else "be", object=self.noun_phrase(), compared=comparative)
-        number = self.take_number()
-        if self.word() in self.lexicon.units:
-            self.skip()
-        return Predication(verb=verb, light="" if verb else "be", compared=replace(comparative, quantity=number))
+        number, unit = self.take_number(), self.take_unit()
+        compared = replace(comparative, quantity=number, unit=unit)
+        return Predication(verb=verb, light="" if verb else "be", compared=compared)
 
     def _takes_measured_comparison(self, relation: Predication, found: NounPhrase) -> bool:
         """Take ``than France`` after ``has more inhabitants``: the noun becomes the verb; return whether it was one."""

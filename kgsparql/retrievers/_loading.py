@@ -86,7 +86,7 @@ def load(name: str | Retriever, options: Mapping[str, Any] | None = None) -> Ret
         # Plans are a tenth of a second to import, and few questions need one.
         from kgsparql.retrievers._planned_or_walked import PlannedOrWalked
 
-        return PlannedOrWalked(computing=partial(load, "query_plan"), walking=load("path_ranking", options))
+        return PlannedOrWalked(planning=partial(load, "query_plan"), walking=load("path_ranking", options))
     if isinstance(name, str):
         return with_options(find(name), options)
     if options:

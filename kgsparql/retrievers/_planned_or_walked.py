@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned
-from kgsparql.answering.retriever import Routed, without_lost_items
+from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned, read_clauses
+from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.understanding import gaps
 from kgsparql.evidence.evidence import Evidence
@@ -15,35 +17,73 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import DIRECTION
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import Term
+from kgsparql.reading.clauses import is_computed
 
+_MOST_LEFT = 0.34  # share of the words of a question that a plan may leave out and still be shown, as no sure answer
 _NOTHING = Gap("reading", "", "nothing else was found")
 _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
 _OTHERWISE = Gap("reading", "", "a path that fits the question leads to something else")
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedOrWalked(Routed):
-    """A plan where one says all that is asked; else what is found otherwise, or a plan that leaves something out.
+class PlannedOrWalked(Retriever):
+    """A plan where one says all that is asked; else what paths lead to, or a plan that leaves something out.
 
-    An answer is sure if one of both is sure and the other does not surely contradict it.
+    An answer is sure if one of both is sure and the other does not surely contradict it; who answered is who gave it.
     """
 
+    name: ClassVar[str] = AUTO
+    summary: ClassVar[str] = "a plan of what is asked, with what paths lead to as the other opinion"
+    source: ClassVar[str] = "kgsparql"
+    planning: Callable[[], Retriever] = field(repr=False)
+    walking: Retriever = field(repr=False)
+
+    def cost(self, **_: int) -> Cost:
+        """Bound both methods together."""
+        return Cost(calls=7, rounds=7, queries=1000)
+
+    def find_mentions(self, session: Session) -> Sequence[tuple[str, bool]] | None:
+        """Find names as the method for paths does."""
+        return self.walking.find_mentions(session)
+
+    def used(self, retrieval: Retrieval) -> Retriever:
+        """Return the method that found something."""
+        return self.walking if retrieval.computed is None else self.planning()
+
     def retrieve(self, session: Session) -> Retrieval:
-        """Return what the plan comes to, or what is found otherwise."""
+        """Return what the plan comes to, or what paths lead to.
+
+        A model writes the plan where something is to be computed; at an endpoint nothing is planned by itself: plans
+        are made with more queries than its limits allow.
+        """
+        is_here = session.graph.is_one_local_graph and not is_foreign(session.question)
+        if is_here and session.model_reads and is_computed(read_clauses(session)):
+            return self._written_or_walked(session)
         found: tuple[ReadQuestion, Retrieval] | None = None
         with session.within_budget():
             found = _planned(session)
         if found is None:
-            return Routed.retrieve(self, session)
+            return self.walking.retrieve(session)
         read, planned = found
         if not planned.gaps and not _is_lookup(read.reading.plan):
             return planned
-        other = Routed.retrieve(self, session)
-        missing = other.gaps if other.computed is not None else _missing(other, session)
+        walked = self.walking.retrieve(session)
+        missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
         if read.asks_about_now and not missing:
             missing = (Gap("word", "now", "this asks about now, and the graph may tell another time"),)
-        judged = replace(other, gaps=missing, is_judged=True)
-        return _one_of(planned, judged, read, missing if other.candidates else (_NOTHING,))
+        judged = replace(walked, gaps=missing, is_judged=True)
+        return _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
+
+    def _written_or_walked(self, session: Session) -> Retrieval:
+        """Return what a plan comes to that a model wrote; where it leaves something out, with paths beside it."""
+        written = self.planning().retrieve(session)
+        if written.computed is not None and not written.gaps:
+            return written
+        walked = self.walking.retrieve(session)
+        left = sum(len(gap.words.split()) for gap in written.gaps) / max(1, len(session.question.split()))
+        if not written.candidates or left > _MOST_LEFT:
+            return walked
+        return replace(written, evidence=Evidence([*written.evidence, *walked.evidence]))
 
 
 def _planned(session: Session) -> tuple[ReadQuestion, Retrieval] | None:
@@ -55,11 +95,6 @@ def _planned(session: Session) -> tuple[ReadQuestion, Retrieval] | None:
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
     planned = None if read.clauses.is_definition or is_about_others else planned_retrieval(read, session)
     return None if planned is None else (read, planned)
-
-
-def _missing(walked: Retrieval, session: Session) -> tuple[Gap, ...]:
-    """Find what the best path leaves out."""
-    return gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
 
 
 def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: tuple[Gap, ...]) -> Retrieval:
@@ -77,7 +112,7 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
     if isinstance(read.reading.plan, a.Exists) and any(doubt.why == DIRECTION for doubt in read.reading.doubts):
         return planned  # the other reading of a question with yes or no knows no direction
-    if not missing or other.computed is not None or (not _is_computing(read.reading.plan) and other.candidates):
+    if not missing or (not _is_computing(read.reading.plan) and other.candidates):
         return other
     return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal as OneOf
 
+from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.entity_linking import link_entities
-from kgsparql.answering.plan_question import PlanQuestion
+from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.session import Session
 from kgsparql.plans.algebra import Plan
-from kgsparql.plans.enumeration import RankedPlan
-from kgsparql.plans.readings import NamedTerm
+from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
-from kgsparql.reading.chunks import chunked
-from kgsparql.reading.parser import read_question
+from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.showing import described
-from kgsparql.retrievers.query_plan import QueryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,45 +72,52 @@ class PlannedQuestion:
     labels: Mapping[Term, str]
 
 
-def planned_question(session: Session, method: QueryPlan) -> PlannedQuestion:
+def planned_question(session: Session) -> PlannedQuestion:
     """A question planned as the method ``query_plan`` does without a model.
 
     :raises EndpointError: if the graph is an endpoint, and fails before there is a value.
     """
-    link_entities(session, method.find_mentions(session))
-    asked = PlanQuestion.of(session, sets=method.sets)
-    found = method.by_rank(asked)
-    if found.computed is None and session.notes.lost is not None:
+    link_entities(session)
+    found: ReadQuestion | None = None
+    answered: Retrieval | None = None
+    with session.within_budget():
+        found = read_and_planned(session)
+        answered = planned_retrieval(found, session)
+    if found is None and session.notes.lost is not None:
         raise session.notes.lost
-    terms: list[Term] = [term for own in asked.named for term in (own.term, *own.others)]
-    terms += [term for ranked in found.plans for term in sorted(terms_in(ranked.plan), key=str)]
-    terms += [] if found.computed is None else found.computed.terms
+    if found is None:
+        return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
+    computed = None if answered is None else answered.computed or computed_plan(found, session)
+    readings = [own for own in (found.reading, *found.reading.others) if own.plan is not None]
+    named = [(chunk, term) for chunk in found.words.chunks for term in _terms_of(chunk)]
+    terms: list[Term] = [term for _, term in named]
+    terms += [term for own in readings if own.plan is not None for term in sorted(terms_in(own.plan), key=str)]
+    terms += [] if computed is None else computed.terms
     labels = session.labels(terms, in_grace=True)
-    plans = {ranked.plan: _candidate(ranked, asked, labels) for ranked in found.plans}
-    said = chunked(session.question, session.linker, links=session.links)
+    plans = tuple(_candidate(own, own.plan, found, labels) for own in readings if own.plan is not None)
     return PlannedQuestion(
         question=session.question,
-        read=tuple(described(read_question(said), said.texts)),
-        named=tuple(one for own in asked.named for one in _question_terms(own, asked, labels)),
-        candidates=tuple(plans.values()),
-        chosen=None if found.chosen is None else plans[found.chosen.plan],
-        computed=found.computed,
-        doubts=tuple(gap.text for gap in found.gaps),
+        read=tuple(described(found.clauses, found.words.texts)),
+        named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind(chunk, term)) for chunk, term in named),
+        candidates=plans,
+        chosen=plans[0] if computed is not None else None,
+        computed=computed,
+        doubts=() if answered is None else tuple(gap.text for gap in answered.gaps),
         notes=tuple(session.notes.texts),
         labels=labels,
     )
 
 
-def _candidate(ranked: RankedPlan, asked: PlanQuestion, labels: Mapping[Term, str]) -> CandidatePlan:
-    left = tuple(asked.words.texts[i] for i in ranked.left)
-    return CandidatePlan(ranked.plan, in_words(ranked.plan, labels.__getitem__), ranked.score, left)
+def _terms_of(chunk: Chunk) -> list[IRI | Literal]:
+    return [*(name.term for name in chunk.entities), *chunk.classes]
 
 
-def _question_terms(own: NamedTerm, asked: PlanQuestion, labels: Mapping[Term, str]) -> list[QuestionTerm]:
-    tokens = [asked.words.tokens[i] for i in sorted(own.words)]
-    words = " ".join(asked.session.question[token.start : token.end] for token in tokens)
-    kind: OneOf["entity", "class", "text"] = "entity"
-    if own.is_class or isinstance(own.term, Literal):
-        kind = "class" if own.is_class else "text"
-    first = QuestionTerm(words, own.term, labels[own.term], kind)
-    return [first, *(replace(first, term=other, label=labels[other]) for other in own.others)]
+def _kind(chunk: Chunk, term: IRI | Literal) -> OneOf["entity", "class", "text"]:
+    if isinstance(term, Literal):
+        return "text"
+    return "class" if term in chunk.classes else "entity"
+
+
+def _candidate(own: PlannedReading, plan: Plan, found: ReadQuestion, labels: Mapping[Term, str]) -> CandidatePlan:
+    left = dict.fromkeys(found.words.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
+    return CandidatePlan(plan, in_words(plan, labels.__getitem__), own.score, tuple(left))

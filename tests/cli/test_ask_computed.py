@@ -39,7 +39,7 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert lines[:4] == [
-        "  group             number",
+        "  item              number",
         "  Exotic | Liquids   1,209",
         "  日本の会社             3",
         lines[3],
@@ -50,17 +50,17 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
     assert done.stdout.count("1,209") == done.stdout.count("日本の会社") == 1
     assert "Answers" not in lines
     page = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "md").stdout
-    assert "| group | number |\n| --- | --- |\n| Exotic \\| Liquids | 1,209 |\n| 日本の会社 | 3 |\n" in page
+    assert "| item | number |\n| --- | --- |\n| Exotic \\| Liquids | 1,209 |\n| 日本の会社 | 3 |\n" in page
     assert "\n\n+2 more: -f csv  \\[Q1\\]\n" in page
 
 
 def test_a_table_is_a_row_for_each_group_with_values_as_they_are(run: Run, shop: Path) -> None:
     done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "tsv")
     rows = list(csv.DictReader(io.StringIO(done.stdout), dialect="excel-tab"))
-    assert [*rows[0]] == ["group", "group_iri", "number"]
+    assert [*rows[0]] == ["item", "item_iri", "number"]
     assert len(rows) == len(SUPPLIED)
-    assert sorted((row["group"], int(row["number"])) for row in rows) == sorted(SUPPLIED)
-    assert rows[0] == {"group": "Exotic | Liquids", "group_iri": "http://e.org/s0", "number": "1209"}
+    assert sorted((row["item"], int(row["number"])) for row in rows) == sorted(SUPPLIED)
+    assert rows[0] == {"item": "Exotic | Liquids", "item_iri": "http://e.org/s0", "number": "1209"}
 
 
 def test_every_column_of_a_table_is_there(run: Run) -> None:
@@ -106,7 +106,7 @@ def test_a_table_stands_below_what_a_model_wrote(run: Run, shop: Path) -> None:
     with ModelServer(by_call(answer=Text(reply))) as server:
         asked = ("ask", SUPPLIERS, "-k", shop, "-m", "a model", "--base-url", server.url, "-r", "query_plan")
         lines = run(*asked).stdout.splitlines()
-    assert lines[:3] == ["Most are from Exotic Liquids [Q1].", "", "  group             number"]
+    assert lines[:3] == ["Most are from Exotic Liquids [Q1].", "", "  item              number"]
 
 
 def test_a_name_that_is_no_label_may_be_a_value(run: Run, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_the_plans_of_a_question_are_shown_and_the_likeliest_is_computed(run: Ru
     done = run("plan", "How many laureates worked at University of Cambridge in purple?", "-k", NOBEL, "-v")
     assert (done.exit_code, done.stdout != "") == (3, True), done.stderr  # as of ask: it is no sure answer
     lines = done.stdout.split("\n")
-    assert "entity  University of Cambridge → University of Cambridge" in lines[1]
+    assert any("entity  University of Cambridge → University of Cambridge" in line for line in lines)
     (chosen,) = (line for line in lines if line.startswith("* "))
     assert chosen.endswith("laureates that worked at University of Cambridge; leaves out purple")
     assert "9" in lines

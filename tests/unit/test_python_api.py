@@ -107,8 +107,8 @@ def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, m
     nothing = to_dataframe(nobel.ask("Who was Shroedingr?"))
     assert (len(nothing), list(nothing)) == (0, list(frame))
     groups = to_dataframe(nobel.ask("How many laureates were born in each country?"))
-    assert list(groups) == ["group", "group_iri", "number"]
-    assert groups.iloc[0].tolist() == ["United States", "http://dbpedia.org/resource/United_States", 35]
+    assert list(groups) == ["item", "item_iri", "number"]
+    assert groups.iloc[0].tolist() == ["United States", "http://dbpedia.org/resource/United_States", 16]
     assert str(groups["number"].dtype) == "int64"
     hostile = AnswerTerm(Literal("<script>alert(1)</script>"), "<script>alert(1)</script>", 1.0, ("P1",))
     assert "<script>" not in to_dataframe(replace(answer, answers=(hostile,))).to_html()
