@@ -1,28 +1,18 @@
-"""What a query plan came to, as evidence and draft; and how many the best path leads to."""
+"""What a query plan came to, as evidence and draft."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
-from kgsparql.answering.retriever import without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
-from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.measure_words import Label
-from kgsparql.plans.running import Computed, run
+from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words, none_in_words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, printable
-from kgsparql.reading.chunks import chunked
-from kgsparql.reading.lexicon import lexicon
-from kgsparql.reading.parser import read_question
+from kgsparql.rdf.terms import Literal, printable
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
@@ -96,44 +86,3 @@ def _computed_draft(found: Computed, reading: str, value: str, answers: tuple[An
     where = " in this graph" if isinstance(found.plan, a.Count | a.Exists) and part is not None else ""
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
     return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
-
-
-def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
-    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
-
-    ``None`` where that is not all that is asked, or the path leads to more than was found.
-    """
-    best = found.best_item
-    operation = operation_asked(session.question)
-    is_all = {gap.code for gap in missing} == {"operation"} and operation is not None and operation.kind == "count"
-    if best is None or not is_all or best.cuts or not session.graph.is_one_local_graph:
-        return None
-    path = best.paths[0].property_path
-    starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
-    named = {link.term for link in session.links if link.kind == "entity"}
-    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
-    if not is_whole or (path.goes_back and len(path.steps) > 2):
-        return None
-    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
-    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
-        return None
-    ends: a.ItemSet = a.Ends(items, path)
-    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
-    made: Retrieval | None = None
-    with session.within_budget():
-        computed = run(counted, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
-        made = without_lost_items(computed_retrieval(computed, session), session)
-    if made is None or made.draft is None:  # what it rests on is gone
-        return None
-    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
-
-
-def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
-    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
-    said = chunked(session.question, session.linker, links=session.links)
-    head = read_question(said).phrase.head
-    texts = [] if head is None else [said.texts[at] for at in head.span]
-    (kinds,) = session.labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
-    fit = LabelFit(session.labels, session.ranker, lexicon())
-    own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
-    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))

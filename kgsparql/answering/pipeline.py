@@ -190,7 +190,7 @@ def _judged_draft(
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
     if any(gap.code == "operation" for gap in missing):
-        from kgsparql.answering.computed import counted_beside  # with all of the plans
+        from kgsparql.answering.planned import counted_beside  # with all of the plans
 
         if counted := counted_beside(found, session, missing):
             return counted, counted.draft or draft, counted.gaps

@@ -8,13 +8,14 @@ from typing import Any
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.plan_question import common_profiler, predicates_of
-from kgsparql.answering.retriever import answers_at_ends
+from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.errors import PlanError, QueryError
-from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
@@ -22,14 +23,14 @@ from kgsparql.plans.compiling import compiled
 from kgsparql.plans.connecting import DIRECTION, UNSAID
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.naming import values_named
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.rdf.paths import Walk
+from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Clauses, Name
@@ -184,6 +185,47 @@ def _with_term(part: Any, taken: Term, other: IRI) -> Any:
     if is_dataclass(part) and not isinstance(part, type):
         return replace(part, **{f.name: _with_term(getattr(part, f.name), taken, other) for f in fields(part)})
     return part
+
+
+def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:
+    """Count, where how many is asked, all that the best path leads to, verified, beside the evidence.
+
+    ``None`` where that is not all that is asked, or the path leads to more than was found.
+    """
+    best = found.best_item
+    operation = operation_asked(session.question)
+    is_all = {gap.code for gap in missing} == {"operation"} and operation is not None and operation.kind == "count"
+    if best is None or not is_all or best.cuts or not session.graph.is_one_local_graph:
+        return None
+    path = best.paths[0].property_path
+    starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))
+    named = {link.term for link in session.links if link.kind == "entity"}
+    is_whole = named <= set(starts) and all(isinstance(term, IRI) for term in (*starts, *best.ends))
+    if not is_whole or (path.goes_back and len(path.steps) > 2):
+        return None
+    items = a.Items(tuple(term for term in starts if isinstance(term, IRI)))
+    if not (path.goes_back or _leads_to_what_is_counted(path, best, session)):
+        return None
+    ends: a.ItemSet = a.Ends(items, path)
+    counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
+    made: Retrieval | None = None
+    with session.within_budget():
+        computed = run(counted, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        made = without_lost_items(computed_retrieval(computed, session), session)
+    if made is None or made.draft is None:  # what it rests on is gone
+        return None
+    return replace(made, evidence=Evidence([*made.evidence, *found.evidence]))
+
+
+def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
+    """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
+    said = chunked(session.question, session.linker, links=session.links)
+    head = read_question(said).phrase.head
+    texts = [] if head is None else [said.texts[at] for at in head.span]
+    (kinds,) = session.labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
+    fit = LabelFit(session.labels, session.ranker, lexicon())
+    own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
+    return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
 _SENTENCES = {

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, left_out
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Role, left_out
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.item_sets import ends
-from kgsparql.plans.label_fit import NEAR, SAME, LabelFit, Role
+from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.sought import Sought, WayFound
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -29,19 +29,13 @@ TAXONOMY = (
     INSTANCE_OF,
     IRI("http://www.wikidata.org/prop/direct/P279"),
 )
-_FOLLOWED = 14
-"""First steps that a second one is tried after."""
-_LIKELY_WAYS = 24
-"""Paths of which it is looked up whether they lead to what is wanted."""
-_UNNAMED = 0.35
-"""What a path scores where there is no word to cover."""
+_FOLLOWED = 14  # first steps that a second one is tried after
+_LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
+_UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
-_MORE_SAID = 0.1
-"""What it costs that a label says more than the words: `advised`, of a doctoral advisor."""
-_LIKELY = 0.6
-"""How well a step of two covers a word, at least, that it is named by."""
-_BY_CLASS = 0.9
-"""How well the class of what a path leads to accounts for a word."""
+_MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
+_LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
+_BY_CLASS = 0.9  # how well the class of what a path leads to accounts for a word
 DIRECTION = "direction"
 UNSAID = "no word says how"
 
@@ -62,7 +56,7 @@ class Connector:
         :param called: the predicates whose names the question has word for word, by the positions of these words.
         """
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
-        self._hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
+        self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[WayFound]] = {}
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
@@ -296,9 +290,7 @@ class _Search:
                     called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
                     return use.kind == "date" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
                 return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
-            case "agent":
-                return use.kind in {"item", "text"}
-            case "place":
+            case "agent" | "place":
                 return use.kind in {"item", "text"}
             case _:
                 return True
@@ -379,7 +371,7 @@ class _Search:
         self.fit.read(called)
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
-            more = self.fit.roots(label) - roots - self._place_and_time()
+            more = self.fit.roots(label) - roots - self.own.hint_roots
             if min(own) < SAME or len(more) > 1:
                 continue
             for step in (Step(predicate), Step(predicate, "inverse")):
@@ -397,9 +389,6 @@ class _Search:
             (step, *more) = way.path
             if not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
                 yield WayFound((step.reversed,), [], 0.0, None, 0.0, score=way.score - way.direction)
-
-    def _place_and_time(self) -> frozenset[str]:
-        return self.own._hint_roots  # noqa: SLF001 - of the same module
 
     def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.

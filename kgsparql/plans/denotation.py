@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal as OneOf
 from typing import NamedTuple
 
 from kgsparql.plans import algebra as a
@@ -12,6 +13,9 @@ from kgsparql.rdf.terms import IRI
 
 _OF_A_DOUBT = 0.5
 """What a doubt costs."""
+
+Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
+"""What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
 
 
 class Doubt(NamedTuple):

@@ -17,6 +17,7 @@ import numpy as np
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import root, stem, words
+from kgsparql.plans.denotation import Role
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.lexicon import Lexicon
@@ -34,8 +35,6 @@ _SYNONYM = 0.08
 _BY_IRI = 0.7
 """How well the words of an IRI account for a word that the label does not have."""
 
-Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
-"""What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
 

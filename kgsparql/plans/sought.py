@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kgsparql.plans.denotation import Denotation, Doubt
-from kgsparql.plans.label_fit import Role
+from kgsparql.plans.denotation import Denotation, Doubt, Role
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
 

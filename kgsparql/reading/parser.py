@@ -18,7 +18,7 @@ from kgsparql.reading.clauses import (
     relations,
 )
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.statements import Statements
+from kgsparql.reading.verb_phrases import VerbPhrases
 
 _ADVERBIAL = {"place", "time", "manner"}
 """What question words ask for that stand for no noun."""
@@ -29,7 +29,7 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
     return _Parser(read, language or lexicon()).question()
 
 
-class _Parser(Statements):
+class _Parser(VerbPhrases):
     """Reads one question."""
 
     _asks_number = False
@@ -383,7 +383,7 @@ class _Parser(Statements):
         subject = self.noun_phrase()
         if (summed := self.phrase_in(lexicon.sum_phrases)) is not None:
             question.phrase = replace(subject, summary=(self.at, "sum"), asked=question.phrase.asked)
-            self._take_words(summed[0])
+            self.take_words(summed[0])
             return
         while self.word() in lexicon.negations | lexicon.existence_words:
             is_negated = is_negated or self.word() in lexicon.negations

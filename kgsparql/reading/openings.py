@@ -1,0 +1,148 @@
+"""What stands before a noun: determiners, superlatives, quantities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
+from kgsparql.reading.cursor import Cursor
+
+
+class Openings(Cursor):
+    """Reads what stands before a noun, and quantities after it, into its phrase."""
+
+    def takes_opening(self, phrase: NounPhrase) -> bool:
+        """Take one of the words that stand before a noun; return whether there was one."""
+        word, lexicon = self.word(), self.lexicon
+        chunk = self.chunk()
+        if (chunk is not None and chunk.is_strong and chunk.number is None) or not (word or chunk):
+            return False
+        if word in lexicon.both_words | lexicon.either_words - lexicon.no_words:
+            self.skip()
+        elif self.is_member():
+            self.skip(2)
+        elif word in lexicon.time_adverbs:
+            self.take()  # changes what is asked: is left unread
+        elif word in lexicon.determiners and self.word(1) in lexicon.same_words:
+            self.skip()
+            phrase.same = (self.take(),)
+        elif self.is_bound() or self._is_open_number():
+            phrase.quantity = self._read_bound()
+        elif word in lexicon.no_words:
+            self.skip()
+            phrase.is_negated = True
+        elif self._takes_extreme(phrase):
+            pass
+        elif word in lexicon.summaries and not self._is_in_name_of_predicate():
+            phrase.summary = (self.take(), lexicon.summaries[word])
+        elif word in lexicon.distributives:
+            self.skip()
+            phrase.is_each = True
+        elif word in lexicon.determiners:
+            phrase.is_theirs = word in lexicon.possessive_pronouns
+            self.skip()
+        else:
+            return False
+        return True
+
+    def _takes_extreme(self, phrase: NounPhrase) -> bool:
+        """Take a superlative, or a comparative in its place: ``the second oldest``, ``top 5``, ``the older``."""
+        word, lexicon = self.word(), self.lexicon
+        is_ranked = word in lexicon.ordinals and self.phrase_in(lexicon.superlatives, 1) is not None
+        if is_ranked:
+            self.skip()
+        extreme, comparative = self.phrase_in(lexicon.superlatives), self.phrase_in(lexicon.comparatives)
+        if word in lexicon.top_words and self.number(1) is not None:
+            position = self.take()
+            phrase.superlative = Superlative(position, is_largest=True, number=max(1, int(self.take_number())))
+        elif extreme and self.word(extreme[0]) in lexicon.identity_nouns:
+            return False  # first name
+        elif extreme and self.word(extreme[0]) in lexicon.count_words and self.word(extreme[0] + 1) in lexicon.of_words:
+            phrase.most = (self.at, extreme[1].is_largest)  # the largest number of
+            self.take_words(extreme[0] + 2)
+        elif word in lexicon.quantifiers and (extreme or comparative or (0,))[0] == 1 and self.number(1) is None:
+            phrase.most = (self.take(), lexicon.quantifiers[word])
+        elif self.number() is not None and self.phrase_in(lexicon.superlatives, 1):
+            number = max(1, int(self.take_number()))
+            return self._takes_extreme(phrase) and self._sets_number(phrase, number)
+        elif extreme:
+            rank = lexicon.ordinals[self.texts[self.at - 1]] if is_ranked else 1
+            phrase.superlative = Superlative(self.at, *extreme[1], rank=rank)
+            self.take_words(extreme[0])
+        elif comparative and self._is_before_noun(comparative[0]):
+            phrase.superlative = Superlative(self.at, comparative[1].comparison == ">", comparative[1].measures)
+            self.take_words(comparative[0])
+        else:
+            return False
+        return True
+
+    @staticmethod
+    def _sets_number(phrase: NounPhrase, number: int) -> bool:
+        """Ask for several: ``the three largest``."""
+        if phrase.superlative is not None:
+            phrase.superlative = replace(phrase.superlative, number=number)
+        return True
+
+    def take_words(self, number: int) -> None:
+        """Go over the words of a phrase, which stands in the clause by its first word."""
+        self.take()
+        self.skip(number - 1)
+
+    def _is_before_noun(self, offset: int) -> bool:
+        """Tell whether a noun follows a comparative, so that it stands for a superlative: ``the older laureate``."""
+        after = self.word(offset)
+        is_preposition = self.word() in self.lexicon.prepositions | self.lexicon.bounds.keys()
+        is_noun = after != "" and after not in self.lexicon.function_words
+        return is_noun and not is_preposition and self.number(offset) is None
+
+    def _is_in_name_of_predicate(self) -> bool:
+        """Tell whether the name of a predicate of several words begins here: ``total area``."""
+        return any(start == self.at and end > start + 1 for start, end in self.read.predicates)
+
+    # --- Quantities
+
+    def _read_bound(self) -> Quantity:
+        """Read ``more than 100``."""
+        start = self.at
+        if self._is_open_number():
+            number, is_more = self.take_number(), self.lexicon.quantifiers[self.word(1)]
+            self.skip(2)
+            return Quantity(">=" if is_more else "<=", number, tuple(range(start, self.at)))
+        comparison, words = self._bound_words()
+        self.skip(words)
+        number, unit = self.take_number(), self.take_unit()
+        return Quantity(comparison, number, tuple(range(start, self.at)), unit)
+
+    def _is_open_number(self) -> bool:
+        """Tell whether a number stands here with a bound after it: ``five or more``."""
+        is_or = self.number() is not None and self.word(1) in self.lexicon.or_words
+        return is_or and self.word(2) in self.lexicon.quantifiers
+
+    def _bound_words(self) -> tuple[Comparison, int]:
+        """Return how a number that follows compares, and how many words say so."""
+        if found := self.phrase_in(self.lexicon.bounds):
+            return found[1], found[0]
+        words, difference = self.phrase_in(self.lexicon.comparatives) or (0, None)
+        return (difference.comparison, words + 1) if difference else ("=", 0)
+
+    def take_bound_after(self, phrase: NounPhrase) -> None:
+        """Take a quantity after its noun: ``a rating above 4``, ``a rating of at least 4``, ``a rating of 5``."""
+        if not phrase.chunks or phrase.chunks[-1].number is not None or phrase.quantity:
+            return
+        has_of = self.word() in self.lexicon.of_words
+        if not self.is_bound(int(has_of)) and not (has_of and self.number(1) is not None):
+            return
+        difference = self.phrase_in(self.lexicon.comparatives)
+        if difference is not None and difference[1].measures:  # brands heavier than 5
+            return
+        mark = self.mark()
+        positions = self.skip(int(has_of))
+        if self.is_bound():
+            quantity = self._read_bound()
+        else:
+            quantity = Quantity("=", self.take_number(), (self.at - 1,), self.take_unit())
+        is_last = self.is_done or self.word() in self.lexicon.function_words or self.is_at_comma() or self.is_verb()
+        if is_last:
+            phrase.quantity = replace(quantity, positions=(*positions, *quantity.positions), is_of_value=True)
+        else:
+            self.back(mark)
