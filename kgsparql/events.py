@@ -35,6 +35,20 @@ class EntitiesLinked(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRead(Event):
+    """The question was read as clauses, and planned without a model.
+
+    :param clauses: what it says, with names in ‹› and classes in <>.
+    :param plan: the likeliest plan, in words; empty where there is none.
+    :param matches: which words were taken for which path, as ``(words, path)``.
+    """
+
+    clauses: tuple[str, ...] = ()
+    plan: str = ""
+    matches: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRun(Event):
     """A query was answered."""
 
@@ -128,8 +142,8 @@ class Finished(Event):
 
 
 KINDS: tuple[type[Event], ...] = (
-    EntitiesLinked, QueryRun, PathsSearched, ModelCalled, CandidatesChosen, LimitReached, FallbackUsed, EvidenceFound,
-    Verified, Finished,
+    EntitiesLinked, QuestionRead, QueryRun, PathsSearched, ModelCalled, CandidatesChosen, LimitReached, FallbackUsed,
+    EvidenceFound, Verified, Finished,
 )  # fmt: skip
 """Every kind there is."""
 

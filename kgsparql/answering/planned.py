@@ -6,15 +6,17 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.computed import computed_retrieval
+from kgsparql.answering.computed import computed_retrieval, reading_in_words
 from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.errors import PlanError, QueryError
+from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
@@ -36,6 +38,7 @@ from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Clauses, Name
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.parser import read_question
+from kgsparql.reading.showing import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class ReadQuestion:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
-        return tuple(dict.fromkeys(_gap(doubt, self.words) for doubt in self.reading.doubts))
+        found = dict.fromkeys(_gap(doubt, self.words) for doubt in self.reading.doubts)
+        return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
 def read_and_planned(session: Session) -> ReadQuestion:
@@ -74,7 +78,20 @@ def read_and_planned(session: Session) -> ReadQuestion:
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     view = KnownGraph(profiler, session.labels, session.linker, predicates_of(session))
     fit = LabelFit(session.labels, session.ranker, own)
-    return ReadQuestion(words, clauses, Planner(view, fit, own, words, clauses).plan())
+    reading = Planner(view, fit, own, words, clauses).plan()
+    session.emit(_read_event(words, clauses, reading, session))
+    return ReadQuestion(words, clauses, reading)
+
+
+def _read_event(words: Chunked, clauses: Clauses, reading: PlannedReading, session: Session) -> QuestionRead:
+    plan, ways = reading.plan, [(match.words, match.path) for match in reading.how]
+    terms = [] if plan is None else sorted(terms_in(plan), key=str)
+    label = session.labels([*terms, *(step.predicate for _, way in ways for step in way.steps)], in_grace=True)
+    return QuestionRead(
+        clauses=tuple(described(clauses, words.texts)),
+        plan="" if plan is None else reading_in_words(plan, label.__getitem__),
+        matches=tuple((said, " ".join(arrow(step, label) for step in way.steps)) for said, way in ways),
+    )
 
 
 def read_clauses(session: Session) -> Clauses:
@@ -126,6 +143,8 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         (start,) = plan.start.terms
         if isinstance(start, IRI) and (made := _looked_up(Walk(start, plan.path), found, session)) is not None:
             return made
+    if (unsaid := _unsaid(found, session)) is not None:
+        return unsaid
     computed = computed_plan(found, session)
     if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
         return None
@@ -134,6 +153,27 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
         names = _name_gaps(computed.plan, found, session)
     return replace(made, gaps=tuple(dict.fromkeys((*found.gaps, *made.gaps, *names))))
+
+
+def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
+    """Say that nothing is known of what is asked of a class, where its plan is everything of the class."""
+    plan = found.reading.plan
+    items = plan.items if isinstance(plan, a.Count | a.Exists) else plan
+    if not isinstance(items, a.Instances) or all(doubt.why != LEFT_OUT for doubt in found.reading.doubts):
+        return None
+    kind, unknown = session.labels([items.of], in_grace=True)[items.of], _unknown_words(found)
+    gaps = (
+        replace(gap, text=f"nothing that this graph says of {kind!r} has to do with {gap.words!r}")
+        if gap.code == "word" and gap.words in unknown else gap
+        for gap in found.gaps
+    )  # fmt: skip
+    return Retrieval(gaps=tuple(gaps), is_judged=True)
+
+
+def _unknown_words(found: ReadQuestion) -> set[str]:
+    """Find the words that are left out, and in no name of a class or predicate."""
+    left = (doubt.position for doubt in found.reading.doubts if doubt.why == LEFT_OUT and doubt.position >= 0)
+    return {found.words.raw[position] for position in left if not found.words.is_type_word(position)}
 
 
 def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval | None:
@@ -238,6 +278,9 @@ def _gap(doubt: Doubt, words: Chunked) -> Gap:
     if doubt.position < 0:
         return Gap("reading", "", _SENTENCES.get(doubt.why, doubt.why))
     said = words.raw[doubt.position]
+    is_known = any(doubt.position in chunk.span for chunk in words.chunks)
+    if doubt.why == LEFT_OUT and words.is_capital(doubt.position) and not is_known:
+        return Gap("name", said, f"nothing in this graph is called {said!r}")
     if doubt.why in {LEFT_OUT, "not read"}:
         return Gap("word", said, f"what was computed leaves out {said!r}")
     return Gap("word", said, f"{said!r}: {_SENTENCES.get(doubt.why, doubt.why)}")

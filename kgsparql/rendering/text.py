@@ -240,6 +240,10 @@ def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
         case e.EntitiesLinked():
             found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
             return f"linked: {printable(found, 400)}"
+        case e.QuestionRead():
+            matches = "; ".join(f"{words!r} {path}" for words, path in event.matches if words)
+            plan = f"{event.plan} ({matches})" if matches else event.plan or "no plan"
+            return printable(f"read: {'; '.join(event.clauses)} | {plan}", 800)
         case e.CandidatesChosen():
             of = len(event.kept) + event.pruned
             return f"{event.purpose}: kept {len(event.kept)} of {of} ({event.chosen_by})"
