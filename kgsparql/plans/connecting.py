@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Role, left_out
+from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, left_out
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.item_sets import ends
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
@@ -418,6 +418,8 @@ class _Search:
     def _doubts(self, way: WayFound, *, is_direct: bool) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.path) > 1
         yield from left_out(way.left)
+        if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
+            yield Doubt(sought.head[0], LEFT_OUT)
         odd = [step for step in way.path if step not in way.named and not self._is_licensed(step, way)]
         is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
         if self.texts and is_far and odd and (is_direct or is_located):

@@ -58,9 +58,12 @@ class Restricting(Predicating):
             return ordered
         if (called := self._called(given, said, argument)) is not None:
             return called
-        found = [
-            new for one in self.denotations(argument)[:_GIVEN] for new in self.with_argument(given, said, one, argument)
-        ]
+        others = self.denotations(argument)[:_GIVEN]
+        found = [new for one in others for new in self.with_argument(given, said, one, argument)]
+        if not any(not one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
+            kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
+                     if isinstance(one.items, a.Instances)]  # fmt: skip
+            found += [new for one in kinds for new in self.with_argument(given, said, one, argument)]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:

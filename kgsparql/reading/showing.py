@@ -33,6 +33,10 @@ class _Writer:
         if question.other is not None:
             parts.append(f"{self.compared(question.comparative)} than {self.phrase(question.other)}")
         parts += [self.words(question.measured)] if question.measured else []
+        if question.each is not None and question.each is not question.phrase:
+            parts.append(f"for each {self.phrase(question.each)}")
+        if question.columns:
+            parts.append(f"with columns {', '.join(map(self.phrase, question.columns))}")
         return " · ".join(filter(None, parts))
 
     def words(self, positions: Sequence[int]) -> str:

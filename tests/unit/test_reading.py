@@ -248,6 +248,32 @@ def test_what_is_in_no_clause_is_unread_and_a_pronoun_is_told() -> None:
     assert (found.unread, found.pronouns) == ((), ())
 
 
+@pytest.mark.parametrize(("question", "lines"), [
+    ("How many laureates worked in each city?", "count · <laureates> · worked in <city> · for each <city>"),
+    ("For each city, the number of laureates", "count · <laureates> · <city> have · for each <city>"),
+    ("Name every film by Niels Bohr", "set · <film> · by ‹Niels Bohr›"),
+    ("List the films and their ratings", "set · <films> · with columns ratings"),
+    ("Show the rating and the price of every film", "set · <film> · with columns rating of <film>, price of <film>"),
+    ("What percentage of the films are French?", "share · <films> · be French"),
+])  # fmt: skip
+def test_what_is_asked_of_each_and_of_what_share(question: str, lines: str) -> None:
+    assert shown(question) == lines
+
+
+def test_dates_decades_and_units_are_values() -> None:
+    chunks = chunked("Who was born on the 14th of March 1879, in May 1880, in the 1920s?", linker_of()).chunks
+    assert [own.date.value for own in chunks if own.date] == ["1879-03-14", "1880-05"]
+    assert [(own.number, own.last) for own in chunks if own.last] == [(Decimal(1920), Decimal(1929))]
+    (said,) = relations(reading_of("Which films are heavier than 5 kilograms?")[1].phrase.restrictions)
+    assert said.compared is not None
+    assert (said.compared.quantity, said.compared.unit) == (5, "kg")
+    (said,) = relations(reading_of("Which films have five or more ratings?")[1].phrase.restrictions)
+    assert said.object is not None
+    assert said.object.quantity is not None
+    assert (said.object.quantity.comparison, said.object.quantity.number) == (">=", 5)
+    assert "After Eight" not in shown("Is After Eight older than Berlin?").split(" · ")[0]
+
+
 # --- Any text
 
 HOSTILE = [
