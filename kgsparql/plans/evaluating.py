@@ -174,6 +174,15 @@ class Facts:
         asked = _key(value, "text" if isinstance(measure, a.Value) and measure.kind == "text" else "number")
         return asked is not None and any(compare(key, asked) for key in keys)
 
+    def says(self, x: Term, measure: a.Measure, value: Term | None) -> bool:
+        """Whether a value is one that an item has; nothing where it has none."""
+        keys = self._keys(measure, x)
+        if value is None:
+            return not keys
+        kind = measure.kind if isinstance(measure, a.Value) else "number"
+        key = _key(value, kind)
+        return key in keys or any(is_near(key, own) for own in keys)
+
     # --- numbers, yes or no, tables
 
     def number(self, number: a.Number | a.Measure) -> Key | None:
@@ -233,6 +242,13 @@ class Facts:
             return Fraction(len(inside))
         keys = [key for x in inside for key in self._each(column.measure, x)]
         return _SUMMARIES[column.summary](keys) if keys else None
+
+
+def is_near(one: object, other: object, digits: int = 9) -> bool:
+    """Whether numbers are the same to so many digits: engines divide to a number of digits of their own."""
+    if not (isinstance(one, Fraction) and isinstance(other, Fraction)):
+        return bool(one == other)
+    return bool(abs(one - other) <= abs(other) / 10**digits)
 
 
 def _key(end: Term, kind: a.Kind) -> Key | None:

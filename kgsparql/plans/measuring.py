@@ -125,13 +125,13 @@ class Measuring(PhrasePlanner):
         hints: Sequence[str] = (),
         *,
         counts: bool = False,
-        among: a.Instances | None = None,
+        among: Sequence[a.Instances] = (),
     ) -> list[MeasureChoice]:
         """What may be measured of the items of a set, the likeliest first.
 
         :param positions: of the words that name it. :param hints: words for it where an adjective tells.
         :param counts: how many things a predicate leads to may be meant.
-        :param among: things of this class are counted.
+        :param among: things of one of these classes are counted.
         """
         if given.items is None:
             return []
@@ -146,7 +146,7 @@ class Measuring(PhrasePlanner):
         self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for own, _ in ways for u in own])
         found = [one for uses, share in ways for one in self._measures(uses, share, texts, hints)]
         if counts:
-            found += [one for uses, share in ways for one in self._counts(uses, share, texts, among)]
+            found += [one for uses, share in ways for one in self._counts(items, uses, share, texts, among)]
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
 
     def _measures(
@@ -172,7 +172,12 @@ class Measuring(PhrasePlanner):
         return max((1 - 0.04 * i for i, hint in enumerate(hints) if self.fit.roots(hint) <= own), default=0.0)
 
     def _counts(
-        self, uses: tuple[PredicateUse, ...], share: float, texts: Sequence[str], among: a.Instances | None
+        self,
+        items: a.ItemSet,
+        uses: tuple[PredicateUse, ...],
+        share: float,
+        texts: Sequence[str],
+        among: Sequence[a.Instances],
     ) -> Iterator[MeasureChoice]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
         last, path = uses[-1], PropertyPath(tuple(use.step for use in uses))
@@ -181,14 +186,20 @@ class Measuring(PhrasePlanner):
         called = {r for name in self.view.names(last.classes).values() for r in self.fit.roots(name)}
         own = self.fit.phrase(texts, last.step.predicate)
         own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
-        is_of_class = among is not None and among.of in self.view.profiler.with_broader(last.classes)
+        broader = self.view.profiler.with_broader(last.classes)
+        is_of_class = any(one.of in broader for one in among)
+        if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
+            is_of_class = self.view.has_any(ends(items, path), frozenset(one.of for one in among))
         is_called = bool(own) and min(own) > _BY_CLASS
         if own and len(uses) == 1 and min(own) >= NEAR and (is_called or not is_of_class):
             yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
-        if among is None or last.kind != "item" or not is_of_class:
+        if last.kind != "item" or not is_of_class:
             return
         if all(self.connector.goes_down(use.step) for use in uses[:-1]):  # the universities of its cities
-            yield MeasureChoice(0.9 + 0.05 * share - _DEEPER * (len(uses) - 1), a.HowMany(path, among))
+            yield MeasureChoice(
+                0.9 + 0.05 * share - _DEEPER * (len(uses) - 1),
+                a.HowMany(path, among[0] if len(among) == 1 else a.Either(tuple(among))),
+            )
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
@@ -196,8 +207,9 @@ class Measuring(PhrasePlanner):
         head = phrase.head
         kinds = head.classes if head is not None and len(phrase.chunks) == 1 else ()
         kind = next(iter(kinds), None) or next(iter(self.classes_named(positions)), None)
-        among = None if kind is None else a.Instances(kind)
-        return self.measures(given, positions, hints, counts=bool(positions), among=among)
+        family = self.view.classes_ending_with(self.texts[positions[-1]]) if kind is None and positions else ()
+        sets = tuple(a.Instances(one) for one in sorted(family, key=str)) if kind is None else (a.Instances(kind),)
+        return self.measures(given, positions, hints, counts=bool(positions), among=sets)
 
     def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureChoice]:
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
@@ -207,7 +219,7 @@ class Measuring(PhrasePlanner):
     def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
         """What the words at some positions name: of ``has more children than``."""
         kind = next(iter(self.classes_named(positions)), None)
-        return self.measures(given, positions, counts=counts, among=None if kind is None else a.Instances(kind))
+        return self.measures(given, positions, counts=counts, among=() if kind is None else (a.Instances(kind),))
 
     # --- extremes
 

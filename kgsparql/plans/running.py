@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import Any
 
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
-from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.evaluating import Facts, is_near
 from kgsparql.plans.left_out import LeftOut, left_out
 from kgsparql.plans.plan_compiler import ITEM, VALUE
 from kgsparql.plans.type_check import check, parts
@@ -172,7 +173,9 @@ def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) 
 def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts: Facts) -> bool:
     """Whether plain Python comes to the same from the facts alone."""
     if isinstance(plan, a.ItemTable):
-        return {row[0] for row in rows} <= facts.items(plan.items)
+        known, measures = facts.items(plan.items), [column.measure for column in plan.columns]
+        own = ((row[0], row[1:]) for row in rows if row[0] is not None)
+        return all(item in known and all(map(facts.says, repeat(item), measures, values)) for item, values in own)
     if isinstance(plan, a.Grouped):
         groups = facts.groups(plan)
         return all(row[0] in groups and _agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
@@ -187,20 +190,19 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
 
 
 def _agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
-    """Whether numbers are the same, to nine digits: engines divide to a number of digits of their own."""
-    return all(
-        one is None if other is None else _is_close(_text(one), other) for one, other in zip(found, again, strict=True)
-    )
+    """Whether numbers are the same, to the digits that engines calculate to."""
+    return all(one is None if other is None else _is_close(one, other) for one, other in zip(found, again, strict=True))
 
 
-def _is_close(text: str, again: Any) -> bool:
+def _is_close(value: Term | None, again: Any) -> bool:
     from kgsparql.plans.dates import date_number
 
+    text, is_single = _text(value), isinstance(value, Literal) and value.datatype.value.endswith("#float")
     try:
-        number = Fraction(text)
+        number: Fraction | None = Fraction(text)
     except ValueError:
-        return bool(date_number(text) == again)
-    return bool(date_number(text) == again or abs(number - again) <= abs(again) / 10**9)
+        number = None
+    return bool(date_number(text) == again or is_near(number, again, digits=5 if is_single else 9))
 
 
 def _boolean(term: Term | None) -> Term | None:

@@ -17,6 +17,10 @@ from kgsparql.rdf.terms import IRI, Literal
 _BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
 
 
+_NAMED_KINDS = 4
+"""Classes with one last word, as kinds of sensors, of which each is named; of more, only how many."""
+
+
 @dataclass(frozen=True, slots=True)
 class SetWords:
     """Says sets of items by the names of their classes, predicates and items."""
@@ -179,6 +183,10 @@ def _either(phrases: list[Phrase]) -> Phrase:
         clauses = [phrase.clauses[0] for phrase in phrases]
         said = " or ".join(behind(clause.text) if i else clause.text for i, clause in enumerate(clauses))
         return replace(first, clauses=(Clause(said, any(clause.is_open for clause in clauses), is_choice=True),))
+    last = {phrase.own_number.split()[-1].removesuffix("s") for phrase in phrases}
+    if len(phrases) > _NAMED_KINDS and len(last) == 1 and all(phrase.kind == "class" for phrase in phrases):
+        text = f"{last.pop()}s of {len(phrases)} kinds"
+        return Phrase(text, text, "best")
     comma = "" if all(phrase.is_plain for phrase in phrases) else ","
     text = f"{comma} or ".join(phrase.own_number for phrase in phrases)
     return Phrase(text, text, "best")

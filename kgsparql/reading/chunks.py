@@ -184,6 +184,8 @@ class _Chunker:
                 own = self.read.tokens[start:end]
                 key = key_of(own)
                 keys[key].append((start, end, 1.0))
+                if end - start == 2 and self.language.function_words.isdisjoint(self.read.texts[start:end]):
+                    keys["".join(self.read.texts[start:end])].append((start, end, _INFLECTED))  # `gluten-free`, in one
                 for opener in self.language.label_openers if end - start <= _VARIED else ():  # `has part`
                     keys[f"{opener} {key}"].append((start, end, _OPENED))
                 for last in _other_numbers(own[-1].text, self.language) if end - start <= _VARIED else ():

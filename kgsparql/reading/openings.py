@@ -133,8 +133,9 @@ class Openings(Cursor):
         if not self.is_bound(int(has_of)) and not (has_of and self.number(1) is not None):
             return
         difference = self.phrase_in(self.lexicon.comparatives)
-        if difference is not None and difference[1].measures:  # brands heavier than 5
-            return
+        head = phrase.chunks[-1]
+        if difference is not None and difference[1].measures and (head.classes or head.entities):
+            return  # brands heavier than 5, but a rating higher than 5
         mark = self.mark()
         positions = self.skip(int(has_of))
         if self.is_bound():
