@@ -7,31 +7,36 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from weakref import WeakKeyDictionary
 
+from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.plans.naming import NamedTerm, named_in
+from kgsparql.linking.words import root, words
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI
+from kgsparql.reading.clauses import Chunk
+
+_MEANINGS = 3  # of a name, and classes, that are listed
+_ROWS = 50  # predicates with a word of the question that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class PlanQuestion:
     """One question.
 
-    :param named: what it names: entities, classes, texts.
+    :param chunks: what its words name.
     :param profiler: looks at sets of the graph, each once.
     :param sets: that are looked at, at most.
     """
 
     session: Session
     words: QuestionWords
-    named: Sequence[NamedTerm]
+    chunks: Sequence[Chunk]
     profiler: Profiler
     vocabulary: GraphVocabulary
     sets: int
@@ -41,11 +46,11 @@ class PlanQuestion:
         """The question of a session, whose entities are linked."""
         vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
         words = QuestionWords(session.question, session.ranker, session.linker)
-        named: list[NamedTerm] = []
+        chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
-            named = named_in(session.question, words, session.links, session.linker, session.labels)
+            chunks = question_chunks(session).chunks
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
-        return cls(session, words, named, profiler, vocabulary, sets)
+        return cls(session, words, chunks, profiler, vocabulary, sets)
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.
@@ -55,7 +60,19 @@ class PlanQuestion:
         session = self.session
         counts = _class_counts(session)
         lister = TermLister(self.words, self.profiler, session.labels, session.linker, counts, self.sets)
-        return lister.lists(session.question, self.named, [*session.links, *found])
+        terms = [name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]]
+        kinds = [kind for chunk in self.chunks for kind in chunk.classes[:_MEANINGS]]
+        return lister.lists(session.question, terms, kinds or self._measured_classes(), [*session.links, *found])
+
+    def _measured_classes(self) -> list[IRI]:
+        """The classes of what has a predicate that is named, where no class is: `the lowest density`."""
+        linker = self.session.linker
+        texts = [self.words.texts[i] for i in self.words.content]
+        rows = linker.index.search.offline().with_words(texts, limit=_ROWS) if linker is not None and texts else []
+        named = {root(text) for text in texts}
+        called = [row for row in rows if row.kind == "predicate" and {root(word) for word in words(row.key)} <= named]
+        kinds = (self.profiler.at_ends(IRI(row.iri)).subject_kinds for row in sorted(called, key=lambda r: -len(r.key)))
+        return list(dict.fromkeys(kind for own in kinds for kind in own))[:_MEANINGS]
 
 
 _COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()

@@ -8,25 +8,22 @@ from typing import Any
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval, reading_in_words
 from kgsparql.answering.plan_question import common_profiler, predicates_of
+from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.errors import PlanError, QueryError
 from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.linking.answer_type import operation_asked
-from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.connecting import DIRECTION, UNSAID
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
-from kgsparql.plans.naming import values_named
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
@@ -35,7 +32,7 @@ from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.reading.chunks import Chunked, chunked
-from kgsparql.reading.clauses import Clauses, Name
+from kgsparql.reading.clauses import Clauses
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
@@ -68,11 +65,7 @@ class ReadQuestion:
 
 def read_and_planned(session: Session) -> ReadQuestion:
     """Read the question of a session, whose entities are linked, and plan it on its graph."""
-    own = lexicon()
-    links = _links_by_letters_first(session)
-    words = chunked(session.question, session.linker, own, links=links)
-    if values := _values_in(words, session):
-        words = chunked(session.question, session.linker, own, links=links, values=values)
+    own, words = lexicon(), question_chunks(session)
     clauses = read_question(words, own)
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
@@ -97,26 +90,6 @@ def _read_event(words: Chunked, clauses: Clauses, reading: PlannedReading, sessi
 def read_clauses(session: Session) -> Clauses:
     """Read the question of a session, whose entities are linked, without planning it."""
     return read_question(chunked(session.question, session.linker, links=session.links))
-
-
-def _values_in(words: Chunked, session: Session) -> list[tuple[int, int, Name]]:
-    """Find texts of the graph among the words that name nothing: the town of an address."""
-    own, covered = lexicon(), {at for chunk in words.chunks for at in chunk.span}
-    known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
-    left = [at for at, text in enumerate(words.texts) if at not in covered and text not in known]
-    left = [at for at in left if not (own.is_participle(words.texts[at]) or words.is_type_word(at))]
-    found = values_named(session.question, words.tokens, left, session.graph) if left else []
-    session.notes.drop(MISSING_NAME, [one.term.value for one in found])
-    return [(min(one.words), max(one.words) + 1, Name(one.term, one.term.value)) for one in found]
-
-
-def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
-    """Let names that are written count before what means the same: `German` of `German universities`."""
-    links, linker = session.links, session.linker
-    if linker is None or all(link.matched != "vector" for link in links):
-        return links
-    written = Linker(linker.index, languages=linker.languages).link(session.question)
-    return (*(link for link in links if link.matched != "vector"), *written, *links)
 
 
 def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kgsparql.linking.linker import Linker
@@ -46,16 +46,6 @@ class QuestionWords:
         self._own_names = _predicates_called([self.texts[i] for i in self.content], linker)
         self._known: dict[str, Fit] = {}
 
-    def places(self, start: int, end: int) -> frozenset[int]:
-        """The places of the words between two characters of the question."""
-        return frozenset(i for i, token in enumerate(self.tokens) if token.start < end and start < token.end)
-
-    def nouns_after(self, places: Iterable[int]) -> frozenset[int]:
-        """The first word that says something, at or after each of these places; `who` stands for one itself."""
-        asking = [place for place in places if self.texts[place : place + 1] == ["who"]]
-        others = set(places) - set(asking)
-        return frozenset([*asking, *(next((i for i in self.content if i >= place), place) for place in others)])
-
     def fits(self, names: Sequence[str]) -> list[Fit]:
         """For each name, the words that it accounts for: by a common root, else by meaning."""
         new = [name for name in dict.fromkeys(names) if name not in self._known]
@@ -98,15 +88,3 @@ def _roots(name: str) -> frozenset[str]:
     """The roots of the words of a name that carry what it says."""
     found = words(normalised(name))
     return frozenset(root(word) for word in found if word not in stop_words(("en",))) or frozenset(map(root, found))
-
-
-def alike(name: str, hints: Sequence[str], ranker: Ranker) -> float:
-    """How well a name is one of some hints, in [0, 1]: the earlier hint is the better one."""
-    best = 0.0
-    for place, hint in enumerate(hints):
-        shared = len(_roots(name) & _roots(hint)) / len(_roots(name) | _roots(hint))
-        best = max(best, (0.6 + 0.4 * shared - 0.03 * place) if shared else 0.0)
-    if not best and hints and ranker.by_meaning:
-        cosine = float(ranker.similarities([name], [hints[0]])[0, 0])
-        best = cosine if cosine >= NEAR else 0.0
-    return best

@@ -19,7 +19,6 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
 from kgsparql.plans.listed_names import ListedName
-from kgsparql.plans.naming import NamedTerm
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides
@@ -113,18 +112,20 @@ class TermLister:
     class_counts: Mapping[IRI, int] = field(default_factory=dict)
     most: int = 60
 
-    def lists(self, question: str, named: Sequence[NamedTerm], links: Sequence[LinkedEntity]) -> TermLists:
+    def lists(
+        self, question: str, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity]
+    ) -> TermLists:
         """The terms that a plan for a question may be made of, the likeliest where there are many.
 
-        :param named: what the question names.
+        :param named: the entities and texts that the question names. :param kinds: the classes.
         :param links: its entities, with what else each name may mean.
         """
         counts = self.class_counts
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
-        things = [n.term for n in named if isinstance(n.term, IRI) and not n.is_class]
+        things = [term for term in named if isinstance(term, IRI)]
         alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
         entities = self.of_no_schema(list(alike))
-        classes = self.classes([n.term for n in named if n.is_class and isinstance(n.term, IRI)], counts)
+        classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
         self.find_names(kept)
@@ -142,7 +143,7 @@ class TermLister:
         lines.add_entities({term: alike[term] for term in entities}, known, self.asked.texts)
         lines.add_classes(classes, counts)
         lines.add_predicates(kept)
-        lines.add_texts([n.term for n in named if isinstance(n.term, Literal)], texts_of(question, self.asked))
+        lines.add_texts([term for term in named if isinstance(term, Literal)], texts_of(question, self.asked))
         cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
         return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
 
