@@ -318,12 +318,7 @@ class KnowledgeBase(GraphLookups):
         return self._ignored[graph.name]
 
     def query(
-        self,
-        sparql: str,
-        *,
-        timeout_s: float = 30.0,
-        max_rows: int = 100_000,
-        cancel: threading.Event | None = None,
+        self, sparql: str, *, timeout_s: float = 30.0, max_rows: int = 100_000, cancel: threading.Event | None = None
     ) -> QueryResult:
         """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
 

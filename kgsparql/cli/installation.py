@@ -45,8 +45,7 @@ _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 @c.command
 def cache(
     clear: Annotated[
-        list[str] | None,
-        c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable."),
+        list[str] | None, c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable.")
     ] = None,
     *,
     to: c.AloneOptions,
@@ -215,8 +214,7 @@ config = typer.Typer(
 @c.command
 def show(
     kg: Annotated[
-        list[str] | None,
-        c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask."),
+        list[str] | None, c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask.")
     ] = None,
     *,
     to: c.AloneOptions,

@@ -65,8 +65,7 @@ def load(
 def index(
     graph: GraphOptions,
     class_: Annotated[
-        list[str] | None,
-        c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat."),
+        list[str] | None, c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat.")
     ] = None,
     limit: Annotated[int, c.option("--limit N", "With --class: so many instances of each, at most.", min=1)] = 10_000,
     text: Annotated[

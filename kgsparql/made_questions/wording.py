@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.english_forms import (
-    Wording,
-    is_done_by_persons,
-    is_person,
-    plural,
-    singular,
-    when_asked,
-    wording,
-)
+from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, plural, singular, when_asked, wording
 from kgsparql.made_questions.patterns import TYPES, Starts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query

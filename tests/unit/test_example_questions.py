@@ -91,9 +91,7 @@ def test_what_is_answered_wrongly_is_not_shown() -> None:
     assert not any("Springfield" in text for text in example_questions(knowledge))
 
 
-def test_a_large_graph_waits_for_its_label_index_and_a_very_large_one_has_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_large_graph_waits_for_its_label_index_and_a_very_large_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.made_questions.examples.INDEXED_AT_ONCE", 1_000)
     knowledge = kgsparql.open(NOBEL, embedder="none")
     assert example_questions(knowledge) == ()

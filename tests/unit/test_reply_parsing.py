@@ -274,8 +274,7 @@ def test_M07_no_text_takes_more_than_linear_time_and_a_megabyte_none() -> None:
 
 
 TEXTS = st.lists(
-    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "child", ": 0.4", "}", "]", ")"])),
-    max_size=14,
+    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "child", ": 0.4", "}", "]", ")"])), max_size=14
 ).map("".join)
 
 

@@ -12,14 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -326,11 +319,7 @@ _worker: tuple[KnowledgeBase, Plan]
 
 
 def _open_worker(
-    stop: Connection,
-    opened_with: Mapping[str, Any],
-    fingerprint: str,
-    asking: Mapping[str, Any],
-    gold_topics: bool,
+    stop: Connection, opened_with: Mapping[str, Any], fingerprint: str, asking: Mapping[str, Any], gold_topics: bool
 ) -> None:
     """Open the graph in a worker; the process ends if it is another by now, whose answers would be others."""
     global _worker  # noqa: PLW0603 - what an initializer of a pool leaves for its tasks
