@@ -36,8 +36,7 @@ _EXCHANGES = {
     "counts": "what was counted over whole graphs",
     "abilities": "which JSON modes each model server takes",
 }
-_FILES = ("vectors", "exchanges")
-"""Kinds that are a file; in that of the exchanges are several kinds."""
+_FILES = ("vectors", "exchanges")  # kinds that are a file; in that of the exchanges are several kinds
 _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 

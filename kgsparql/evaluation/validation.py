@@ -45,9 +45,7 @@ OUTCOMES: Mapping[Outcome, str] = {
 
 _FINE = frozenset({"reproduced", "derived", "unchecked"})
 
-MAX_ROWS = 100_000
-"""Solutions of one gold query: nobody asks a question with more answers."""
-
+MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
 _MAX_ENDS = 10_000
 _PATHS_AT_ONCE = 50
 

@@ -34,8 +34,7 @@ _COLUMNS = (
     "graph", "named_graph", "verified", "score", "text",
 )  # fmt: skip
 
-NO_QUERY = Query("document", "", empty=True)
-"""The query of what is in no graph: there is none that would find it."""
+NO_QUERY = Query("document", "", empty=True)  # the query of what is in no graph: there is none that would find it
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +210,7 @@ def _triple_columns(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str,
 
 # -- Verification: every cited triple is looked up again, and what is not there is removed -------------------------
 
-BATCH = 200
-"""Triples looked up by one query."""
+BATCH = 200  # triples looked up by one query
 
 
 @dataclass(frozen=True, slots=True)

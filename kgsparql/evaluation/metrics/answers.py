@@ -35,11 +35,8 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _BOOLEANS = frozenset({"true", "false"})
 _VERDICTS = _BOOLEANS | {"yes", "no"}
 
-_NEAR = 1e-6
-"""Numbers that differ by less than this share of them are the same."""
-
-_ORDERED = "RESULT_ORDER_MATTERS"
-"""A word of a question's type: its rows are right only in the order of the gold rows."""
+_NEAR = 1e-6  # numbers that differ by less than this share of them are the same
+_ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
 
 _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""

@@ -10,8 +10,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics.judging import Metric, defined, in_order, is_silent, judgement
 from kgsparql.evaluation.record import Record, RecordedCost
 
-_NO_EMBEDDER = "ranking"
-"""The purpose of the fallback that every question of a run without an embedding model has."""
+_NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
 
 
 def _is_grounded(_question: Question, record: Record) -> float | None:

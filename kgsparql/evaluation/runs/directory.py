@@ -32,9 +32,7 @@ from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 1
 
-_METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
-"""The label of a method is the name of its files."""
-
+_METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)  # the label of a method is the name of its files
 _ANEW = "run it again into another directory"
 _CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 

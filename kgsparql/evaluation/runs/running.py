@@ -39,12 +39,8 @@ from kgsparql.knowledge_base import open as open_knowledge
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.storage.files import writer_lock
 
-UNREACHABLE = 3
-"""Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
-
-_MAX_DEGREES = 200
-"""Answers of a question whose triples are counted, which orders the answers of one path."""
-
+UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
+_MAX_DEGREES = 200  # answers of a question whose triples are counted, which orders the answers of one path
 _MAX_QUERY_CHARACTERS = 2_000
 
 _NOT_SENT = frozenset({"model", "oracle", "emit", "cancel", "stop"})
