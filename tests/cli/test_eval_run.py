@@ -63,7 +63,7 @@ def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Pa
         assert list(records) == [question.id for question in made.questions]
         assert all(record.measured.queries > 0 and record.measured.model_calls == 0 for record in records.values())
         assert all(record.ranked or method == "query_plan" for record in records.values())
-        steps = list(whole_lines(out / "events" / f"{method}.jsonl"))
+        steps = list(whole_lines(out / "events" / f"{method}.jsonl", dict))
         assert all(line["events"][-1]["kind"] == "finished" for line in steps)
     record = next(one for one in made.records("path_ranking").values() if one.is_sure)
     assert record.linked

@@ -50,30 +50,6 @@ def _markers_found_again(record: Record) -> set[str]:
     return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
 
 
-def _is_abstention(_question: Question, record: Record) -> float | None:
-    """Count questions to which nothing was answered: no term, no name, and no model says in words that it knows.
-
-    A failed question is no abstention.
-    """
-    return float(is_silent(record))
-
-
-def _abstention_precision(question: Question, record: Record) -> float | None:
-    """Count, of the questions to which nothing was answered, those that have no answer.
-
-    Not defined for any other question, and while nobody knows the right answers.
-    """
-    return None if question.answers is None or not is_silent(record) else float(not question.answers)
-
-
-def _abstention_recall(question: Question, record: Record) -> float | None:
-    """Count, of the questions that have no answer, those to which nothing was answered.
-
-    A failed question: 0. Not defined for a question that has one, and while nobody knows.
-    """
-    return None if question.answers is None or question.answers else float(is_silent(record))
-
-
 def _is_misleading(question: Question, record: Record) -> float | None:
     """Count questions with something that is called an answer (`answered`), although the first one is wrong.
 
@@ -84,15 +60,6 @@ def _is_misleading(question: Question, record: Record) -> float | None:
     return None if found is None else float(is_called_answer and not found.right(1))
 
 
-def _has_fallback(_question: Question, record: Record) -> float | None:
-    """Count questions where something was done in the second-best way: a reply of a model that could not be used.
-
-    That texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback of
-    a question: it is not counted.
-    """
-    return float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks))
-
-
 def _is_truncated(_question: Question, record: Record) -> float | None:
     """Count questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
 
@@ -100,23 +67,6 @@ def _is_truncated(_question: Question, record: Record) -> float | None:
     """
     is_cut = True if any(item.cuts for item in record.evidence) else record.is_cut_short
     return None if is_cut is None else float(is_cut)
-
-
-def _is_partial(_question: Question, record: Record) -> float | None:
-    """Count questions with an answer that is marked as not whole: a limit, words without evidence, a doubt.
-
-    A failed question has no answer.
-    """
-    return float(record.status == "partial" and not record.has_failed)
-
-
-def _is_failure(_question: Question, record: Record) -> float | None:
-    """Count questions that an error left without an answer: of the graph, of the method, or of its model.
-
-    Where a model failed once there was evidence, a list of candidates without it is shown to a person; here it is no
-    answer.
-    """
-    return float(record.has_failed)
 
 
 def _score_margin(_question: Question, record: Record) -> float | None:
@@ -145,14 +95,43 @@ def _cost_metric(name: str, about: str, of: Callable[[RecordedCost], float | Non
 METRICS: tuple[Metric, ...] = (
     defined("grounded", "grounding", "higher", _is_grounded),
     defined("unsupported_claims", "grounding", "lower", _unsupported_share),
-    defined("abstained", "grounding", "", _is_abstention),
-    defined("abstention_precision", "grounding", "higher", _abstention_precision),
-    defined("abstention_recall", "grounding", "higher", _abstention_recall),
+    Metric(
+        "abstained", "grounding", "", lambda _, record: float(is_silent(record)),
+        "Questions to which nothing was answered: no term, no name, and no model says in words that it knows. A failed"
+        " question is no abstention.",
+    ),
+    Metric(
+        "abstention_precision", "grounding", "higher",
+        lambda question, record: (
+            None if question.answers is None or not is_silent(record) else float(not question.answers)
+        ),
+        "Of the questions to which nothing was answered, those that have no answer. Not defined for any other question,"
+        " and while nobody knows the right answers.",
+    ),
+    Metric(
+        "abstention_recall", "grounding", "higher",
+        lambda question, record: float(is_silent(record)) if question.answers == () else None,
+        "Of the questions that have no answer, those to which nothing was answered. A failed question: 0. Not defined"
+        " for a question that has one, and while nobody knows.",
+    ),
     defined("misleading", "grounding", "lower", _is_misleading),
-    defined("fallbacks", "grounding", "lower", _has_fallback),
+    Metric(
+        "fallbacks", "grounding", "lower",
+        lambda _, record: float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
+        "Questions where something was done in the second-best way: a reply of a model that could not be used. That"
+        " texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback.",
+    ),
     defined("truncated", "grounding", "lower", _is_truncated),
-    defined("partial", "grounding", "lower", _is_partial),
-    defined("failed", "grounding", "lower", _is_failure),
+    Metric(
+        "partial", "grounding", "lower", lambda _, record: float(record.status == "partial" and not record.has_failed),
+        "Questions with an answer that is marked as not whole: a limit, words without evidence, a doubt. A failed"
+        " question has no answer.",
+    ),
+    Metric(
+        "failed", "grounding", "lower", lambda _, record: float(record.has_failed),
+        "Questions that an error left without an answer: of the graph, of the method, or of its model. Where a model"
+        " failed once there was evidence, a list of candidates is shown to a person; here it is no answer.",
+    ),
     _cost_metric("model_calls", "Calls of a model per question."),
     _cost_metric("rounds", "Calls of a model that waited for each other: the longest chain."),
     _cost_metric("prompt_tokens", "Tokens of all prompts."),
