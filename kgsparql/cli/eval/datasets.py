@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS, _MAX_EXAMPLES, _MAX_TERMS = 5, 8, 3
 
-DatasetArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATASET",
-        help="A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV.",
-    ),
-]
+_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
 ColumnsOption = Annotated[
     str | None,
-    typer.Option(
-        "--columns", metavar="FIELD=NAME,…", help="Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"
-    ),
+    c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"),
 ]
 
 
@@ -50,9 +43,8 @@ def opened_dataset(
 
     pairs = [part.partition("=") for part in columns.split(",")] if columns is not None else []
     if not all(field.strip() and name.strip() for field, _, name in pairs):
-        raise OptionError(
-            f"--columns {printable(columns or '', 80)}", hint="for example --columns question=q,answers=a"
-        )
+        hint = "for example --columns question=q,answers=a"
+        raise OptionError(f"--columns {printable(columns or '', 80)}", hint=hint)
     names = {field.strip(): name.strip() for field, _, name in pairs}
     loaded = load(dataset, columns=names or None, language=c.languages(lang)[0])
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
@@ -70,13 +62,11 @@ def opened_dataset(
 @c.command
 def make(
     graph: GraphOptions,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the questions are written.")],
-    count: Annotated[int, typer.Option("-n", "--number", min=1, max=100_000, help="How many questions.")] = 200,
-    max_hops: Annotated[
-        int, typer.Option("--max-hops", min=1, max=3, help="The longest path from topic to answer.")
-    ] = 3,
-    max_answers: Annotated[int, typer.Option("--max-answers", min=1, max=1000, help="Of one question.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Which questions are made.")] = 0,
+    output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
+    count: Annotated[int, c.option("-n --number", "How many questions.", min=1, max=100_000)] = 200,
+    max_hops: Annotated[int, c.option("--max-hops", "The longest path from topic to answer.", min=1, max=3)] = 3,
+    max_answers: Annotated[int, c.option("--max-answers", "Of one question.", min=1, max=1000)] = 20,
+    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0,
     lang: c.LangOption = "en",
 ) -> None:
     """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
@@ -88,10 +78,8 @@ def make(
     from kgsparql.made_questions.making import make as made_from
 
     check_folder(output)
-    with (
-        c.Progress(quiet=graph.quiet) as shown,
-        graph.opened(languages=c.languages(lang), embedder="none") as knowledge,
-    ):
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
         made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
     c.write("\n".join(_made_lines(made, output, count)), None)
@@ -116,10 +104,8 @@ def validate(
     graph: GraphOptions,
     dataset: DatasetArgument,
     columns: ColumnsOption = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Stop each query then.")
-    ] = 30.0,
-    limit: Annotated[int, typer.Option("--limit", min=0, metavar="N", help="Findings that are listed.")] = 50,
+    timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
+    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50,
     lang: c.LangOption = "en",
 ) -> None:
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
@@ -132,10 +118,8 @@ def validate(
     from kgsparql.evaluation import validation
 
     loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
-    with (
-        c.Progress(quiet=graph.quiet) as shown,
-        graph.opened(languages=c.languages(lang), embedder="none") as knowledge,
-    ):
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name

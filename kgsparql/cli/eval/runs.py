@@ -35,37 +35,31 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 
+_WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes."
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
     """Which questions, how they are asked, and into which directory; each field is an option of the command line."""
 
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
+    output: Annotated[Path, c.option("-o --output RUN", "The directory of the run.")]
     columns: ColumnsOption = None
     oracle: Annotated[
-        bool, typer.Option("--oracle", help="In place of a model, one that knows the gold path: how far a method gets.")
+        bool, c.option("--oracle", "In place of a model, one that knows the gold path: how far a method gets.")
     ] = False
     gold_topics: Annotated[
-        bool, typer.Option("--gold-topics", help="Give the entities of each question instead of linking them.")
+        bool, c.option("--gold-topics", "Give the entities of each question instead of linking them.")
     ] = False
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", min=1, metavar="N", help="So many questions, equally of each number of hops."),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=64,
-            help="Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes.",
-        ),
-    ] = None
+    limit: Annotated[int | None, c.option("--limit N", "So many questions, equally of each number of hops.", min=1)] = (
+        None
+    )
+    workers: Annotated[int | None, c.option("--workers", _WORKERS, min=1, max=64)] = None
     complete: c.CompleteOption = True
-    qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
+    qualifiers: Annotated[bool, c.option("--qualifiers", "As for ask.")] = False
     embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
-    seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0
+    seed: Annotated[int, c.option("--seed", "For methods, and for whatever else is drawn.")] = 0
 
     @contextmanager
     def opened(
@@ -114,17 +108,14 @@ class QuestionOptions:
 
 MethodsOption = Annotated[
     str | None,
-    typer.Option(
-        "-r",
-        "--retriever",
-        metavar="NAMES",
-        help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+    c.option(
+        "-r --retriever NAMES",
+        "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
         show_default="all, or that of --preset",
     ),
 ]
 OptionsOption = Annotated[
-    list[str] | None,
-    typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
+    list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
 ]
 
 
@@ -139,7 +130,7 @@ def run(
     retriever: MethodsOption = None,
     preset: PresetOption = None,
     option: OptionsOption = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False,
+    resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False,
     asked: QuestionOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
@@ -220,18 +211,7 @@ def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]
 
 ValuesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "-O",
-        "--option",
-        metavar="NAME=VALUES",
-        help="Values to try, between commas. Repeatable: every combination is tried.",
-    ),
-]
-TrialsOption = Annotated[
-    int | None, typer.Option("--trials", min=1, metavar="N", help="So many combinations, drawn at random.")
-]
-ShareOption = Annotated[
-    float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
+    c.option("-O --option NAME=VALUES", "Values to try, between commas. Repeatable: every combination is tried."),
 ]
 
 
@@ -242,11 +222,11 @@ def tune(
     limits: LimitOptions,
     dataset: DatasetArgument,
     *,
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
+    retriever: Annotated[str, c.option("-r --retriever NAME", "The method.")] = "path_ranking",
     option: ValuesOption = None,
-    trials: TrialsOption = None,
-    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1",
-    share: ShareOption = 0.5,
+    trials: Annotated[int | None, c.option("--trials N", "So many combinations, drawn at random.", min=1)] = None,
+    metric: Annotated[str, c.option("--metric NAME", "What is made better.")] = "f1",
+    share: Annotated[float, c.option("--split SHARE", "Of the questions, to choose on.", min=0.1, max=0.9)] = 0.5,
     asked: QuestionOptions,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
@@ -301,39 +281,25 @@ def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]
         yield tell
 
 
-RunsArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
-]
-MetricsOption = Annotated[
-    str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
-]
-BaselineOption = Annotated[
-    str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
-]
-PlotsOption = Annotated[
-    Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
-]
-FailuresOption = Annotated[
-    bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
-]
-TimelessOption = Annotated[
-    bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
-]
-
-
 @c.command
 def compare(
-    runs: RunsArgument = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
+    ] = None,
     *,
     form: Annotated[str | None, c.format_option("text, md, csv or json.")] = None,
     output: c.OutputOption = None,
-    metrics: MetricsOption = "",
-    baseline: BaselineOption = "",
-    plots: PlotsOption = None,
-    failures: FailuresOption = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10,
-    reproducible: TimelessOption = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False,
+    metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
+    baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
+    plots: Annotated[Path | None, c.option("--plots DIR", "Draw plots into this directory, as PNG and SVG.")] = None,
+    failures: Annotated[
+        bool, c.option("--failures", "Show questions on which methods differ, and what each found.")
+    ] = False,
+    limit: Annotated[int, c.option("--limit N", "So many of them for each dataset.", min=1)] = 10,
+    reproducible: Annotated[
+        bool, c.option("--reproducible", "Leave out what differs when the same is run again: time, paid cost.")
+    ] = False,
+    explain: Annotated[bool, c.option("--explain", "Say how each metric is defined, and stop.")] = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
