@@ -243,19 +243,12 @@ class KnowledgeBase(GraphLookups):
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])
         session = Session(
-            question=text,
-            labels=TermLabels(metered, notes, self.languages),
-            linker=None if linker is None else linker.with_graph(metered.unfiltered()),
-            ranker=self.indexes.ranker,
-            model=asking.model,
-            allow_model_knowledge=asking.allow_model_knowledge,
-            complete=asking.complete,
-            oracle=asking.oracle,
-            given=given,
-            passages=self.indexes.passages,
-            direction=asking.direction,
+            question=text, labels=TermLabels(metered, notes, self.languages),
+            linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
+            model=asking.model, allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
+            oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed,
-        )
+        )  # fmt: skip
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session

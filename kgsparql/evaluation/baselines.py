@@ -193,13 +193,10 @@ class TripleEmbedding(_Baseline):
 def _triple_item(hop: Hop, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
     way = Path(hop.start, (hop,))
     return EvidenceItem(
-        kind="neighbours",
-        text=path_text(way, labels),
-        triples=(CitedTriple(hop.triple),),
-        query=path_queries.walk_triples(way.property_path, [as_iri(hop.start)], [hop.end], limit=1),
-        score=score,
+        kind="neighbours", text=path_text(way, labels), triples=(CitedTriple(hop.triple),),
+        query=path_queries.walk_triples(way.property_path, [as_iri(hop.start)], [hop.end], limit=1), score=score,
         ways=(way,),
-    )
+    )  # fmt: skip
 
 
 def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:

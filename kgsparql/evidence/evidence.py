@@ -264,15 +264,12 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     unknown = [triple for triple, own in sources.items() if own is None]
     failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
-        evidence=found,
-        found=sum(map(bool, sources.values())),
-        removed=tuple(triple for triple, own in sources.items() if own == ()),
-        unknown=len(unknown),
+        evidence=found, found=sum(map(bool, sources.values())),
+        removed=tuple(triple for triple, own in sources.items() if own == ()), unknown=len(unknown),
         lost=tuple(item.marker for item in evidence if item.marker not in found),
-        unanswered=sum(map(has_a_name, unknown)),
-        failure=failures[0] if len(failures) == len(parts) else None,
+        unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
-    )
+    )  # fmt: skip
 
 
 def has_a_name(triple: Triple) -> bool:
