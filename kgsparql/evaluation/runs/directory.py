@@ -71,7 +71,7 @@ class Run:
 
         :raises InputError: if there is something else in the directory.
         """
-        check_free(path)
+        check_new(path)
         run = cls(path, config)
         with store_errors(path):
             for folder in ("answers", "events"):
@@ -154,10 +154,11 @@ class Run:
                         os.truncate(file, end)
 
 
-def check_free(path: Path) -> None:
+def check_new(path: Path) -> None:
     """Check that a run may begin in a directory: it holds nothing, or what a run left that was killed as it began.
 
     :raises InputError: if there is a run, or something else.
+    :raises StoreError: if it cannot be made.
     """
     if (path / "run.json").is_file():
         raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
@@ -166,6 +167,7 @@ def check_free(path: Path) -> None:
         is_begun = path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir())
         if not is_begun or any(path.glob("*/*")):
             raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
+    check_room(path)
 
 
 def check_room(directory: Path) -> None:

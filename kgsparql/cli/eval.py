@@ -1,10 +1,14 @@
-"""``kgsparql eval DATASET`` asks every method every question; ``eval tune`` and ``eval compare`` say which is best."""
+"""``kgsparql eval``: questions of one's own graph, runs of every method on questions, and which method is best.
+
+Without the name of a command, what follows ``eval`` is a run.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +25,7 @@ from kgsparql.cli._options import (
     SnapshotOptions,
     options_of,
 )
-from kgsparql.cli.eval.datasets import ColumnsOption, DatasetArgument, opened_dataset
+from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
@@ -31,8 +35,146 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.evaluation.runs.running import MethodProgress
+    from kgsparql.evaluation.validation import Finding
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.made_questions.making import MadeQuestions
+
+_MAX_PROBLEMS, _MAX_EXAMPLES, _MAX_TERMS = 5, 8, 3
+
+_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
+ColumnsOption = Annotated[
+    str | None,
+    c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"),
+]
+
+
+def opened_dataset(
+    dataset: str, columns: str | None, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
+) -> tuple[Dataset, GraphOptions]:
+    """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
+
+    The licence, and what could not be read of the dataset, are shown on stderr.
+
+    :param limit: questions that are drawn of it.
+    """
+    from kgsparql.evaluation.datasets import load, sample
+
+    pairs = [part.partition("=") for part in columns.split(",")] if columns is not None else []
+    if not all(field.strip() and name.strip() for field, _, name in pairs):
+        hint = "for example --columns question=q,answers=a"
+        raise OptionError(f"--columns {printable(columns or '', 80)}", hint=hint)
+    names = {field.strip(): name.strip() for field, _, name in pairs}
+    loaded = load(dataset, columns=names or None, language=c.languages(lang)[0])
+    licence = loaded.licence or "no licence information: check before you publish anything made with it"
+    source = f" · {loaded.source}" if loaded.source else ""
+    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
+    for problem in loaded.problems[:_MAX_PROBLEMS]:
+        graph.say(f"  {printable(str(problem), 300)}")
+    if len(loaded.problems) > _MAX_PROBLEMS:
+        graph.say(f"  … and {len(loaded.problems) - _MAX_PROBLEMS:,} more: kgsparql eval validate lists them")
+    drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
+    is_beside = loaded.graph and not graph.kg
+    return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
+
+
+@c.command
+def make(
+    graph: GraphOptions,
+    output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
+    count: Annotated[int, c.option("-n --number", "How many questions.", min=1, max=100_000)] = 200,
+    max_hops: Annotated[int, c.option("--max-hops", "The longest path from topic to answer.", min=1, max=3)] = 3,
+    max_answers: Annotated[int, c.option("--max-answers", "Of one question.", min=1, max=1000)] = 20,
+    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0,
+    lang: c.LangOption = "en",
+) -> None:
+    """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
+
+    As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
+    repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
+    """
+    from kgsparql.evaluation.datasets import check_folder, write_dataset
+    from kgsparql.made_questions.making import make as made_from
+
+    check_folder(output)
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
+        made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
+        write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
+    c.write("\n".join(_made_lines(made, output, count)), None)
+    if len(made.questions) < count:
+        why = "; ".join(made.why_no_more) or "there are no other paths"
+        graph.say(f"{len(made.questions):,} of {count:,}: {why}")
+    graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
+    is_file = not any(source == "-" or "://" in source for source in graph.sources)
+    more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity
+    graph.say(f"measure: kgsparql eval {output} {more}-o RUN")
+
+
+def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
+    of = f" of {count:,}" if len(made.questions) < count else ""
+    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in made.counts.items())
+    examples = (f"  {printable(q.text, 200)}" for q in made.questions[:: max(1, len(made.questions) // _MAX_EXAMPLES)])
+    return [f"{len(made.questions):,}{of} questions in {output}", *counts, "for example:", *examples]
+
+
+@c.command
+def validate(
+    graph: GraphOptions,
+    dataset: DatasetArgument,
+    columns: ColumnsOption = None,
+    timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
+    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50,
+    lang: c.LangOption = "en",
+) -> None:
+    """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
+
+    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing. What could
+    not be read of the file is listed too.
+
+    Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
+    """
+    from kgsparql.evaluation import validation
+
+    loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
+        findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
+        share = validation.missing_share(loaded, knowledge)
+        name = knowledge.graph.name
+    c.write("\n".join(_validation_lines(loaded, name, findings, limit)), None)
+    if share == 1:
+        raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
+    if not all(finding.is_fine for finding in findings):
+        raise typer.Exit(DataError.exit_code)
+
+
+def _validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
+    """Yield the number of questions by outcome, then the findings that need a look."""
+    from kgsparql.evaluation.validation import OUTCOMES
+
+    counts = Counter((finding.outcome, finding.how) for finding in findings)
+    yield f"{dataset.name} on {graph}: {len(findings):,} questions"
+    for (outcome, how), count in sorted(counts.items(), key=lambda item: (list(OUTCOMES).index(item[0][0]), item)):
+        yield f"  {count:>7,}  {outcome:<10}  {how:<7}  {OUTCOMES[outcome]}"
+    if absent := sum(bool(finding.absent) for finding in findings):
+        yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
+    if dataset.problems:
+        yield f"  {len(dataset.problems):>7,}  problems where the file was read"
+        yield from ("", *(f"  {printable(str(problem), 300)}" for problem in dataset.problems))
+    wrong = [finding for finding in findings if not finding.is_fine]
+    for finding in wrong[:limit]:
+        yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
+        for name, text in (("why", finding.reason), ("hint", finding.hint)):
+            if text:
+                yield f"  {name:<8} {printable(text, 300)}"
+        for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
+            if terms:
+                more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
+                yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
+    if len(wrong) > limit:
+        yield f"\n… {len(wrong) - limit:,} more: --limit"
 
 
 _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes."
@@ -106,19 +248,6 @@ class QuestionOptions:
         )  # fmt: skip
 
 
-MethodsOption = Annotated[
-    str | None,
-    c.option(
-        "-r --retriever NAMES",
-        "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
-        show_default="all, or that of --preset",
-    ),
-]
-OptionsOption = Annotated[
-    list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
-]
-
-
 @c.command
 def run(
     graph: GraphOptions,
@@ -127,9 +256,18 @@ def run(
     snapshots: SnapshotOptions,
     dataset: DatasetArgument,
     *,
-    retriever: MethodsOption = None,
+    retriever: Annotated[
+        str | None,
+        c.option(
+            "-r --retriever NAMES",
+            "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+            show_default="all, or that of --preset",
+        ),
+    ] = None,
     preset: PresetOption = None,
-    option: OptionsOption = None,
+    option: Annotated[
+        list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
+    ] = None,
     resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False,
     asked: QuestionOptions,
 ) -> None:
@@ -139,6 +277,7 @@ def run(
     kgsparql eval compare RUN
     """
     from kgsparql.evaluation.runs import plan as plans
+    from kgsparql.evaluation.runs.directory import Run, check_new
     from kgsparql.evaluation.runs.running import resume_or_begin
     from kgsparql.retrievers._loading import Preset
 
@@ -148,7 +287,7 @@ def run(
     if tuned is not None:  # for its own method among them
         options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
     plans.check_options(options)
-    _check_directory(asked.output, resume=resume)
+    (Run.open if resume else check_new)(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
     with (
@@ -170,17 +309,6 @@ def run(
         with _tally_bar(graph) as tell:
             resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
-
-
-def _check_directory(output: Path, *, resume: bool = False) -> None:
-    """Check the directory of a run before any work."""
-    from kgsparql.evaluation.runs.directory import Run, check_free, check_room
-
-    if resume:
-        Run.open(output)
-    else:
-        check_free(output)
-        check_room(output)
 
 
 def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:
@@ -209,12 +337,6 @@ def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]
     return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
-ValuesOption = Annotated[
-    list[str] | None,
-    c.option("-O --option NAME=VALUES", "Values to try, between commas. Repeatable: every combination is tried."),
-]
-
-
 @c.command
 def tune(
     graph: GraphOptions,
@@ -223,7 +345,10 @@ def tune(
     dataset: DatasetArgument,
     *,
     retriever: Annotated[str, c.option("-r --retriever NAME", "The method.")] = "path_ranking",
-    option: ValuesOption = None,
+    option: Annotated[
+        list[str] | None,
+        c.option("-O --option NAME=VALUES", "Values to try, between commas. Repeatable: every combination is tried."),
+    ] = None,
     trials: Annotated[int | None, c.option("--trials N", "So many combinations, drawn at random.", min=1)] = None,
     metric: Annotated[str, c.option("--metric NAME", "What is made better.")] = "f1",
     share: Annotated[float, c.option("--split SHARE", "Of the questions, to choose on.", min=0.1, max=0.9)] = 0.5,
@@ -238,12 +363,13 @@ def tune(
 
     from kgsparql.evaluation import tuning
     from kgsparql.evaluation.comparison import chosen_metrics
+    from kgsparql.evaluation.runs.directory import check_new
     from kgsparql.evaluation.runs.plan import configuration
     from kgsparql.retrievers import load
 
     settings = tuning.settings_of(retriever, options_of(option), trials=trials, seed=asked.seed)
     chosen_metrics([metric])
-    _check_directory(asked.output)
+    check_new(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     with asked.opened(graph, model, limits) as (knowledge, asking):
         questions, gaps = _known_questions(drawn, knowledge)
@@ -332,3 +458,19 @@ def compare(
     if failures:
         text += f"\n{report.disagreements_text(found, limit, markdown=form == 'md')}"
     c.write_bytes(text.encode("utf-8", "replace"), output)
+
+
+class _RunByDefault(PlainGroup):
+    """A group in which ``eval DATASET`` is ``eval run DATASET``."""
+
+    default = "run"
+
+
+evaluate = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    help="Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
+    pretty_exceptions_enable=False,
+)
+for command in (run, compare, validate, make, tune):
+    evaluate.command(cls=PlainCommand)(command)
