@@ -5,7 +5,6 @@ Without the name of a command, what follows ``eval`` is a run.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -35,12 +34,11 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.evaluation.runs.running import MethodProgress
-    from kgsparql.evaluation.validation import Finding
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.made_questions.making import MadeQuestions
 
-_MAX_PROBLEMS, _MAX_EXAMPLES, _MAX_TERMS = 5, 8, 3
+_MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
 _FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
@@ -143,38 +141,11 @@ def validate(
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
-    c.write("\n".join(_validation_lines(loaded, name, findings, limit)), None)
+    c.write("\n".join(validation.validation_lines(loaded, name, findings, limit)), None)
     if share == 1:
         raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
     if not all(finding.is_fine for finding in findings):
         raise typer.Exit(DataError.exit_code)
-
-
-def _validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
-    """Yield the number of questions by outcome, then the findings that need a look."""
-    from kgsparql.evaluation.validation import OUTCOMES
-
-    counts = Counter((finding.outcome, finding.how) for finding in findings)
-    yield f"{dataset.name} on {graph}: {len(findings):,} questions"
-    for (outcome, how), count in sorted(counts.items(), key=lambda item: (list(OUTCOMES).index(item[0][0]), item)):
-        yield f"  {count:>7,}  {outcome:<10}  {how:<7}  {OUTCOMES[outcome]}"
-    if absent := sum(bool(finding.absent) for finding in findings):
-        yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
-    if dataset.problems:
-        yield f"  {len(dataset.problems):>7,}  problems where the file was read"
-        yield from ("", *(f"  {printable(str(problem), 300)}" for problem in dataset.problems))
-    wrong = [finding for finding in findings if not finding.is_fine]
-    for finding in wrong[:limit]:
-        yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
-        for name, text in (("why", finding.reason), ("hint", finding.hint)):
-            if text:
-                yield f"  {name:<8} {printable(text, 300)}"
-        for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
-            if terms:
-                more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
-                yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
-    if len(wrong) > limit:
-        yield f"\n… {len(wrong) - limit:,} more: --limit"
 
 
 _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes."
@@ -248,6 +219,16 @@ class QuestionOptions:
         )  # fmt: skip
 
 
+MethodsOption = Annotated[
+    str | None,
+    c.option(
+        "-r --retriever NAMES",
+        "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+        show_default="all, or that of --preset",
+    ),
+]
+
+
 @c.command
 def run(
     graph: GraphOptions,
@@ -256,14 +237,7 @@ def run(
     snapshots: SnapshotOptions,
     dataset: DatasetArgument,
     *,
-    retriever: Annotated[
-        str | None,
-        c.option(
-            "-r --retriever NAMES",
-            "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
-            show_default="all, or that of --preset",
-        ),
-    ] = None,
+    retriever: MethodsOption = None,
     preset: PresetOption = None,
     option: Annotated[
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
@@ -279,14 +253,8 @@ def run(
     from kgsparql.evaluation.runs import plan as plans
     from kgsparql.evaluation.runs.directory import Run, check_new
     from kgsparql.evaluation.runs.running import resume_or_begin
-    from kgsparql.retrievers._loading import Preset
 
-    tuned = None if preset is None else Preset.load(preset)
-    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
-    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
-    if tuned is not None:  # for its own method among them
-        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
-    plans.check_options(options)
+    names, options = _asked_methods(retriever, preset, option)
     (Run.open if resume else check_new)(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
@@ -296,8 +264,7 @@ def run(
     ):
         with_model = asking.model is not None
         methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
-        for note in notes:
-            graph.say(note)
+        graph.say("\n".join(notes))
         questions, gaps = _questions_there(asked.output) if resume else _known_questions(drawn, knowledge)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
@@ -309,6 +276,22 @@ def run(
         with _tally_bar(graph) as tell:
             resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
+
+
+def _asked_methods(
+    retriever: str | None, preset: Path | None, option: list[str] | None
+) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Read which methods are asked, and the options of each; a preset has those of one of them."""
+    from kgsparql.evaluation.runs import plan as plans
+    from kgsparql.retrievers._loading import Preset
+
+    tuned = None if preset is None else Preset.load(preset)
+    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
+    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
+    if tuned is not None:
+        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
+    plans.check_options(options)
+    return names, options
 
 
 def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:

@@ -12,8 +12,7 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import EndpointReplyError, KgsparqlError
-from kgsparql.exploration import neighbours
-from kgsparql.exploration.walks import walk_ends
+from kgsparql.exploration import neighbours, walk_ends
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.user_query import check, run_on_endpoint
