@@ -34,11 +34,6 @@ NOTHING = Text({"sufficient": False, "answer": ""})
 
 
 @pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-
-
-@pytest.fixture(scope="module")
 def answers(nobel: kgsparql.KnowledgeBase) -> dict[str, Answer]:
     """An answer of each kind."""
     scripts = {"cited": wrote("Hans Bethe did [P1].", entities=[1]), "memory": NOTHING, "not in the graph": NOTHING}

@@ -20,11 +20,6 @@ LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 
 
 @pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
-
-
-@pytest.fixture(scope="module")
 def questions(nobel: KnowledgeBase) -> tuple[str, ...]:
     return example_questions(nobel)
 

@@ -32,11 +32,6 @@ NOBEL = FIXTURES / "nobel.ttl"
 ASKED = "Where was Marie Curie born?"
 
 
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
-
-
 def test_whatever_holds_the_graph_the_answer_is_the_same(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     store = pyoxigraph.Store()
     store.load(path=str(NOBEL))

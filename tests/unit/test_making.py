@@ -32,11 +32,6 @@ WAYS = ("forward", "inverse", "mixed")
 
 
 @pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
-
-
-@pytest.fixture(scope="module")
 def made(nobel: KnowledgeBase) -> MadeQuestions:
     return make(nobel, 80, seed=1)
 

@@ -28,11 +28,6 @@ A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-
-
 def question(**more: object) -> Question:
     return Question(id="1", text="Who?", **more)  # type: ignore[arg-type]
 

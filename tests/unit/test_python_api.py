@@ -44,11 +44,6 @@ of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is
 
 
 @pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
-
-
-@pytest.fixture(scope="module")
 def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
     return nobel.ask(ASKED)
 
