@@ -1,7 +1,5 @@
 """What every test may use: graphs from Turtle text, real data where it is there, a cache of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A model that follows a script: asked with no socket, and replies that depend on what was asked."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``kgsparql eval DATASET`` as a user types it: what a run leaves, and what happens when it is stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Endpoints whose replies are whole results, but not to what was asked: no wrong answer, and no error of our own."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every query of ``queries/`` on two engines, against the solutions kept in ``fixtures/queries/``."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The tools as a Python program calls them, and their definitions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Paths in an adjacency: equal to those that queries find, shortest paths to brute force, too."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Answers as RDF: what an answer is derived from, what was only found, and who wrote it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version

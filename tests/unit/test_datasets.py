@@ -1,7 +1,5 @@
 """Every format a dataset comes in, read from real files, and what is said of the lines that cannot be."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Example questions: made of the graph, of several kinds, in plain words, and answered rightly when they are asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyoxigraph

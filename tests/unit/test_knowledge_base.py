@@ -1,7 +1,5 @@
 """The Python front door: whatever holds a graph can be opened, asked, streamed and stopped."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The language model: its ladder, its budget, its kept replies; over real HTTP where connections break or take long."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

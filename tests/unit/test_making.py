@@ -1,7 +1,5 @@
 """Questions made of real graphs: verified, balanced, the same for the same seed, and in sentences."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

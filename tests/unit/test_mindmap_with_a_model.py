@@ -1,7 +1,5 @@
 """MindMap with a model: what it asks, what it makes of the replies, and what a bad reply costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsparql.budget import Budget

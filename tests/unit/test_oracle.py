@@ -1,7 +1,5 @@
 """The oracle: which paths and triples it goes by, and that methods stop where it says that there is enough."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path as FilePath

@@ -1,7 +1,5 @@
 """Python as a data scientist types it: print, index, tables, rdflib in and out, SPARQL, asyncio, mistyped options."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re

@@ -1,7 +1,5 @@
 """When an endpoint is asked: in turn, within its limits, not while it wants to be left alone. By a clock of our own."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

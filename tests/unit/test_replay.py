@@ -1,7 +1,5 @@
 """Questions recorded with a model server and asked again without it: the same bytes, whatever went wrong meanwhile."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from pathlib import Path

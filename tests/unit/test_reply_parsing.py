@@ -1,7 +1,5 @@
 """What models reply, and what is read from it: the gallery of replies, rows M01 to M11 of the catalogue."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """A run on disk: whole lines or none, the same values back, and errors that say where."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Asking the questions of a run: what is recorded of each, when the run stops, and what it asks again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

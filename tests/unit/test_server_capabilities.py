@@ -1,7 +1,5 @@
 """What is learnt from the words with which a server refuses a request, and what is not."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

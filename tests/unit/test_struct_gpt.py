@@ -1,7 +1,5 @@
 """StructGPT on small graphs; each known mistake of other implementations is a test."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

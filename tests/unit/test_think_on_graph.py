@@ -1,7 +1,5 @@
 """Think-on-Graph: on small graphs without a model, then with a scripted one; each known mistake of others is a test."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What is refused before any parser sees it, and what is not: rows Q08 to Q12 and Q18 of the catalogue."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import socket

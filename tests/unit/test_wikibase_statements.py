@@ -1,7 +1,5 @@
 """A Wikibase says everything twice: what is walked of it, with qualifiers and without; and its labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
