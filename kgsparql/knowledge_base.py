@@ -243,19 +243,12 @@ class KnowledgeBase(GraphLookups):
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])
         session = Session(
-            question=text,
-            labels=TermLabels(metered, notes, self.languages),
-            linker=None if linker is None else linker.with_graph(metered.unfiltered()),
-            ranker=self.indexes.ranker,
-            model=asking.model,
-            allow_model_knowledge=asking.allow_model_knowledge,
-            complete=asking.complete,
-            oracle=asking.oracle,
-            given=given,
-            passages=self.indexes.passages,
-            direction=asking.direction,
+            question=text, labels=TermLabels(metered, notes, self.languages),
+            linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
+            model=asking.model, allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
+            oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed,
-        )
+        )  # fmt: skip
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
@@ -318,12 +311,7 @@ class KnowledgeBase(GraphLookups):
         return self._ignored[graph.name]
 
     def query(
-        self,
-        sparql: str,
-        *,
-        timeout_s: float = 30.0,
-        max_rows: int = 100_000,
-        cancel: threading.Event | None = None,
+        self, sparql: str, *, timeout_s: float = 30.0, max_rows: int = 100_000, cancel: threading.Event | None = None
     ) -> QueryResult:
         """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
 

@@ -1,7 +1,5 @@
 """What exploration is compared with: the same definitions, followed over a list of triples without any query."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 

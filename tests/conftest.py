@@ -1,17 +1,17 @@
 """What every test may use: graphs from Turtle text, real data where it is there, a cache of its own."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pyoxigraph
 import pytest
 from hypothesis import settings
 
+import kgsparql
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.models.onnx import FOLDER as MODELS
 from tests.deep import DEEP
@@ -62,6 +62,17 @@ def graph_from(turtle: str, *, name: str = "test") -> OxigraphGraph:
     data = (PREFIXES + turtle).encode()
     store.load(data, pyoxigraph.RdfFormat.TURTLE)
     return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
+
+
+@cache
+def open_nobel() -> kgsparql.KnowledgeBase:
+    """Open the bundled graph, once for all tests of a process."""
+    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+
+
+@pytest.fixture(scope="session")
+def nobel() -> kgsparql.KnowledgeBase:
+    return open_nobel()
 
 
 @pytest.fixture

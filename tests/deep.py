@@ -1,7 +1,5 @@
 """What only ``make test-deep`` tests: parameters that are left out elsewhere, and how many examples a property gets."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """The second engine: rdflib answering the queries that Oxigraph answers; and a graph that counts its queries."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

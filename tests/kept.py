@@ -1,7 +1,5 @@
 """Kept files that are changed by hand, with the digest that is right for what they then say."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Runs made by hand: questions, records and their directory, as a real run leaves them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,8 +1,5 @@
 """A model that follows a script: asked with no socket, and replies that depend on what was asked."""
 
-from __future__ import annotations
-
-import functools
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,27 +10,8 @@ import kgsparql
 from kgsparql.events import Event, QueryRun
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from tests.conftest import FIXTURES, graph_from
+from tests.conftest import graph_from
 from tests.model_server import ModelServer, Reply, Text
-
-__all__ = [
-    "Asked",
-    "Player",
-    "ask",
-    "asked_for",
-    "by_call",
-    "facts_of",
-    "fences",
-    "knowledge_of",
-    "marked",
-    "nobel",
-    "numbered",
-    "one_after_another",
-    "purpose",
-    "question_of",
-    "reader",
-    "wrote",
-]
 
 Body = dict[str, Any]
 
@@ -62,12 +40,6 @@ class Asked:
     def queries(self, *names: str) -> list[QueryRun]:
         """Return the queries that were sent by one of these names, or together with it."""
         return [e for e in self.events if isinstance(e, QueryRun) and set(e.name.split("+")) & set(names)]
-
-
-@functools.cache
-def nobel() -> kgsparql.KnowledgeBase:
-    """Open the bundled graph, once for all tests of a process."""
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 def knowledge_of(turtle: str, embedder: Any = "none") -> kgsparql.KnowledgeBase:

@@ -1,7 +1,5 @@
 """The notebook runs, and shows what it shows. ``UPDATE_NOTEBOOK=1 pytest tests/test_notebook.py`` writes it anew."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

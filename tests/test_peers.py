@@ -12,12 +12,7 @@ from kgsparql.errors import DataError, InputError
 
 peers = pytest.importorskip("benchmarks.peers", reason="the benchmarks are not beside these tests")
 
-PUBLISHED = {
-    "MindMap": (0.133, 0.030),
-    "FiDeLiS": (0.261, 0.261),
-    "DiFaR": (0.525, 0.304),
-    "HubLink": (0.811, 0.598),
-}
+PUBLISHED = {"MindMap": (0.133, 0.030), "FiDeLiS": (0.261, 0.261), "DiFaR": (0.525, 0.304), "HubLink": (0.811, 0.598)}
 """Triple recall and hit@10 over the 169 questions."""
 
 

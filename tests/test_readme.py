@@ -3,8 +3,6 @@
 ``UPDATE_README=1 pytest tests/test_readme.py`` rewrites what is shown.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

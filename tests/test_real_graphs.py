@@ -1,7 +1,5 @@
 """The whole way on real graphs, where they lie beside the checkout."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The whole way with a (scripted) model on real graphs, where they lie beside the checkout."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Model and endpoints repeat what they were sent, as careless servers do. Every ou
 searched, in every spelling; what holds replies may be read by its owner only.
 """
 
-from __future__ import annotations
-
 import html
 import http.client
 import json

@@ -1,7 +1,5 @@
 """What is shipped is whole: sdist → wheel → clean environment → a question asked from another directory."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

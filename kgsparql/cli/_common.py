@@ -383,8 +383,7 @@ def _writable_output(output: Path | None) -> Path | None:
 
 
 OutputOption = Annotated[
-    Path | None,
-    option("-o --output FILE", "Write the result here instead of to stdout.", callback=_writable_output),
+    Path | None, option("-o --output FILE", "Write the result here instead of to stdout.", callback=_writable_output)
 ]
 
 

@@ -30,32 +30,12 @@ _limit_option = partial(c.option, rich_help_panel="Limits")
 _snapshot_option = partial(c.option, rich_help_panel="Snapshots")
 _reading_option = partial(c.option, rich_help_panel="Reading the graph")
 
-InputFormatOption = Annotated[
-    str | None, _reading_option("--input-format EXT", "Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld.")
-]
-BaseOption = Annotated[str | None, _reading_option("--base IRI", "Base for relative IRIs in the files.")]
-EncodingOption = Annotated[str | None, _reading_option("--encoding NAME", "Character encoding of the files.")]
-ContextOption = Annotated[
-    str | None, _reading_option("--context FILE", "Stands in for contexts that JSON-LD only names.")
-]
-SkipBadOption = Annotated[
-    bool, _reading_option("--skip-bad", "Go on after a statement that is not valid RDF; they are counted.")
-]
 KgOption = Annotated[
     list[str] | None,
     c.option(
         "-k --kg SOURCE",
         "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
         "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
-    ),
-]
-IndexOption = Annotated[
-    str | None,
-    _reading_option(
-        "--index PLACE",
-        "Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
-        "else the cache directory.",
-        envvar="KGSPARQL_INDEX",
     ),
 ]
 PresetOption = Annotated[
@@ -91,19 +71,45 @@ def named_sources(kg: list[str] | None) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphOptions:
+class FileOptions:
+    """How files are read."""
+
+    input_format: Annotated[
+        str | None, _reading_option("--input-format EXT", "Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld.")
+    ] = None
+    base: Annotated[str | None, _reading_option("--base IRI", "Base for relative IRIs in the files.")] = None
+    encoding: Annotated[str | None, _reading_option("--encoding NAME", "Character encoding of the files.")] = None
+    skip_bad: Annotated[
+        bool, _reading_option("--skip-bad", "Go on after a statement that is not valid RDF; they are counted.")
+    ] = False
+    context: Annotated[
+        str | None, _reading_option("--context FILE", "Stands in for contexts that JSON-LD only names.")
+    ] = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options of :class:`kgsparql.graphs.files.ReadOptions`."""
+        named = {"format": self.input_format, "base": self.base, "encoding": self.encoding}
+        return {**named, "skip_bad": self.skip_bad, "context": self.context}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(FileOptions):
     """The graph that the user names."""
 
     kg: KgOption = None
-    input_format: InputFormatOption = None
-    base: BaseOption = None
-    encoding: EncodingOption = None
-    skip_bad: SkipBadOption = False
-    context: ContextOption = None
     no_cache: Annotated[
         bool, _reading_option("--no-cache", "Keep neither big files nor replies of endpoints on disk.")
     ] = False
-    index: IndexOption = None
+    index: Annotated[
+        str | None,
+        _reading_option(
+            "--index PLACE",
+            "Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
+            "else the cache directory.",
+            envvar="KGSPARQL_INDEX",
+        ),
+    ] = None
     quiet: c.QuietOption = False
     debug: c.DebugOption = False
 
@@ -121,10 +127,7 @@ class GraphOptions:
     @property
     def reading(self) -> dict[str, Any]:
         """The options of :func:`kgsparql.graphs.open_graph`."""
-        return {
-            "format": self.input_format, "base": self.base, "encoding": self.encoding, "skip_bad": self.skip_bad,
-            "context": self.context, "cache": not self.no_cache,
-        }  # fmt: skip
+        return {**super().reading, "cache": not self.no_cache}
 
     def one_by_one(self) -> list[GraphOptions]:
         """Return the options of each graph alone; all files together are one graph."""
@@ -133,7 +136,7 @@ class GraphOptions:
         groups = groups_of(self.sources)
         if len(groups) < 2:
             return [self]
-        plain = replace(self, input_format=None, base=None, encoding=None, skip_bad=False, context=None)
+        plain = replace(self, **asdict(FileOptions()))
         return [replace(plain if is_graph_by_itself(group[0]) else self, kg=[*map(str, group)]) for group in groups]
 
     def say(self, message: str) -> None:

@@ -320,8 +320,7 @@ def _project_file() -> Path | None:
 
 # -- How a command line is read -----------------------------------------------------------------------------------
 
-_WORDS: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_words", default=())
-"""What was typed after ``kgsparql``."""
+_WORDS: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_words", default=())  # what was typed after ``kgsparql``
 
 
 class PlainGroup(TyperGroup):

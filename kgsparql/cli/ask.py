@@ -68,8 +68,7 @@ class AnswerOptions:
     preset: PresetOption = None
     option: MethodOption = None
     allow_model_knowledge: Annotated[
-        bool,
-        c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled."),
+        bool, c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled.")
     ] = False
     complete: c.CompleteOption = True
     qualifiers: Annotated[

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.recheck import AnswerDiff, Recheck, RecheckedItem
 
 _EXIT_CHANGED = 3
-_MAX_SHOWN = 20
-"""Triples, and answers of an item, that are shown."""
+_MAX_SHOWN = 20  # triples, and answers of an item, that are shown
 _MORE = "{}: -f json"
 
 

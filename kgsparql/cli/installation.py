@@ -36,8 +36,7 @@ _EXCHANGES = {
     "counts": "what was counted over whole graphs",
     "abilities": "which JSON modes each model server takes",
 }
-_FILES = ("vectors", "exchanges")
-"""Kinds that are a file; in that of the exchanges are several kinds."""
+_FILES = ("vectors", "exchanges")  # kinds that are a file; in that of the exchanges are several kinds
 _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 
@@ -45,8 +44,7 @@ _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 @c.command
 def cache(
     clear: Annotated[
-        list[str] | None,
-        c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable."),
+        list[str] | None, c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable.")
     ] = None,
     *,
     to: c.AloneOptions,
@@ -215,8 +213,7 @@ config = typer.Typer(
 @c.command
 def show(
     kg: Annotated[
-        list[str] | None,
-        c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask."),
+        list[str] | None, c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask.")
     ] = None,
     *,
     to: c.AloneOptions,

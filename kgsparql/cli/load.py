@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import (
-    BaseOption,
-    ContextOption,
-    EncodingOption,
-    GraphOptions,
-    InputFormatOption,
-    SkipBadOption,
-)
+from kgsparql.cli._options import FileOptions, GraphOptions
 from kgsparql.errors import OptionError
 from kgsparql.linking.words import counted
 
@@ -35,23 +28,17 @@ def load(
         bool, c.option("--graph", "Give each file its own named graph, which a later load can replace.")
     ] = False,
     graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
-    input_format: InputFormatOption = None,
-    base: BaseOption = None,
-    encoding: EncodingOption = None,
-    skip_bad: SkipBadOption = False,
-    context: ContextOption = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
+    *,
+    how: FileOptions,
 ) -> None:
     """Load RDF files into a store on disk: all of them or, if one is bad or you press Ctrl-C, none."""
     from kgsparql.graphs import load_store
     from kgsparql.graphs.files import left_out
 
     with c.Progress(quiet=quiet) as shown:
-        report = load_store(
-            files, store, graph=graph_iri or (graph or None), base=base, format=input_format, encoding=encoding,
-            skip_bad=skip_bad, context=context, progress=shown,
-        )  # fmt: skip
+        report = load_store(files, store, graph=graph_iri or (graph or None), progress=shown, **how.reading)
     lines = [*filter(None, map(left_out, files))]
     for source in report.loaded:
         skipped = f", {counted(source.skipped, 'bad statement')} skipped (first: {source.first_skipped})"
@@ -65,8 +52,7 @@ def load(
 def index(
     graph: GraphOptions,
     class_: Annotated[
-        list[str] | None,
-        c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat."),
+        list[str] | None, c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat.")
     ] = None,
     limit: Annotated[int, c.option("--limit N", "With --class: so many instances of each, at most.", min=1)] = 10_000,
     text: Annotated[

@@ -108,8 +108,7 @@ def rate(
     up: Annotated[bool, c.option("--up", "The answer was right.")] = False,
     down: Annotated[bool, c.option("--down", "The answer was wrong.")] = False,
     right: Annotated[
-        list[str] | None,
-        c.option("--right ANSWER", "The right answer, an IRI, a name or a value; repeatable."),
+        list[str] | None, c.option("--right ANSWER", "The right answer, an IRI, a name or a value; repeatable.")
     ] = None,
     no_answer: Annotated[bool, c.option("--no-answer", "The graph has no answer.")] = False,
     log: LogOption = None,

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from kgsparql.rdf.paths import Path
 
 
-_MIN_SHARE_OF_BEST = 1 / 4
-"""A label without any of the words is shown only from this share of the best score on."""
+_MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only from this share of the best score on
 
 
 @dataclass(frozen=True, kw_only=True)

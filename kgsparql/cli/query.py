@@ -129,8 +129,7 @@ def _opened_here(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progre
 
 
 _MAX_PLANS = 5
-_EXIT_NOTHING_CHOSEN = 3
-"""Exit status where no plan answers a question without a doubt, as of ``ask``."""
+_EXIT_NOTHING_CHOSEN = 3  # exit status where no plan answers a question without a doubt, as of ``ask``
 
 
 @c.command

@@ -32,17 +32,10 @@ from kgsparql.retrievers._walking import SHOWN, line_items, lines_of
 
 __all__ = ["UNLINKED", "load", "names", "why_not"]
 
-MOST_EMBEDDED = 300_000
-"""Triples that are embedded, which takes 17 minutes; all of them are held in memory."""
-
-EMBED_AT_ONCE = 10_000
-"""Triples that are embedded even if nobody named the baseline."""
-
-TRIPLES_PER_SECOND = 300
-"""Triples that the default model embeds in a second on two cores, for estimates."""
-
-UNLINKED = frozenset({"closed_book", "label_neighbours"})
-"""Baselines that do not look for the entities of a question."""
+MOST_EMBEDDED = 300_000  # triples that are embedded, which takes 17 minutes; all of them are held in memory
+EMBED_AT_ONCE = 10_000  # triples that are embedded even if nobody named the baseline
+TRIPLES_PER_SECOND = 300  # triples that the default model embeds in a second on two cores, for estimates
+UNLINKED = frozenset({"closed_book", "label_neighbours"})  # baselines that do not look for the entities of a question
 
 RULES = """\
 You answer questions from memory, with nothing to look things up in. Reply with the names of the answers alone, as they
@@ -56,8 +49,7 @@ NOT_KNOWN = "The model does not know the answer."
 _NOT_KNOWN_REPLIES = frozenset({"unknown", "not known", "none", "n a", "i do not know", "i don t know", "no answer"})
 """Normalised replies of a model that knows no answer."""
 
-_MAX_NAME_CHARACTERS = 300
-"""A longer answer is a sentence, not a name."""
+_MAX_NAME_CHARACTERS = 300  # a longer answer is a sentence, not a name
 
 
 class _Baseline(Retriever):
@@ -201,13 +193,10 @@ class TripleEmbedding(_Baseline):
 def _triple_item(hop: Hop, score: float, labels: Mapping[Term, str]) -> EvidenceItem:
     way = Path(hop.start, (hop,))
     return EvidenceItem(
-        kind="neighbours",
-        text=path_text(way, labels),
-        triples=(CitedTriple(hop.triple),),
-        query=path_queries.walk_triples(way.property_path, [as_iri(hop.start)], [hop.end], limit=1),
-        score=score,
+        kind="neighbours", text=path_text(way, labels), triples=(CitedTriple(hop.triple),),
+        query=path_queries.walk_triples(way.property_path, [as_iri(hop.start)], [hop.end], limit=1), score=score,
         ways=(way,),
-    )
+    )  # fmt: skip
 
 
 def _term_candidates(evidence: Evidence, labels: Mapping[Term, str], session: Session) -> Iterator[AnswerTerm]:

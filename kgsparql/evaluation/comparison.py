@@ -43,23 +43,16 @@ SLICES: Mapping[str, Callable[[Question], str]] = {
 }
 """Properties that questions are grouped by; an empty text where the dataset does not say."""
 
-ALWAYS = ("fallbacks", "truncated", "failed")
-"""Metrics that are always shown: figures mean little without them."""
-
-ORACLE = "oracle"
-"""The model of a run in which an oracle chooses."""
-
+ALWAYS = ("fallbacks", "truncated", "failed")  # metrics that are always shown: figures mean little without them
+ORACLE = "oracle"  # the model of a run in which an oracle chooses
 _VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
 """Metrics that differ when the same is run again."""
 
-_BATCH = 256
-"""Records that are scored together."""
-
+_BATCH = 256  # records that are scored together
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""
 
-_UNKNOWN = "unknown"
-"""The slice of the questions of which the dataset does not say."""
+_UNKNOWN = "unknown"  # the slice of the questions of which the dataset does not say
 
 _HOW_SURE = (
     "The 95 % interval of a mean is Wilson's score interval where the metric is a share and every value is 0 or 1, as"

@@ -385,8 +385,7 @@ _STYLE: dict[Any, Any] = {
 
 _COST_NAMES = {"model_calls": "model calls", "queries": "SPARQL queries", "seconds": "seconds", "tokens": "tokens"}
 
-_MAX_ROWS = 10
-"""Rows in a plot: the best ones, as there are so many colours that everybody can tell apart."""
+_MAX_ROWS = 10  # rows in a plot: the best ones, as there are so many colours that everybody can tell apart
 
 
 def save_plots(comparison: Comparison, directory: Path) -> list[Path]:

@@ -45,8 +45,7 @@ from kgsparql.storage.files import replace_text
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-LEFT_OUT = "left out: "
-"""The begin of a problem for which a question is left out."""
+LEFT_OUT = "left out: "  # the begin of a problem for which a question is left out
 
 FORMATS = (
     "a folder with graph.ttl (or .nt.gz …) and questions.jsonl",
@@ -59,8 +58,7 @@ FORMATS = (
 )
 """What can be read, for people."""
 
-_MAX_BYTES = 2**29
-"""The limit for a file of questions, unpacked: the largest known have 100 MB."""
+_MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
 _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 _YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 _LC_QUAD_1 = About("lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")

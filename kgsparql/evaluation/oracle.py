@@ -18,14 +18,9 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, may_follow
 from kgsparql.rdf.terms import IRI, Triple, iri
 
-HOPS_TO_A_TRIPLE = 4
-"""At most so many hops lead from a topic of a question to a golden triple."""
-
-_WAYS = 20
-"""Shortest paths between the two that are compared."""
-
-_PATHS = 64
-"""Property paths that one list of names may mean, since several predicates may have the same name."""
+HOPS_TO_A_TRIPLE = 4  # at most so many hops lead from a topic of a question to a golden triple
+_WAYS = 20  # shortest paths between the two that are compared
+_PATHS = 64  # property paths that one list of names may mean, since several predicates may have the same name
 
 
 def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:

@@ -22,15 +22,12 @@ Values = NDArray[np.float64]
 
 RESAMPLES = 10_000
 
-FEW = 30
-"""With fewer values, a bootstrap interval is rough and tends to be too narrow."""
+FEW = 30  # with fewer values, a bootstrap interval is rough and tends to be too narrow
 
 # With their counts, the values that are drawn at once take 64 MB, and the means of so many columns 40 MB.
 _MAX_VALUES_DRAWN, _MAX_COLUMNS = 4_000_000, 512
 
-_MAX_EXCHANGED_EXACTLY = 13
-"""Of at most so many values that differ, all 8,192 exchanges are tried."""
-
+_MAX_EXCHANGED_EXACTLY = 13  # of at most so many values that differ, all 8,192 exchanges are tried
 COVERAGES = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the answers, the surest first, of which tables say how many are right."""
 

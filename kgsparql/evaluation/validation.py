@@ -5,6 +5,7 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -45,10 +46,9 @@ OUTCOMES: Mapping[Outcome, str] = {
 
 _FINE = frozenset({"reproduced", "derived", "unchecked"})
 
-MAX_ROWS = 100_000
-"""Solutions of one gold query: nobody asks a question with more answers."""
-
+MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
 _MAX_ENDS = 10_000
+_MAX_TERMS = 3  # of a finding that are listed
 _PATHS_AT_ONCE = 50
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
@@ -127,6 +127,31 @@ def validate(
             finding = replace(finding, found=len(triples) - len(lacking))
         findings.append(finding)
     return findings
+
+
+def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
+    """Yield lines for a person: the number of questions by outcome, then the findings that need a look."""
+    counts = Counter((finding.outcome, finding.how) for finding in findings)
+    yield f"{dataset.name} on {graph}: {len(findings):,} questions"
+    for (outcome, how), count in sorted(counts.items(), key=lambda item: (list(OUTCOMES).index(item[0][0]), item)):
+        yield f"  {count:>7,}  {outcome:<10}  {how:<7}  {OUTCOMES[outcome]}"
+    if absent := sum(bool(finding.absent) for finding in findings):
+        yield f"  {absent:>7,}  of these are about terms that are nowhere in the graph"
+    if dataset.problems:
+        yield f"  {len(dataset.problems):>7,}  problems where the file was read"
+        yield from ("", *(f"  {printable(str(problem), 300)}" for problem in dataset.problems))
+    wrong = [finding for finding in findings if not finding.is_fine]
+    for finding in wrong[:limit]:
+        yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
+        for name, text in (("why", finding.reason), ("hint", finding.hint)):
+            if text:
+                yield f"  {name:<8} {printable(text, 300)}"
+        for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
+            if terms:
+                more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
+                yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
+    if len(wrong) > limit:
+        yield f"\n… {len(wrong) - limit:,} more: --limit"
 
 
 def _compared_with_gold(

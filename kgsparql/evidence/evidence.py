@@ -34,8 +34,7 @@ _COLUMNS = (
     "graph", "named_graph", "verified", "score", "text",
 )  # fmt: skip
 
-NO_QUERY = Query("document", "", empty=True)
-"""The query of what is in no graph: there is none that would find it."""
+NO_QUERY = Query("document", "", empty=True)  # the query of what is in no graph: there is none that would find it
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +210,7 @@ def _triple_columns(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str,
 
 # -- Verification: every cited triple is looked up again, and what is not there is removed -------------------------
 
-BATCH = 200
-"""Triples looked up by one query."""
+BATCH = 200  # triples looked up by one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,15 +264,12 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     unknown = [triple for triple, own in sources.items() if own is None]
     failures = [part.failure for part in parts if part.failure is not None]
     return Verification(
-        evidence=found,
-        found=sum(map(bool, sources.values())),
-        removed=tuple(triple for triple, own in sources.items() if own == ()),
-        unknown=len(unknown),
+        evidence=found, found=sum(map(bool, sources.values())),
+        removed=tuple(triple for triple, own in sources.items() if own == ()), unknown=len(unknown),
         lost=tuple(item.marker for item in evidence if item.marker not in found),
-        unanswered=sum(map(has_a_name, unknown)),
-        failure=failures[0] if len(failures) == len(parts) else None,
+        unanswered=sum(map(has_a_name, unknown)), failure=failures[0] if len(failures) == len(parts) else None,
         ended=next((part.ended for part in parts if part.ended), None),
-    )
+    )  # fmt: skip
 
 
 def has_a_name(triple: Triple) -> bool:

@@ -13,12 +13,8 @@ from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import Term
 
-LIMIT = "limit"
-"""The code of a note about a list that a limit cut."""
-
-MISSING_NAME = "missing_name"
-"""The code of a note about a name that no label of the graph has; its cause is the name."""
-
+LIMIT = "limit"  # the code of a note about a list that a limit cut
+MISSING_NAME = "missing_name"  # the code of a note about a name that no label of the graph has; its cause is the name
 CUT_SHORT = frozenset({LIMIT, "frontier", "budget_reached", "graph_lost"})
 """Codes of notes that say that a limit cut something off, or that the budget, or the graph, was gone too early."""
 

@@ -199,15 +199,10 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Mapping[Term, str])
         columns = list(dict.fromkeys(other.path for other in one.columns))
         query = path_queries.table(walk.path, walk.start, columns, at=one.row_at, answers=query)
     return EvidenceItem(
-        kind="path",
-        text=f"{text} (where {told})" if told else text,
-        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in dict.fromkeys(hops)),
-        query=query,
-        cuts=one.cuts,
-        ways=ways,
-        ends=tuple(one.ends),
-        between=one.between,
-    )
+        kind="path", text=f"{text} (where {told})" if told else text,
+        triples=tuple(CitedTriple(hop.triple, hop.direction) for hop in dict.fromkeys(hops)), query=query,
+        cuts=one.cuts, ways=ways, ends=tuple(one.ends), between=one.between,
+    )  # fmt: skip
 
 
 def natural_key(text: str) -> tuple[tuple[int, float, str], ...]:

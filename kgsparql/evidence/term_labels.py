@@ -13,15 +13,7 @@ from dataclasses import dataclass, field, replace
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.exploration import (
-    Label,
-    StatementSide,
-    descriptions,
-    labels,
-    missing_sides,
-    statement_sides,
-    types,
-)
+from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides, types
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path

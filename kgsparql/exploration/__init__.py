@@ -3,13 +3,21 @@
 May use: ``graphs`` and what is below it. Open first: ``neighbourhood.py``, then ``predicate_paths.py``.
 """
 
-from kgsparql.exploration.batched_select import Found, Label, NeighbourGroup, PredicateCount, PredicatePath, Text
+from kgsparql.exploration.batched_select import (
+    Found,
+    Label,
+    NeighbourGroup,
+    PredicateCount,
+    PredicatePath,
+    Text,
+    walk_ends,
+    walk_ways,
+)
 from kgsparql.exploration.counting import predicate_counts, predicates
 from kgsparql.exploration.labels import Description, by_label, descriptions, labels, texts, types
 from kgsparql.exploration.neighbourhood import StatementSide, mediated_paths, missing_sides, neighbours, statement_sides
 from kgsparql.exploration.predicate_paths import predicate_paths
 from kgsparql.exploration.shortest_paths import shortest_paths
-from kgsparql.exploration.walks import walk_ends, walk_ways
 
 __all__ = [
     "Description", "Found", "Label", "NeighbourGroup", "PredicateCount", "PredicatePath", "StatementSide", "Text",

@@ -12,16 +12,7 @@ import numpy as np
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
 from kgsparql.exploration.counting import predicates, step_key
-from kgsparql.graphs.adjacency import (
-    IS_CLASS,
-    MAX_DEGREE,
-    Adjacency,
-    AdjacencyView,
-    Marks,
-    Numbers,
-    batches,
-    starts_of,
-)
+from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView, Marks, Numbers, batches, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step

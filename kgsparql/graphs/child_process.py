@@ -25,8 +25,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 from kgsparql.errors import CancelledError
 
 _REPORT_EVERY_S = _POLL_S = 0.1
-END_S = 2.0
-"""How long a child may take to remove what it was writing, once it is to end."""
+END_S = 2.0  # how long a child may take to remove what it was writing, once it is to end
 _LENGTHS = struct.Struct(">IQ")
 
 Frame: TypeAlias = tuple[dict[str, Any], bytes]

@@ -32,10 +32,8 @@ LINE_FORMATS = frozenset({"N-Triples", "N-Quads"})
 MAX_UNPACKED_BYTES = 256 << 30
 MAX_RATIO, _RATIO_FROM_BYTES = 200, 16 << 20
 """Unpacked bytes per packed byte, once so many are unpacked; RDF has 10 to 40."""
-MAX_XML_DEPTH = 1000
-"""Of nested elements in RDF/XML, in which its parser is quadratic."""
-MAX_TRIPLE_DEPTH = 100
-"""Of triples in triples: 1,000 take Oxigraph ten seconds, 20,000 overflow its stack."""
+MAX_XML_DEPTH = 1000  # of nested elements in RDF/XML, in which its parser is quadratic
+MAX_TRIPLE_DEPTH = 100  # of triples in triples: 1,000 take Oxigraph ten seconds, 20,000 overflow its stack
 _TRIPLE_BRACKETS = re.compile(rb"<<\(|\)>>")
 _CHUNK_BYTES = 1 << 17
 _SNIFFED_BYTES = 4096

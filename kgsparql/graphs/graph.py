@@ -66,14 +66,11 @@ class Solutions:
     ) -> Solutions:
         """Make solutions of those of several results; what is missing in any of these is missing."""
         return cls(
-            variables,
-            solutions,
-            cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
+            variables, solutions, cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
             invalid=sum(part.invalid for part in parts),
             failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
-            left_out=sum(part.left_out for part in parts),
-            unasked=sum(part.unasked for part in parts),
-        )
+            left_out=sum(part.left_out for part in parts), unasked=sum(part.unasked for part in parts),
+        )  # fmt: skip
 
     @property
     def complete(self) -> bool:

@@ -116,14 +116,10 @@ class MeteredGraph(KnowledgeGraph):
             self.cut_short.append(solutions.missing)
         self.emit(
             QueryRun(
-                graph=self.name,
-                name=query.name,
-                text=query.text,
-                solutions=len(solutions),
-                complete=solutions.complete,
-                seconds=round(time.perf_counter() - began, 6),
+                graph=self.name, name=query.name, text=query.text, solutions=len(solutions),
+                complete=solutions.complete, seconds=round(time.perf_counter() - began, 6),
             )
-        )
+        )  # fmt: skip
         self.usage.after_query(len(solutions), in_grace=not self.limited)
         return solutions
 

@@ -248,14 +248,11 @@ def open_store(
         hint = "load its sources again into a new directory"
         raise StoreError(f"{directory}: cannot be opened: {error}", hint=hint, path=str(path)) from error
     return OxigraphGraph(
-        store,
-        name=str(directory) if name is None else name,
-        fingerprint=manifest.fingerprint if manifest.sources else lambda: _tables_hash(path),
-        sources=sources,
+        store, name=str(directory) if name is None else name,
+        fingerprint=manifest.fingerprint if manifest.sources else lambda: _tables_hash(path), sources=sources,
         stored=manifest.sources if stored is None else stored,
-        revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"),
-        directory=path,
-    )
+        revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"), directory=path,
+    )  # fmt: skip
 
 
 def _tables_hash(store: Path) -> str:
@@ -280,13 +277,10 @@ def graph_in_memory(
         stored.append(stored_source(file, options, source=file.name, graph=graph, graphs_met=met, triples=triples))
     fingerprint = digest_of([[[source.sha256, source.graph or ""] for source in stored], options.recipe])
     return OxigraphGraph(
-        store,
-        name=name or ", ".join(file.name for file in files),
-        fingerprint=fingerprint,
-        sources=sources_of_files(files, stored) if several else {},
-        stored=stored,
+        store, name=name or ", ".join(file.name for file in files), fingerprint=fingerprint,
+        sources=sources_of_files(files, stored) if several else {}, stored=stored,
         revision=Revision(f"files {fingerprint}", ox.__version__),
-    )
+    )  # fmt: skip
 
 
 def graph_in_cache(

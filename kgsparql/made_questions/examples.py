@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 Kind = OneOf["one hop", "two hops", "count", "inverse"]
 
-_KINDS: tuple[Kind, ...] = get_args(Kind)
-"""In the order in which they are shown."""
+_KINDS: tuple[Kind, ...] = get_args(Kind)  # in the order in which they are shown
 
 # A tenth of what an evaluation looks at: half a second in a graph of a million triples.
 _SIZE = SampleSize(triples=4_000, starts=120, frontier=120, ways=1_000)
@@ -46,9 +45,7 @@ MOST_TRIPLES = 1_000_000
 
 _MAX_CHARACTERS = 90
 
-_MAX_NESTED_NOUNS = 2
-"""Nouns that may hang on one another: *the capital of the country of …*."""
-
+_MAX_NESTED_NOUNS = 2  # nouns that may hang on one another: *the capital of the country of …*
 _NO_PLAIN_NAME = re.compile(r"[()\[\]{}<>\"“”*/\\:;,_|]|\d{3,}|\d-|-\d|^\w*[a-z][A-Z]\w*$")
 _MACHINE_CODE = re.compile(r"[%_|\\]|::")
 
@@ -75,8 +72,7 @@ _OF_ONTOLOGIES = re.compile(
 )
 """Types of RDFS or OWL, other than those that any thing may have."""
 
-_STILTED = re.compile(r"\b(?:has|have) .* as\b")
-"""A wording that is right, but shown only where there is no better one."""
+_STILTED = re.compile(r"\b(?:has|have) .* as\b")  # a wording that is right, but shown only where there is no better one
 
 _PAST_FORMS = {
     "written": "wrote", "made": "made", "sung": "sang", "given": "gave", "known": "knew", "seen": "saw",

@@ -38,15 +38,9 @@ from kgsparql.rdf.terms import IRI, Literal, Term, printable
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
-MAX_ANSWERS = 20
-"""Answers that a question has at most, by default."""
-
-_MAX_PATHS = 60
-"""The commonest paths of one number of hops and direction, of which questions are made."""
-
-_ATTEMPTS = 25
-"""Walks that are tried for each question that is wanted."""
-
+MAX_ANSWERS = 20  # answers that a question has at most, by default
+_MAX_PATHS = 60  # the commonest paths of one number of hops and direction, of which questions are made
+_ATTEMPTS = 25  # walks that are tried for each question that is wanted
 _QUESTIONS_OF_A_TOPIC = 3
 _MAX_LITERAL_CHARACTERS = 80
 

@@ -32,17 +32,10 @@ Patterns = dict[Cell, dict[PropertyPath, list[IRI]]]
 TYPES = (RDF_TYPE, INSTANCE_OF)
 """Predicates that give the class of something: no question is made of them, but they name what is asked for."""
 
-_MAX_PREDICATES = 150
-"""The commonest predicates, of which questions are made."""
-
-_WAYS_OF_A_START = 4
-"""Ways of each start that are walked on at each hop."""
-
-_MAX_ENDS = 200
-"""A step that leads to more terms is not walked on: nobody would ask about all of them together."""
-
-_ENDS_OF_A_PLURAL = 1.5
-"""Average number of terms that a step leads to from which on questions use the plural."""
+_MAX_PREDICATES = 150  # the commonest predicates, of which questions are made
+_WAYS_OF_A_START = 4  # ways of each start that are walked on at each hop
+_MAX_ENDS = 200  # a step that leads to more terms is not walked on: nobody would ask about all of them together
+_ENDS_OF_A_PLURAL = 1.5  # average number of terms that a step leads to from which on questions use the plural
 
 _NOT_ASKED = re.compile(
     r"^http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2002/07/owl)#|^http://www\.w3\.org/2000/01/rdf-schema#(?!subClassOf)"

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.english_forms import (
-    Wording,
-    is_done_by_persons,
-    is_person,
-    plural,
-    singular,
-    when_asked,
-    wording,
-)
+from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, plural, singular, when_asked, wording
 from kgsparql.made_questions.patterns import TYPES, Starts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
@@ -32,17 +24,12 @@ if TYPE_CHECKING:
 _MAX_TOPIC_CHARACTERS = 80
 _MAX_CLASS_WORDS = 4
 
-_MAX_CLASSIFIED = 40
-"""Terms of each step whose classes are looked up."""
-
+_MAX_CLASSIFIED = 40  # terms of each step whose classes are looked up
 _ENOUGH_UNSHARED = 0.2
 """If at least this share of the named entities have a name of their own, those that share theirs are left out."""
 
-_MAJORITY = 0.7
-"""If at least this share of the terms are in a class, the step leads to things of that name."""
-
-_OFTEN = 0.4
-"""If at least this share of the terms are in a class, it is one of those that the step leads to."""
+_MAJORITY = 0.7  # if at least this share of the terms are in a class, the step leads to things of that name
+_OFTEN = 0.4  # if at least this share of the terms are in a class, it is one of those that the step leads to
 
 _PERSON_CLASSES = frozenset(
     IRI(value)

@@ -160,11 +160,8 @@ def _object_in(value: Any) -> dict[str, Any]:
 
 # --- What a server takes
 
-CAPABILITIES = "abilities"
-"""The kind of exchange that keeps the capabilities of a server for a model."""
-RUNGS = ("json_schema", "json_object", "text")
-"""The ways to enforce the form of a reply, the strictest first."""
-
+CAPABILITIES = "abilities"  # the kind of exchange that keeps the capabilities of a server for a model
+RUNGS = ("json_schema", "json_object", "text")  # the ways to enforce the form of a reply, the strictest first
 _FORMAT = re.compile(r"response_format|json_(?:schema|object)|json mode|guided_json|grammar|schema|structured.outputs?")
 _SYSTEM = re.compile(r"system|developer['\"`]? (?:message|instruction)|only user and|roles must alternate|\brole\b")
 _TOO_MANY_TOKENS = re.compile(r"too (?:large|high|big|long)|exceed|at most|less than|maximum|reduce|context|>\s*\d")

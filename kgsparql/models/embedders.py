@@ -31,10 +31,8 @@ from kgsparql.redaction import shown_source, unreadable_url
 from kgsparql.storage.response_cache import Recording
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-VECTORS = "vectors.sqlite"
-"""The file of vectors in the cache directory."""
-MOST_BYTES = 512_000_000
-"""Of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB."""
+VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
+MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")

@@ -44,9 +44,7 @@ from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, Resp
 
 T = TypeVar("T")
 
-KIND = "model"
-"""The kind of exchange that a model's reply is."""
-
+KIND = "model"  # the kind of exchange that a model's reply is
 _MODELS = "models"  # the kind of exchange that keeps a server's list of its models
 
 

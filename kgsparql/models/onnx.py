@@ -40,9 +40,7 @@ from kgsparql.storage.files import (
     writer_lock,
 )
 
-FOLDER = "models"
-"""The directory of the exports, in the cache directory."""
-
+FOLDER = "models"  # the directory of the exports, in the cache directory
 _INPUTS = ("ids", "mask")
 _OUTPUT = "vectors"
 _GRAPH_FILE = "model.onnx"

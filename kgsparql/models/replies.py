@@ -269,14 +269,10 @@ class _AnswerReader:
         if not answer and not entities and sufficient is not False:
             raise empty_reply()
         return WrittenAnswer(
-            answer,
-            entities,
-            tuple(self._written_steps(members.get("inference"))),
-            tuple(self._written_claims(members.get("claims"))),
-            self._cited_markers(first_member(members, *_CITED)),
-            sufficient,
-            names_entities=members.get("entities") is not None,
-        )
+            answer, entities, tuple(self._written_steps(members.get("inference"))),
+            tuple(self._written_claims(members.get("claims"))), self._cited_markers(first_member(members, *_CITED)),
+            sufficient, names_entities=members.get("entities") is not None,
+        )  # fmt: skip
 
     def _entity_numbers(self, value: Any) -> Iterator[int]:
         for member in _as_list(value):

@@ -19,9 +19,7 @@ from pydantic_core import from_json
 from kgsparql.errors import ModelReplyError
 from kgsparql.rdf.terms import printable
 
-MAX_CHARACTERS = 200_000
-"""A longer reply is refused."""
-
+MAX_CHARACTERS = 200_000  # a longer reply is refused
 _HINT = "ask again, or ask another model"
 _TAG = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reasoning|reflection)"
 _REASONING_STARTS = re.compile(rf"<{_TAG}>|◁think▷|\[THINK\]", re.IGNORECASE)

@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
-MOST_NODES = 60
-"""In view at once."""
-
-MOST_WHOLE = 400
-"""Where a person asks for all; further ones are only in the table."""
-
+MOST_NODES = 60  # in view at once
+MOST_WHOLE = 400  # where a person asks for all; further ones are only in the table
 _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
 

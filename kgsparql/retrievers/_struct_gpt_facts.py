@@ -22,14 +22,7 @@ from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, 
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import (
-    answers_of,
-    gold_steps,
-    is_opaque,
-    item_of_ways,
-    places_by_likeness,
-    terms_of,
-)
+from kgsparql.retrievers._walking import answers_of, gold_steps, is_opaque, item_of_ways, places_by_likeness, terms_of
 
 _MAX_FACTS_OF_STEP = 1_000
 _MAX_MEDIATORS = 200

@@ -44,8 +44,7 @@ SentT = TypeVar("SentT", bound=Sent)
 
 STATIC = Path(__file__).parent / "static"
 
-_POLL_S = 0.03
-"""How often a stream looks for further steps."""
+_POLL_S = 0.03  # how often a stream looks for further steps
 _SWEEP_S = 1.0
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 MOST_BODY_BYTES = 262_144
 SPARQL_PATH = "/sparql"
-MOST_QUERY_BYTES = 4_000_000
-"""Of a body for :data:`SPARQL_PATH`: a query has at most a million characters."""
-REQUEST_S = 20.0
-"""How long a client may take to send a request, head and body."""
-
+MOST_QUERY_BYTES = 4_000_000  # of a body for :data:`SPARQL_PATH`: a query has at most a million characters
+REQUEST_S = 20.0  # how long a client may take to send a request, head and body
 _COOKIE = "kgsparql_token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {

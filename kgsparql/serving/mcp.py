@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS = 500
 """Over HTTP, sessions of clients at the same time, of about 40 KB each: most clients never end theirs."""
-_IDLE_S = 600.0
-"""A session without a request or an open stream for so long is ended; its client begins another."""
-_AT_ONCE = 4
-"""Calls that are worked on at the same time; more wait."""
+_IDLE_S = 600.0  # a session without a request or an open stream for so long is ended; its client begins another
+_AT_ONCE = 4  # calls that are worked on at the same time; more wait
 
 
 def make_server(toolbox: Toolbox) -> Server[Any]:

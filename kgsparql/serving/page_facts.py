@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph
     from kgsparql.knowledge_base import KnowledgeBase
 
-_PAGE = 12
-"""Neighbours that are shown at once."""
+_PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
 _MAX_OF_GROUP = 120
 """Of one predicate and direction. All are fetched each time: fewer of a hub's could be others."""

@@ -29,18 +29,13 @@ from kgsparql.storage.question_log import QuestionLog
 if TYPE_CHECKING:
     from kgsparql.answering.recheck import Recheck
 
-FOLDER = "runs"
-"""Where finished runs are kept, below the cache directory."""
-
-_MAX_EVENTS = 4_000
-"""Steps of a run that are kept; further ones are counted."""
+FOLDER = "runs"  # where finished runs are kept, below the cache directory
+_MAX_EVENTS = 4_000  # steps of a run that are kept; further ones are counted
 _MAX_TEXT_CHARACTERS = 20_000
 _MAX_KEPT_BYTES = 64_000_000
 _MAX_RUNS, _MAX_WAITING, _MAX_KEPT = 100, 64, 1_000
-_ABANDONED_S = 5.0
-"""So long after the last who watched it has gone, a run is ended."""
-_UNWATCHED_S = 60.0
-"""So long after it was put in line, if nobody came to watch it."""
+_ABANDONED_S = 5.0  # so long after the last who watched it has gone, a run is ended
+_UNWATCHED_S = 60.0  # so long after it was put in line, if nobody came to watch it
 _RUN = "run"
 """Member of a logged answer: the run that it is of, since another log may have another question of that number."""
 

@@ -68,8 +68,7 @@ async def _say_health(_: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-HEALTH = Route("/healthz", _say_health)
-"""Says that the server is there."""
+HEALTH = Route("/healthz", _say_health)  # says that the server is there
 
 
 def sparql_route(queries: BoundedQueries) -> Route:

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
-LONG_QUERY = 1_000
-"""Characters of a query that is given only to who asks for it."""
-OTHER_PLANS = 4
-"""Plans beside the one that is computed."""
-
+LONG_QUERY = 1_000  # characters of a query that is given only to who asks for it
+OTHER_PLANS = 4  # plans beside the one that is computed
 _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10

@@ -15,11 +15,8 @@ from kgsparql.errors import InputError, NotFoundError, StoreError
 from kgsparql.redaction import redacted
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
-MOST_ENTRIES = 10_000
-"""Of a log; beyond it the oldest go, those that nobody rated first."""
-
-_LONGEST_BYTES = 256_000
-"""Of one compressed answer: of a longer one, these are left out."""
+MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first
+_LONGEST_BYTES = 256_000  # of one compressed answer: of a longer one, these are left out
 _HEAVY = ("evidence", "linked", "inference", "tree", "computed")
 _CONTENTS = Contents(
     what="logged questions",

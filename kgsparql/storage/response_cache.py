@@ -30,8 +30,7 @@ from kgsparql.storage.sqlite_file import Contents, SqliteFile
 Mode = Literal["use", "write", "only"]
 """``use``: reply from the cache, else ask and keep. ``write``: always ask, and keep. ``only``: never ask."""
 
-RESPONSE_FILE = "exchanges.sqlite"
-"""Name of the file in the cache directory, and in a snapshot."""
+RESPONSE_FILE = "exchanges.sqlite"  # name of the file in the cache directory, and in a snapshot
 
 _CONTENTS = Contents(
     what="exchanges",
@@ -57,15 +56,12 @@ DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
 """Deletes the rows of a kind that are older than a time, then its oldest rows until it has few enough bytes."""
 
 
-QUERY = "query"
-"""The kind of exchange of queries to endpoints."""
-
+QUERY = "query"  # the kind of exchange of queries to endpoints
 _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
-_SHOWN, _SHOWN_CHARACTERS = 3, 420
-"""Recorded commands in an error, and characters of each."""
+_SHOWN, _SHOWN_CHARACTERS = 3, 420  # recorded commands in an error, and characters of each
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ _T = TypeVar("_T")
 
 _BUSY_S = 2.0
 """How long to wait for another process that writes: a cache only saves work, so it is not worth a longer wait."""
-_SLICE_S = 0.1
-"""How long SQLite waits at a time: Ctrl-C does nothing while it waits."""
+_SLICE_S = 0.1  # how long SQLite waits at a time: Ctrl-C does nothing while it waits
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
 _NOT_FOR_US = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}

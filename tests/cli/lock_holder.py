@@ -1,7 +1,5 @@
 """Another process that is writing to a store, as far as its lock tells."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

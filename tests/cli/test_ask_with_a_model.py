@@ -1,7 +1,5 @@
 """``kgsparql ask`` with a language model, as a user types it."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """``kgsparql cache`` over caches that real commands made."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

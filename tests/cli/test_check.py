@@ -1,7 +1,5 @@
 """``kgsparql check`` and ``diff``: what stands is said to stand, and what changed is named, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

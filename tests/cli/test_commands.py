@@ -1,7 +1,5 @@
 """``find``, ``show``, ``paths``, ``query``, ``load``, ``index`` and ``info`` as a user types them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

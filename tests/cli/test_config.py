@@ -1,7 +1,5 @@
 """Settings of files, seen from the commands: flag, environment, project, user, default; and ``kgsparql config``."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

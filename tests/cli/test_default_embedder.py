@@ -1,7 +1,5 @@
 """What a user gets who chooses no embedder, or one that is not here. In one file: each process loads it for seconds."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

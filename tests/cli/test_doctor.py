@@ -1,7 +1,5 @@
 """``kgsparql doctor`` before real servers, stores and files, well and ill."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

@@ -1,7 +1,5 @@
 """``kgsparql eval compare`` over runs as they are left on disk."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

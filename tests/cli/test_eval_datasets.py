@@ -1,7 +1,5 @@
 """``kgsparql eval make`` and ``eval validate`` as a user types them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``kgsparql eval DATASET`` as a user types it: what a run leaves, and what happens when it is stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -63,7 +61,7 @@ def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Pa
         assert list(records) == [question.id for question in made.questions]
         assert all(record.measured.queries > 0 and record.measured.model_calls == 0 for record in records.values())
         assert all(record.ranked or method == "query_plan" for record in records.values())
-        steps = list(whole_lines(out / "events" / f"{method}.jsonl"))
+        steps = list(whole_lines(out / "events" / f"{method}.jsonl", dict))
         assert all(line["events"][-1]["kind"] == "finished" for line in steps)
     record = next(one for one in made.records("path_ranking").values() if one.is_sure)
     assert record.linked

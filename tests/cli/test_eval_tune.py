@@ -1,7 +1,5 @@
 """``kgsparql eval tune`` as a user types it: from values to a preset that ``ask`` and ``eval`` take."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

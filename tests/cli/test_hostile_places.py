@@ -1,7 +1,5 @@
 """Rows of the catalogue that need a place of their own: full and read-only disks, stores replaced under a reader."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ The server is moto's, in a process of its own. Its packages do not go with the v
 are installed apart: ``pip install --target DIR 'moto[server]'``, then ``KGSPARQL_MOTO=DIR pytest``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

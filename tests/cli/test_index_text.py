@@ -1,7 +1,5 @@
 """``kgsparql index --text``: documents about a graph's entities, from the command line to the answer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A command that is ended leaves nothing; one that was killed leaves what the next command removes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``ask --log`` and ``kgsparql log``, from a question to an evaluation of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

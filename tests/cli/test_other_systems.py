@@ -1,7 +1,5 @@
 """What other systems do otherwise: files that are held open, line ends of Windows, modules that only Linux has."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

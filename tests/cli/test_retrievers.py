@@ -1,7 +1,5 @@
 """``kgsparql retrievers``: what it lists, and methods of other packages, which it lists, explains and asks with."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

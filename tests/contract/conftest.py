@@ -1,7 +1,5 @@
 """Graphs on both backends and a scripted model, made once for all tests of the contract of methods."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

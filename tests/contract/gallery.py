@@ -1,7 +1,5 @@
 """Replies that models really give, of every kind a method asks for: what a parser must survive."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What every graph backend promises. A new backend is one more factory in ``FACTORIES``."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every method promises, whoever wrote it: the list is :func:`kgsparql.retrievers.names`."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

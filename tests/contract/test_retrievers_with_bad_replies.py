@@ -1,7 +1,5 @@
 """What no model can make a method do, whatever it replies; and what no text of a graph can make a model do."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

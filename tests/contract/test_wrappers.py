@@ -1,7 +1,5 @@
 """Graphs that pass on to others: none may forget a member of ``KnowledgeGraph`` and answer with its default."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

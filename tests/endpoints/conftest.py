@@ -1,7 +1,5 @@
 """A real server over the fixture graph, for all tests of a process; and short ways to open endpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

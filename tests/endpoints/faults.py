@@ -1,7 +1,5 @@
 """An HTTP server that does one thing wrong, on a socket of its own."""
 
-from __future__ import annotations
-
 import math
 import socket
 import threading

@@ -4,8 +4,6 @@ What kgsparql knows of a server, such as that it wants to be left alone, it know
 cache even longer. A server that got the port of an earlier one would be taken for it.
 """
 
-from __future__ import annotations
-
 import socket
 
 __all__ = ["free_port", "listener"]

@@ -1,7 +1,5 @@
 """rdflib-endpoint over a file, at a port of this machine: ``python -m tests.endpoints.rdflib_server FILE PORT``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

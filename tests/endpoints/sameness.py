@@ -1,7 +1,5 @@
 """What two answers to a question must have in common, wherever the graph is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rows of the catalogue of endpoint faults, between the client and a real engine; more of them in test_faults."""
 
-from __future__ import annotations
-
 import re
 import ssl
 import subprocess

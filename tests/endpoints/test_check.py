@@ -1,7 +1,5 @@
 """``kgsparql check`` over endpoints: what they hold is looked up there; one that is down says nothing of triples."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyoxigraph

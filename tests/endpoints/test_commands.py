@@ -1,7 +1,5 @@
 """Every command over an endpoint: the same results as over the file it serves, and clear errors in time."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

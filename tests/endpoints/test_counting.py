@@ -1,7 +1,5 @@
 """What a question costs an endpoint, as its usage says, held against what the endpoint was sent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

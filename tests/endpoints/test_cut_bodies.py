@@ -1,7 +1,5 @@
 """A result that was cut, at whatever byte, is never taken for a whole one: in every format, of every form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

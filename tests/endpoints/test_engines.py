@@ -1,7 +1,5 @@
 """Every engine gives the same: each query its solutions, and each method its answers and evidence."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Endpoints that are down, slow, or reply with something else than whole results: each a clear error, in time."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

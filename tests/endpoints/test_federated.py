@@ -1,7 +1,5 @@
 """Several graphs in one question, some of them behind a server of their own."""
 
-from __future__ import annotations
-
 import json
 import socket
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """The time of a question that is over: what its answer still owes has a little more, all together, and says so."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Iterator

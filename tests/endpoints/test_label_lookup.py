@@ -1,7 +1,5 @@
 """Entities found on endpoints whose labels are not all read: exact labels, the engine's text search, slices, memory."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

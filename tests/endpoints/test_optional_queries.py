@@ -1,7 +1,5 @@
 """Queries that an answer can do without: an endpoint that does not reply to them does not take the answer away."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path

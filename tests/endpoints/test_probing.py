@@ -1,7 +1,5 @@
 """What an endpoint is found to be before its first query; and what ``info`` says of it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """How an endpoint is asked: by which method, by whom, for how long, and nobody else; and what it cut or spoiled."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A polite client at a service with Wikidata's limits, and a rude one, so that the service is known to notice."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import json

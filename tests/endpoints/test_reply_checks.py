@@ -1,7 +1,5 @@
 """Endpoints whose replies are whole results, but not to what was asked: no wrong answer, and no error of our own."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable
@@ -12,8 +10,7 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import EndpointReplyError, KgsparqlError
-from kgsparql.exploration import neighbours
-from kgsparql.exploration.walks import walk_ends
+from kgsparql.exploration import neighbours, walk_ends
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.user_query import check, run_on_endpoint

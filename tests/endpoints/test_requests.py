@@ -1,7 +1,5 @@
 """What is sent to an endpoint: how it is asked, over which connections, and that a password stays where it belongs."""
 
-from __future__ import annotations
-
 import base64
 import threading
 import time

@@ -1,7 +1,5 @@
 """What public endpoints reply is used again for a while: whole results, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable

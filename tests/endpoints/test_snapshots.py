@@ -1,7 +1,5 @@
 """Runs that are recorded and run again with nobody to ask: the same bytes, and not one socket."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

@@ -1,7 +1,5 @@
 """A graph that fails at one question, beside another: the next question has all that it knows again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -5,8 +5,6 @@ Each client (told by its User-Agent) may use 60 seconds of query time a minute a
 strikes than are let pass are a ban.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """What :class:`Query` makes of texts, evaluated on two engines: union, walk, the triples of a walk, many VALUES."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every query of ``queries/`` on two engines, against the solutions kept in ``fixtures/queries/``."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -126,7 +124,7 @@ def test_queries_that_show_subject_predicate_and_object_say_so() -> None:
 def test_Q21_no_query_text_outside_three_modules() -> None:
     """SPARQL in a string, an f-string or a ``%`` of any other module would go round validation."""
     shape = re.compile(
-        r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^.]*[{*?]|\bVALUES\s*[?(][^{]*\{\s*($|[<\"(U?{])|\bWHERE\s*\{|\bFILTER\s*\(|\bUNION\s*\{|\bPREFIX\s+\w*:",
+        r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^.]*[{*?]|\bVALUES\s*[?(][^{]*\{\s*($|[<\"(U?{])|\bWHERE\s*\{|\bFILTER\s*\(|\bUNION\s*\{|\bPREFIX\s+\w*:"
     )
     found = []
     for file in sorted((ROOT / "kgsparql").rglob("*.py")):

@@ -1,7 +1,5 @@
 """``kgsparql serve`` in a process of its own, and Chromium."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

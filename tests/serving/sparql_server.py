@@ -1,7 +1,5 @@
 """kgsparql's own SPARQL endpoint over real HTTP, at a port of this machine."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

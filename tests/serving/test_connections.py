@@ -1,7 +1,5 @@
 """Clients that open connections and do not end their requests, on real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """A node of the drawing is opened: what it is, its neighbours, and a question about it, in Chromium."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Rating answers on the page: what goes into the log of questions, and into an evaluation set."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing

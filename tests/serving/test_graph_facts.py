@@ -1,7 +1,5 @@
 """What the page says of a graph before anything is asked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who may ask, from where, and how much: over real HTTP, as a browser or a script sends it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Iterator

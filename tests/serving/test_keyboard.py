@@ -1,7 +1,5 @@
 """The whole page with the keyboard alone, at 200 % zoom: where the focus is can be seen, and it is never lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """LangChain's own suite for retrievers, and the tools as LangChain calls them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The retriever for LlamaIndex, called as LlamaIndex calls it."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Many browsers at once, and many questions one after the other."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """``kgsparql mcp`` as a client of the protocol sees it: a real process, over stdio and over HTTP."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -1,7 +1,5 @@
 """What is around a node, a page at a time, and the drawing that it is added to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a person does on the page, in Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from axe_playwright_python.sync_playwright import Axe

@@ -1,7 +1,5 @@
 """What is copied from the page runs outside it: a command line in a shell, a program in Python."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs that are slow, stopped, left, opened later, or checked again; and graphs that are hostile."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The SPARQL box of the page, in Chromium: YASQE under the policy of the page, and what comes back from /sparql."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from playwright.sync_api import Page

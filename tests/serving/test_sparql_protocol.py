@@ -1,7 +1,5 @@
 """The SPARQL endpoint that kgsparql serves, asked over HTTP by real clients, by careless ones and by hostile ones."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The tools as a Python program calls them, and their definitions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -205,9 +203,7 @@ def test_another_plan_is_computed_for_who_asks_for_it(toolbox: kgsparql.Toolbox)
     assert (other["is_sure"], other["doubts"]) == (False, ["this is a less likely reading, which was asked for"])
 
 
-def test_a_table_of_other_things_or_without_a_value_is_in_doubt(
-    toolbox_of: Callable[[str], kgsparql.Toolbox],
-) -> None:
+def test_a_table_of_other_things_or_without_a_value_is_in_doubt(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
     toolbox = toolbox_of(PRICES)
     other = toolbox.call_tool("plan", {"question": "For each supplier what is the total price"})
     assert "prices" in other["words"]

@@ -1,7 +1,5 @@
 """An embedder small enough for every test: counts of hashed trigrams. It can be slow, and can write down its work."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Sequence

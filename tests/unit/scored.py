@@ -1,7 +1,5 @@
 """Questions and records in a few words, for tests of metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An adjacency: built once for a revision of a graph, never read by half, and never needed."""
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

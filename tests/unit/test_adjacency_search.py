@@ -1,7 +1,5 @@
 """Paths in an adjacency: equal to those that queries find, shortest paths to brute force, too."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import sys
@@ -13,13 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.exploration import (
-    PredicatePath,
-    adjacency_search,
-    neighbours,
-    predicate_paths,
-    shortest_paths,
-)
+from kgsparql.exploration import PredicatePath, adjacency_search, neighbours, predicate_paths, shortest_paths
 from kgsparql.graphs import OxigraphGraph, adjacency_building
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.adjacency_building import build_adjacency

@@ -1,7 +1,5 @@
 """Answers as RDF: what an answer is derived from, what was only found, and who wrote it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -31,11 +29,6 @@ COMPUTED = {
     "table": "For each author, the number of books.",
 }
 NOTHING = Text({"sufficient": False, "answer": ""})
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.fixture(scope="module")

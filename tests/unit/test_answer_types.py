@@ -13,7 +13,6 @@ from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering.answer_rdf import answer_to_trig
-from tests.conftest import FIXTURES
 from tests.model_server import Text
 from tests.scripted import ask, by_call, knowledge_of, wrote
 
@@ -26,11 +25,6 @@ PARCELS = """
 :b a :Parcel ; rdfs:label "second" ; :weight_g 500 ; :depth 30 .
 :c a :Parcel ; rdfs:label "third" ; :weight_g 10000 ; :depth 20 .
 """
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The baselines: they keep the promises of methods, and each finds what it should and no more."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing

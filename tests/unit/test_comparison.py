@@ -1,7 +1,5 @@
 """Runs made by hand, compared: means, intervals, slices, the best, what is tested on which questions; tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 import rdflib
 
-import kgsparql
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import Literal
 from tests.conftest import FIXTURES
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.mark.parametrize("method", ["path_ranking", "think_on_graph", "struct_gpt"])

@@ -1,7 +1,5 @@
 """Files of settings: which are read, which wins, what a stranger's may not say, and errors that name the key."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

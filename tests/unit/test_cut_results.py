@@ -1,7 +1,5 @@
 """Results that an endpoint cut or spoilt: asked for in parts, else said to be cut, never taken for all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

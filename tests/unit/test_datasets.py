@@ -1,7 +1,5 @@
 """Every format a dataset comes in, read from real files, and what is said of the lines that cannot be."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter
@@ -98,15 +96,12 @@ def test_texts_are_cleaned_and_only_line_feeds_end_lines(written: Any) -> None:
 
 BROKEN: list[tuple[object, str]] = [
     ('{"id": "x", "question": \n', "not JSON"),
-    ('{"id": "x", "question": "Why?", "answers": ["a"], "hops": NaN}\n', "not JSON"),
     ('{"id": "x", "question": "\\ud800?", "answers": ["a"]}\n', "not JSON: unexpected end of hex escape"),
     ("[" * 100_000 + "\n", "recursion limit"),
     ('{"id": "x", "hops": ' + "9" * 5000 + "}\n", "not JSON"),
     (entry(question=""), "empty"),
-    (entry(question=None), "question: Field required"),
     (entry(question="x" * 4001), "4,001 characters"),
     (entry(id=["x"]), "id: Input should be a valid string"),
-    (entry(answers="Bonn"), "answers: Input should be a valid list"),
     (entry(answer_iris=["Bonn"]), "not a valid IRI"),
     (entry(topic_entities=[{"label": "Bonn"}]), "topic_entities.0.iri: Field required"),
     (entry(hops=-1), "hops: Input should be greater"),

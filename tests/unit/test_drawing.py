@@ -1,7 +1,5 @@
 """A drawing of what an answer rests on: what is in it, where it stands, and that all of a graph's text is text."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Embedders: what is found on this machine, what a server may answer, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Vectors kept on disk: the same as made, made once, and done without where that fails."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Profiles of endpoints: those that are shipped, those of users, and what is wrong with a file of them."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -1,7 +1,5 @@
 """Entity-based KG-RAG: what is found around the entities; each known mistake of the original is a test."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Evidence keeps its markers; verification decides what may be cited."""
 
-from __future__ import annotations
-
 import threading
 
 import pyoxigraph

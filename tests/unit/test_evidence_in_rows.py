@@ -1,7 +1,5 @@
 """Evidence in rows: what paths of one beginning say side by side, how often, and which of many values are shown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Example questions: made of the graph, of several kinds, in plain words, and answered rightly when they are asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyoxigraph
@@ -17,11 +15,6 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 NOBEL = FIXTURES / "nobel.ttl"
 E = "http://e.org/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +84,7 @@ def test_what_is_answered_wrongly_is_not_shown() -> None:
     assert not any("Springfield" in text for text in example_questions(knowledge))
 
 
-def test_a_large_graph_waits_for_its_label_index_and_a_very_large_one_has_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_large_graph_waits_for_its_label_index_and_a_very_large_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.made_questions.examples.INDEXED_AT_ONCE", 1_000)
     knowledge = kgsparql.open(NOBEL, embedder="none")
     assert example_questions(knowledge) == ()

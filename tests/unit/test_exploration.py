@@ -1,7 +1,5 @@
 """Neighbours, predicates, labels, types and texts of a few entities."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

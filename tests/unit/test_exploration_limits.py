@@ -1,7 +1,5 @@
 """Many entities and large ones: how many queries, and what the cuts say."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from functools import cache

@@ -1,7 +1,5 @@
 """Shortest paths, predicate paths, and walks along them, against brute force."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 from collections.abc import Callable

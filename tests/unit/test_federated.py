@@ -1,7 +1,5 @@
 """Several graphs in one: whatever their triples are divided into, the same is found as in one graph of them all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Questions to several graphs: the answers of one graph of them all, and evidence that says where it is from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Entities of several graphs that have one external identifier: found, cited, and never merged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyoxigraph

@@ -1,7 +1,5 @@
 """Reading RDF files: formats, hostile input, and where errors say they are (rows L of the catalogue)."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import itertools

@@ -1,7 +1,5 @@
 """The catalogue of hostile inputs: which tests are a row's, and when it has passed."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """The shape of the package: one home for a class name, few loose modules, and wings that say what they are for."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

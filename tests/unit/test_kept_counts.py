@@ -1,7 +1,5 @@
 """What is counted over a whole graph is kept as long as its content is the same, and counted again where in doubt."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

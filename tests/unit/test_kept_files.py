@@ -4,8 +4,6 @@ Each kind is made once by the code that makes it for a user. Of a copy, some byt
 read is what was read before, or nothing, so that it is made anew, or the error has a code and a hint.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

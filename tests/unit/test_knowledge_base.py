@@ -1,7 +1,5 @@
 """The Python front door: whatever holds a graph can be opened, asked, streamed and stopped."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -30,11 +28,6 @@ from tests.engines import WatchedGraph
 
 NOBEL = FIXTURES / "nobel.ttl"
 ASKED = "Where was Marie Curie born?"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
 
 
 def test_whatever_holds_the_graph_the_answer_is_the_same(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Tables in a directory: what their errors tell a person to do."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The language model: its ladder, its budget, its kept replies; over real HTTP where connections break or take long."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,9 +111,7 @@ def test_parameters_that_are_refused_are_left_out_and_remembered() -> None:
 def test_M18_a_server_that_ignores_the_format_and_has_no_system_message_works() -> None:
     server = ModelServer(["Paris"], ignores_response_format=True, system=False)
     assert ask(model(server)) == "Paris"
-    assert server.requests[-1].body["messages"] == [
-        {"role": "user", "content": "Be brief. Reply with JSON.\n\nWhich?"},
-    ]
+    assert server.requests[-1].body["messages"] == [{"role": "user", "content": "Be brief. Reply with JSON.\n\nWhich?"}]
 
 
 def test_M01_an_empty_reply_is_asked_for_once_more_in_every_call() -> None:

@@ -1,7 +1,5 @@
 """Literals and blank nodes are found, and read, however an engine writes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

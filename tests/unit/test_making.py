@@ -1,7 +1,5 @@
 """Questions made of real graphs: verified, balanced, the same for the same seed, and in sentences."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -29,11 +27,6 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 NOBEL = FIXTURES / "nobel.ttl"
 E = "http://e.org/"
 WAYS = ("forward", "inverse", "mixed")
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +112,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(
     assert {question.text for question in other.questions} != {question.text for question in made.questions}
 
 
-def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce(
-    graph_of: Callable[..., OxigraphGraph],
-) -> None:
+def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce(graph_of: Callable[..., OxigraphGraph]) -> None:
     people = "".join(
         f":p{n} a :Person ; rdfs:label 'Person {n}x' ; :knows :p{(3 * n + 1) % 9} ; :age {n} ; :weight {60 + n} ; "
         f":worksAt :s{n % 4} . "

@@ -1,7 +1,5 @@
 """MindMap's evidence on small graphs; each known mistake of other implementations that needs no model is a test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import islice, pairwise, product
 

@@ -1,13 +1,12 @@
 """MindMap with a model: what it asks, what it makes of the replies, and what a bad reply costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kgsparql.budget import Budget
 from tests import scripted
+from tests.conftest import open_nobel
 from tests.model_server import Text
-from tests.scripted import Asked, by_call, facts_of, knowledge_of, nobel, purpose, reader, wrote
+from tests.scripted import Asked, by_call, facts_of, knowledge_of, purpose, reader, wrote
 
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 CALTECH = "California Institute of Technology"
@@ -16,7 +15,7 @@ LINKER = {"mentions": "linker"}
 
 def ask(script: Any, question: str = FEYNMAN, *, turtle: str = "", **asking: Any) -> Asked:
     """Ask a question of the bundled graph, or another."""
-    knowledge = knowledge_of(turtle) if turtle else nobel()
+    knowledge = knowledge_of(turtle) if turtle else open_nobel()
     return scripted.ask(knowledge, question, script, retriever="mindmap", **asking)
 
 

@@ -1,7 +1,5 @@
 """The default model without torch: exported once, checked, and torch wherever that cannot be done."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

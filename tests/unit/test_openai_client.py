@@ -1,7 +1,5 @@
 """The client of model servers: what it passes on, what it tries again, when it gives up, and what it never says."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import json

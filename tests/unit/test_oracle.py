@@ -1,7 +1,5 @@
 """The oracle: which paths and triples it goes by, and that methods stop where it says that there is enough."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path as FilePath
@@ -26,11 +24,6 @@ from tests.conftest import FIXTURES
 EX = "http://example.org/"
 A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 def question(**more: object) -> Question:

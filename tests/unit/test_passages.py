@@ -13,13 +13,7 @@ import pytest
 import kgsparql
 from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.documents import (
-    BYTES_PER_TOKEN,
-    Gazetteer,
-    files_of,
-    pages_of,
-    passage_spans,
-)
+from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, files_of, pages_of, passage_spans
 from kgsparql.linking.label_index.search import silent
 from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens

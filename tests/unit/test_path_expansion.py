@@ -1,7 +1,5 @@
 """From a way that was found to every answer on it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kgsparql.answering.retriever import answers_at_ends

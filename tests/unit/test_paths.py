@@ -1,7 +1,5 @@
 """Walks: hops join, property paths print as SPARQL, and nobody goes straight back."""
 
-from __future__ import annotations
-
 import pytest
 
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Step, directions, may_follow

@@ -1,7 +1,5 @@
 """A preset says what it said when it is read again; what it cannot mean is refused, with its file."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Python as a data scientist types it: print, index, tables, rdflib in and out, SPARQL, asyncio, mistyped options."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re
@@ -41,11 +39,6 @@ CURIE = "http://dbpedia.org/resource/Marie_Curie"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 ALL_TRIPLES = "SELECT * { ?s ?p ?o }"
 of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is deprecated:DeprecationWarning")
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
 
 
 @pytest.fixture(scope="module")

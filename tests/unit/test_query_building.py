@@ -1,7 +1,5 @@
 """Terms in query texts: rows Q01 to Q07 of the catalogue. Whatever a label holds, it stays one term."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pyoxigraph as ox

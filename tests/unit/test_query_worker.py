@@ -1,7 +1,5 @@
 """Queries in their own process: rows Q12 to Q14 and Q18 of the catalogue, targets, limits, and bytes of results."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The log of questions: who can read it, several writers, its bounds, and what an evaluation gets of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Recordings: what a request came to, one time after the other, and how a replay tells it again."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An answer as a person reads it, in text and in Markdown: what it rests on, what was left out, and what it cost."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

@@ -1,7 +1,5 @@
 """Questions recorded with a model server and asked again without it: the same bytes, whatever went wrong meanwhile."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 from pathlib import Path
@@ -9,22 +7,15 @@ from typing import Any
 
 import pytest
 
-import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
-from tests.conftest import FIXTURES
 from tests.model_server import Cut, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
 from tests.scripted import by_call, wrote
 
 BORN = "Where was Marie Curie born?"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 def empty_first(reply: Reply) -> Any:

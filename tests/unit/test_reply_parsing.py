@@ -1,7 +1,5 @@
 """What models reply, and what is read from it: the gallery of replies, rows M01 to M11 of the catalogue."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -274,8 +272,7 @@ def test_M07_no_text_takes_more_than_linear_time_and_a_megabyte_none() -> None:
 
 
 TEXTS = st.lists(
-    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "child", ": 0.4", "}", "]", ")"])),
-    max_size=14,
+    st.one_of(st.text(max_size=6), st.sampled_from([*HOSTILE_UNITS, "child", ": 0.4", "}", "]", ")"])), max_size=14
 ).map("".join)
 
 

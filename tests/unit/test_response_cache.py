@@ -1,7 +1,5 @@
 """The store of exchanges: what is found again, what the modes allow, and what becomes of a file that is not right."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Asking the questions of a run: what is recorded of each, when the run stops, and what it asks again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -103,7 +101,7 @@ def test_every_question_is_recorded_with_its_steps_and_told(asked: Callable[...,
     made, _ = asked((BOHR,), (CURIE,), tell=lambda at: seen.append((at.done, at.total, at.hits)))
     assert {i: r.status for i, r in made.records("told").items()} == {"0": "answered", "1": "answered"}
     assert seen == [(0, 2, 0.0), (1, 2, 1.0), (2, 2, 1.0)]
-    events = {line["question"]: line["events"] for line in whole_lines(made.path / "events" / "told.jsonl")}
+    events = {line["question"]: line["events"] for line in whole_lines(made.path / "events" / "told.jsonl", dict)}
     assert [e["kind"] for e in events["0"]][-1] == "finished"
     assert all(e.get("answer") is None for e in events["0"])
 
@@ -126,7 +124,7 @@ def test_after_three_in_a_row_nobody_begins_another_question(asked: Callable[...
         asked(*does)
     assert f"{UNREACHABLE} questions in a row" in (caught.value.hint or "")
     assert list(Run.open(tmp_path / "run").records("told")) == ["0", "1", "2", "3"]
-    assert [line["question"] for line in whole_lines(tmp_path / "run" / "events" / "told.jsonl")] == list("0123")
+    assert [line["question"] for line in whole_lines(tmp_path / "run" / "events" / "told.jsonl", dict)] == list("0123")
 
 
 def test_what_is_lost_is_asked_again_and_nothing_else(asked: Callable[..., Any]) -> None:

@@ -1,7 +1,5 @@
 """What is learnt from the words with which a server refuses a request, and what is not."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -20,35 +18,24 @@ from tests.model_server import ModelServer, Reply, Status, Text
 REFUSALS = {
     "temperature": [
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
-        "This model does not support the temperature parameter",
-        "invalid temperature: only 1 is allowed for this model",
-        "Input validation error: `temperature` must be strictly positive",
-        "`temperature` is deprecated for this model.",
         "Temperature isn't supported",
         json.dumps({"error": {"message": "Something is odd", "param": "temperature", "code": "unsupported_value"}}),
     ],
     "seed": [
-        "unknown field: seed",
-        'json: unknown field "seed"',
         "Unrecognized request argument supplied: seed",
-        "got an unexpected keyword argument 'seed'",
         "property 'seed' is unsupported, did you mean 'user'?",
-        "The parameter `seed` specified in the request is not supported",
         "seed: Extra inputs are not permitted",
         json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 0}]}),
     ],
     "rung": [
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
         "'response_format.type' must be 'json_object' or 'text'",
-        "This response_format type is unavailable now",
-        "unknown variant `json_schema`, expected `text` or `json_object`",
         "structured outputs are not supported by this model",
         "JSON mode is not enabled for this model",
         "failed to initialize samplers: failed to parse grammar",
         "Invalid schema for response_format 'test': In context=(), 'additionalProperties' is required",
     ],
     "system": [
-        "System role not supported",
         "Developer instruction is not enabled for this model",
         "Conversation roles must alternate user/assistant/user/assistant/...",
         "Only user and assistant roles are supported!",
@@ -57,7 +44,6 @@ REFUSALS = {
     ],
     "limit": [
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-        "max_tokens is not permitted",
     ],
 }
 

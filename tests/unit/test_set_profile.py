@@ -1,7 +1,5 @@
 """What the items of a set have, looked at from samples: the same predicates as of the whole, without joining it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from kgsparql.graphs.graph import Solutions

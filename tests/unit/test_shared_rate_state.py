@@ -1,7 +1,5 @@
 """What processes know of each other that ask one public endpoint: each has its own limiter, and a file is shared."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """The ratchet on the size of the package: it counts code and not layout, and fails where a ceiling is passed."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import subprocess

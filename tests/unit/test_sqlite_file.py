@@ -1,7 +1,5 @@
 """A file of SQLite of ours: made by who writes, kept whole, and never taken for another."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

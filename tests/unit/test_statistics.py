@@ -1,7 +1,5 @@
 """Intervals and tests against numbers worked out by hand, and against scipy where it is installed."""
 
-from __future__ import annotations
-
 import tracemalloc
 from fractions import Fraction
 from math import comb

@@ -1,7 +1,5 @@
 """Stores on disk: whole or absent, whatever happens (rows S of the catalogue)."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """StructGPT on small graphs; each known mistake of other implementations is a test."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,8 +14,9 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers.struct_gpt import StructGPT
 from tests import scripted
+from tests.conftest import open_nobel
 from tests.model_server import NullContent, Reply, Status, Text
-from tests.scripted import Asked, fences, knowledge_of, marked, nobel, numbered
+from tests.scripted import Asked, fences, knowledge_of, marked, numbered
 
 EX = "http://example.org/"
 CHAIN = """
@@ -111,7 +110,7 @@ def ask(turtle: str, question: str, script: Any = None, *, topics: Sequence[str]
 
 
 def test_without_a_model_every_path_is_followed_to_every_end() -> None:
-    asked = scripted.ask(nobel(), "When did Marie Curie die?", retriever="struct_gpt")
+    asked = scripted.ask(open_nobel(), "When did Marie Curie die?", retriever="struct_gpt")
     assert asked.labels == ["1934-07-04"]
     (item,) = asked.answer.evidence
     assert "dbpedia.org/ontology/deathDate" in item.query.text

@@ -1,7 +1,5 @@
 """Terms: safe text, keys for comparison, CURIEs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Think-on-Graph: on small graphs without a model, then with a scripted one; each known mistake of others is a test."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,9 +22,9 @@ from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from kgsparql.retrievers.think_on_graph import ThinkOnGraph
 from tests import scripted
-from tests.conftest import graph_from
+from tests.conftest import graph_from, open_nobel
 from tests.model_server import Reply, Status, Text
-from tests.scripted import Asked, facts_of, knowledge_of, nobel
+from tests.scripted import Asked, facts_of, knowledge_of
 from tests.sessions import labels_of, linked
 from tests.unit.hashed_embedder import HashedEmbedder
 
@@ -75,7 +73,7 @@ def named(found: Retrieval) -> list[str]:
 
 def ask(replies: Any, question: str = FEYNMAN, **more: Any) -> Asked:
     """Ask a question of the bundled graph."""
-    return scripted.ask(nobel(), question, replies, retriever="think_on_graph", **more)
+    return scripted.ask(open_nobel(), question, replies, retriever="think_on_graph", **more)
 
 
 def ask_about(turtle: str, replies: Any, question: str = "what about it?", **more: Any) -> Asked:

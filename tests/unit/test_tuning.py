@@ -1,7 +1,5 @@
 """Tuning: what is tried, how questions are split, what is best, and what the held-out questions say of it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

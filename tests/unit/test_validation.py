@@ -1,7 +1,5 @@
 """Gold answers checked on real graphs, in memory, on disk and at an endpoint; SPARQL of a file is foreign text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paths, lines and names in words, and the order in which names are shown."""
 
-from __future__ import annotations
-
 from kgsparql.evidence.path_expansion import first_to_show, natural_key
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.evidence.verbalising import (

@@ -1,7 +1,5 @@
 """What ``kgsparql info -f void`` says of a graph is true of it, has the promised shape, and claims nothing it cut."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -8,12 +8,6 @@ import kgsparql
 from kgsparql.errors import NotFoundError, OptionError
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
-from tests.conftest import FIXTURES
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.mark.parametrize("retriever", ["mindmap", "path_ranking"])

@@ -1,7 +1,5 @@
 """A Wikibase says everything twice: what is walked of it, with qualifiers and without; and its labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,8 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
-from tests.conftest import graph_from
-from tests.scripted import knowledge_of, nobel
+from tests.conftest import graph_from, open_nobel
+from tests.scripted import knowledge_of
 
 STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"
 WD, PROP = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/"
@@ -165,13 +163,13 @@ def test_that_statements_were_not_looked_at_is_said_and_their_values_are_not_wal
     assert is_said(knowledge, CHANCELLOR)
     assert not is_said(knowledge, CHANCELLOR, qualifiers=True)
     assert not is_said(knowledge, "Which country is Gerhard Schröder from?"), "nothing is said of him in statements"
-    assert not is_said(nobel(), "Where was Marie Curie born?")
+    assert not is_said(open_nobel(), "Where was Marie Curie born?")
     answer = knowledge.ask("Which award did Marie Curie receive?", qualifiers=True)
     assert answer.answers[0].label.startswith("Nobel Prize")
     assert not any("—award received→ [] —award received→" in item.text for item in answer.evidence)
     viaf = {IRI(PROP + f"{part}P214") for part in ("", "direct/", "statement/", "qualifier/")}
     assert knowledge.session("Who?", kgsparql.AskOptions()).graph.ignored.terms == viaf
-    assert IgnoredPredicates.of(nobel().graph).terms == frozenset()
+    assert IgnoredPredicates.of(open_nobel().graph).terms == frozenset()
 
 
 def test_what_is_left_out_is_counted() -> None:

@@ -1,7 +1,5 @@
 """Worker processes of a run: the same outcomes as here, none where threads must do, and none that anybody waits for."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

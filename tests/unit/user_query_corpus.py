@@ -1,7 +1,5 @@
 """SPARQL that must be refused, and SPARQL that must not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 WORDS = {

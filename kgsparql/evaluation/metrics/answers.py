@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
@@ -35,12 +36,11 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _BOOLEANS = frozenset({"true", "false"})
 _VERDICTS = _BOOLEANS | {"yes", "no"}
 
-_NEAR = 1e-6
-"""Numbers that differ by less than this share of them are the same."""
+_NEAR = 1e-6  # numbers that differ by less than this share of them are the same
+_ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
 
-_ORDERED = "RESULT_ORDER_MATTERS"
-"""A word of a question's type: its rows are right only in the order of the gold rows."""
-
+_T = TypeVar("_T")
+_G = TypeVar("_G")
 _Formula: TypeAlias = Callable[[Judgement], float]
 """For a question that has right answers and did not fail."""
 
@@ -147,24 +147,21 @@ def _wrong_verdict(question: Question, record: Record) -> float | None:
 def _same_rows(question: Question, record: Record) -> bool:
     if len(question.rows) != len(record.rows):
         return False
-    is_round = _is_round(question)
+    is_same = partial(_same_row, is_round=_is_round(question))
     if _ORDERED in question.type:
-        pairs = zip(question.rows, record.rows, strict=True)
-        return all(_same_row(gold, given, is_round=is_round) for gold, given in pairs)
-    left = list(record.rows)
-    for gold in question.rows:
-        place = next((i for i, given in enumerate(left) if _same_row(gold, given, is_round=is_round)), None)
-        if place is None:
-            return False
-        del left[place]
-    return True
+        return all(map(is_same, question.rows, record.rows))
+    return _each_has_its_own(question.rows, record.rows, is_same)
 
 
 def _same_row(gold: Sequence[GoldAnswer], given: Sequence[tuple[str, str]], *, is_round: bool) -> bool:
-    """Tell whether each right value has a cell of its own."""
+    return _each_has_its_own(gold, given, lambda cell, own: _same_cell(cell, *own, is_round=is_round))
+
+
+def _each_has_its_own(gold: Sequence[_T], given: Sequence[_G], is_same: Callable[[_T, _G], bool]) -> bool:
+    """Tell whether each right thing is the same as a given one that no other is the same as."""
     left = list(given)
-    for cell in gold:
-        place = next((i for i, own in enumerate(left) if _same_cell(cell, *own, is_round=is_round)), None)
+    for one in gold:
+        place = next((i for i, own in enumerate(left) if is_same(one, own)), None)
         if place is None:
             return False
         del left[place]

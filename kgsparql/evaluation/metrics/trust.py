@@ -1,17 +1,93 @@
-"""Whether an answer can be relied on, and what it cost: citations, silence, what was cut or failed, calls, seconds."""
+"""Whether an answer can be relied on, and what it cost: triples, citations, silence, what was cut, calls, seconds.
+
+Evidence is compared with the triples that an answer must rest on; what was linked, with the entities of the question.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
 from operator import attrgetter
+from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.metrics.judging import Metric, defined, in_order, is_silent, judgement
+from kgsparql.evaluation.matching import identity
+from kgsparql.evaluation.metrics.judging import Metric, defined, f1, in_order, is_silent, judgement
 from kgsparql.evaluation.record import Record, RecordedCost
 
-_NO_EMBEDDER = "ranking"
-"""The purpose of the fallback that every question of a run without an embedding model has."""
+_NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
+_AT = 10  # places that the metrics of the first ones count
+
+_OF_TRIPLES = (
+    "Triples are equal if their terms are: IRIs by their characters, literals by value. No evidence: 0. A failed"
+    " question: 0. Not defined for a question without golden triples."
+)
+_PLACES = (
+    "The places are the triples in the order in which they are read: item after item, in each from its first to its"
+    " last; a triple that was there before takes a place and is not counted again."
+)
+_PUBLISHED = "As in the evaluation of HubLink on ORKG, whose published figures this reproduces."
+
+_Triple: TypeAlias = tuple[str, str, str]
+_Formula: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
+"""Of the golden triples, and of every triple of the evidence as it is read, repeats included."""
+
+
+def _golden_places(golden: frozenset[_Triple], places: list[_Triple]) -> list[int]:
+    """Return the places, from 1, of the first ten that have a golden triple for the first time."""
+    first = {triple: place for place, triple in reversed(list(enumerate(places[:_AT], 1)))}
+    return sorted(place for triple, place in first.items() if triple in golden)
+
+
+def _triple_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(set(places)) if places else 0.0
+
+
+def _triple_recall(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return len(golden.intersection(places)) / len(golden)
+
+
+def _average_precision(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return sum(number / place for number, place in enumerate(_golden_places(golden, places), 1)) / min(len(golden), _AT)
+
+
+def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float:
+    return next((1 / place for place in _golden_places(golden, places)), 0.0)
+
+
+def _triple_metric(name: str, formula: _Formula, about: str) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
+        if not question.golden_triples:
+            return None
+        if record.status == "error":
+            return 0.0
+        golden = ((str(t.subject), str(t.predicate), str(t.object)) for t in question.golden_triples)
+        places = [_triple_identity(triple) for item in record.evidence for triple in item.triples]
+        return formula(frozenset(map(_triple_identity, golden)), places)
+
+    return Metric(name, "evidence", "higher", value, f"{about} {_OF_TRIPLES}")
+
+
+def _triple_identity(triple: _Triple) -> _Triple:
+    return identity(triple[0]), identity(triple[1]), identity(triple[2])
+
+
+def _linking_recall(first: int) -> Metric:
+    def value(question: Question, record: Record) -> float | None:
+        topics = {str(topic.iri) for topic in question.topics}
+        if not topics or record.linked is None:
+            return None
+        ranked = (list(dict.fromkeys((link.term, *link.candidates))) for link in record.linked)
+        found = {term for terms in ranked for term in terms[:first]}
+        return 0.0 if record.status == "error" else len(topics & found) / len(topics)
+
+    about = (
+        f"Entities of the question that are among the first {first} candidates of some mention / entities of the"
+        " question. The first candidate is the entity that was taken. 1 where the entities were given to the method. A"
+        " failed question: 0. Not defined for a question whose entities the dataset does not name, and for a"
+        " method that does not look for entities."
+    )
+    return Metric(f"linking_recall@{first}", "linking", "higher", value, about)
 
 
 def _is_grounded(_question: Question, record: Record) -> float | None:
@@ -51,30 +127,6 @@ def _markers_found_again(record: Record) -> set[str]:
     return {i.marker for i in record.evidence if len(i.verified) >= len(i.triples) and all(i.verified)}
 
 
-def _is_abstention(_question: Question, record: Record) -> float | None:
-    """Count questions to which nothing was answered: no term, no name, and no model says in words that it knows.
-
-    A failed question is no abstention.
-    """
-    return float(is_silent(record))
-
-
-def _abstention_precision(question: Question, record: Record) -> float | None:
-    """Count, of the questions to which nothing was answered, those that have no answer.
-
-    Not defined for any other question, and while nobody knows the right answers.
-    """
-    return None if question.answers is None or not is_silent(record) else float(not question.answers)
-
-
-def _abstention_recall(question: Question, record: Record) -> float | None:
-    """Count, of the questions that have no answer, those to which nothing was answered.
-
-    A failed question: 0. Not defined for a question that has one, and while nobody knows.
-    """
-    return None if question.answers is None or question.answers else float(is_silent(record))
-
-
 def _is_misleading(question: Question, record: Record) -> float | None:
     """Count questions with something that is called an answer (`answered`), although the first one is wrong.
 
@@ -85,15 +137,6 @@ def _is_misleading(question: Question, record: Record) -> float | None:
     return None if found is None else float(is_called_answer and not found.right(1))
 
 
-def _has_fallback(_question: Question, record: Record) -> float | None:
-    """Count questions where something was done in the second-best way: a reply of a model that could not be used.
-
-    That texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback of
-    a question: it is not counted.
-    """
-    return float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks))
-
-
 def _is_truncated(_question: Question, record: Record) -> float | None:
     """Count questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
 
@@ -101,23 +144,6 @@ def _is_truncated(_question: Question, record: Record) -> float | None:
     """
     is_cut = True if any(item.cuts for item in record.evidence) else record.is_cut_short
     return None if is_cut is None else float(is_cut)
-
-
-def _is_partial(_question: Question, record: Record) -> float | None:
-    """Count questions with an answer that is marked as not whole: a limit, words without evidence, a doubt.
-
-    A failed question has no answer.
-    """
-    return float(record.status == "partial" and not record.has_failed)
-
-
-def _is_failure(_question: Question, record: Record) -> float | None:
-    """Count questions that an error left without an answer: of the graph, of the method, or of its model.
-
-    Where a model failed once there was evidence, a list of candidates without it is shown to a person; here it is no
-    answer.
-    """
-    return float(record.has_failed)
 
 
 def _score_margin(_question: Question, record: Record) -> float | None:
@@ -144,16 +170,71 @@ def _cost_metric(name: str, about: str, of: Callable[[RecordedCost], float | Non
 
 
 METRICS: tuple[Metric, ...] = (
+    _triple_metric(
+        "triple_precision", _triple_precision, "Golden triples in the evidence / different triples in it."
+    ),
+    _triple_metric("triple_recall", _triple_recall, "Golden triples in the evidence / golden triples."),
+    _triple_metric(
+        "triple_f1", lambda golden, places: f1(_triple_precision(golden, places), _triple_recall(golden, places)),
+        "2 · precision · recall / (precision + recall) of triples; 0 if both are 0.",
+    ),
+    _triple_metric(
+        "triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
+        f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
+    ),
+    _triple_metric(
+        "triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT]),
+        f"Golden triples at the first 10 places / different triples at them. {_PLACES}",
+    ),
+    _triple_metric(
+        "triple_map@10", _average_precision,
+        "Sum over the first 10 places with a golden triple of (golden ones up to there / place), divided by the golden"
+        f" triples, 10 at most. {_PLACES}",
+    ),
+    _triple_metric(
+        "triple_mrr@10", _reciprocal_rank,
+        f"1 / first place with a golden triple, 0 if none of the first 10 has one. {_PLACES}",
+    ),
+    *map(_linking_recall, (1, 3, 5, 10)),
     defined("grounded", "grounding", "higher", _is_grounded),
     defined("unsupported_claims", "grounding", "lower", _unsupported_share),
-    defined("abstained", "grounding", "", _is_abstention),
-    defined("abstention_precision", "grounding", "higher", _abstention_precision),
-    defined("abstention_recall", "grounding", "higher", _abstention_recall),
+    Metric(
+        "abstained", "grounding", "", lambda _, record: float(is_silent(record)),
+        "Questions to which nothing was answered: no term, no name, and no model says in words that it knows. A failed"
+        " question is no abstention.",
+    ),
+    Metric(
+        "abstention_precision", "grounding", "higher",
+        lambda question, record: (
+            None if question.answers is None or not is_silent(record) else float(not question.answers)
+        ),
+        "Of the questions to which nothing was answered, those that have no answer. Not defined for any other question,"
+        " and while nobody knows the right answers.",
+    ),
+    Metric(
+        "abstention_recall", "grounding", "higher",
+        lambda question, record: float(is_silent(record)) if question.answers == () else None,
+        "Of the questions that have no answer, those to which nothing was answered. A failed question: 0. Not defined"
+        " for a question that has one, and while nobody knows.",
+    ),
     defined("misleading", "grounding", "lower", _is_misleading),
-    defined("fallbacks", "grounding", "lower", _has_fallback),
+    Metric(
+        "fallbacks", "grounding", "lower",
+        lambda _, record: float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
+        "Questions where something was done in the second-best way: a reply of a model that could not be used. That"
+        " texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback.",
+    ),
     defined("truncated", "grounding", "lower", _is_truncated),
-    defined("partial", "grounding", "lower", _is_partial),
-    defined("failed", "grounding", "lower", _is_failure),
+    Metric(
+        "partial", "grounding", "lower", lambda _, record: float(record.status == "partial" and not record.has_failed),
+        "Questions with an answer that is marked as not whole: a limit, words without evidence, a doubt. A failed"
+        " question has no answer.",
+    ),
+    Metric(
+        "failed", "grounding", "lower", lambda _, record: float(record.has_failed),
+        "Questions that an error left without an answer: of the graph, of the method, or of its model. Where a model"
+        " failed once there was evidence, a list of candidates is shown to a person; here it is no answer.",
+    ),
     _cost_metric("model_calls", "Calls of a model per question."),
     _cost_metric("rounds", "Calls of a model that waited for each other: the longest chain."),
     _cost_metric("prompt_tokens", "Tokens of all prompts."),

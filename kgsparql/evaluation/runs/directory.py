@@ -16,13 +16,13 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
@@ -31,10 +31,9 @@ from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
 FORMAT = 1
+_T = TypeVar("_T")
 
-_METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)
-"""The label of a method is the name of its files."""
-
+_METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)  # the label of a method is the name of its files
 _ANEW = "run it again into another directory"
 _CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 
@@ -72,7 +71,7 @@ class Run:
 
         :raises InputError: if there is something else in the directory.
         """
-        check_free(path)
+        check_new(path)
         run = cls(path, config)
         with store_errors(path):
             for folder in ("answers", "events"):
@@ -101,14 +100,11 @@ class Run:
     def questions(self) -> tuple[Question, ...]:
         """The questions, in their order."""
         file = self.path / "questions.jsonl"
-        lines = list(whole_lines(file))
-        wanted = self.config.get("questions", len(lines))
-        if len(lines) != wanted:
-            raise DataError(f"{file}: {len(lines):,} whole lines of {wanted}", hint=_ANEW)
-        try:
-            return tuple(map(Question.from_json, lines))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{file}: {printable(str(error), 200)}", hint=_ANEW) from error
+        found = tuple(whole_lines(file, Question.from_json))
+        wanted = self.config.get("questions", len(found))
+        if len(found) != wanted:
+            raise DataError(f"{file}: {len(found):,} whole lines of {wanted}", hint=_ANEW)
+        return found
 
     def answers_file(self, method: str) -> Path:
         """Name the file with the records of a method.
@@ -124,16 +120,11 @@ class Run:
 
         :param only: the ids of questions, if not all are wanted.
         """
-        file = self.answers_file(method)
-        for number, line in enumerate(whole_lines(file), 1):
-            try:
-                if only is not None and line["question"] not in only:
-                    continue
-                record = Record.from_json(line)
-            except (KeyError, TypeError, ValueError) as error:
-                what = f"{file}:{number}: not a record: {printable(str(error), 200)}"
-                raise DataError(what, hint="remove that line, then --resume") from error
-            yield record
+
+        def read(line: dict[str, Any]) -> Record | None:
+            return Record.from_json(line) if only is None or line["question"] in only else None
+
+        yield from filter(None, whole_lines(self.answers_file(method), read))
 
     def records(self, method: str) -> dict[str, Record]:
         """Read the records of a method by the ids of the questions, in the order of the questions."""
@@ -163,10 +154,11 @@ class Run:
                         os.truncate(file, end)
 
 
-def check_free(path: Path) -> None:
+def check_new(path: Path) -> None:
     """Check that a run may begin in a directory: it holds nothing, or what a run left that was killed as it began.
 
     :raises InputError: if there is a run, or something else.
+    :raises StoreError: if it cannot be made.
     """
     if (path / "run.json").is_file():
         raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
@@ -175,6 +167,7 @@ def check_free(path: Path) -> None:
         is_begun = path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir())
         if not is_begun or any(path.glob("*/*")):
             raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
+    check_room(path)
 
 
 def check_room(directory: Path) -> None:
@@ -221,10 +214,10 @@ def _append_line(file: Path, line: str) -> None:
             raise
 
 
-def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a file of lines, but for the half line at its end that is still being written.
+def whole_lines(file: Path, read: Callable[[dict[str, Any]], _T]) -> Iterator[_T]:
+    """Yield what is made of each JSON object of a file of lines, but for the half line that is still being written.
 
-    :raises DataError: for another line that is none, with its number.
+    :raises DataError: for a line that is none, or of which nothing can be made, with its number.
     """
     if not file.is_file():
         return
@@ -233,11 +226,11 @@ def whole_lines(file: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                data = _line_content(line)
-            except ValueError as error:
-                why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 100)
+                item = read(_line_content(line))
+            except (KeyError, TypeError, ValueError) as error:
+                why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 200)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error
-            yield data
+            yield item
 
 
 @contextmanager

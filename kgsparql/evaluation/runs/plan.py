@@ -25,12 +25,8 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, printable
 from kgsparql.redaction import redacted
 
-DEFAULT = "path_ranking"
-"""The method that is also asked without the model of a run, to see what the model is worth."""
-
-NO_MODEL = "+no_model"
-"""The end of the label of a method that is asked without the model."""
-
+DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
+NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
 GROUPS = ("all", "methods", "baselines")
 
 Oracles = Callable[[Question], Oracle | None]

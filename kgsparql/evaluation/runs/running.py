@@ -12,14 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -46,12 +39,8 @@ from kgsparql.knowledge_base import open as open_knowledge
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.storage.files import writer_lock
 
-UNREACHABLE = 3
-"""Questions in a row that an endpoint or a model server did not answer, after which the run stops."""
-
-_MAX_DEGREES = 200
-"""Answers of a question whose triples are counted, which orders the answers of one path."""
-
+UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
+_MAX_DEGREES = 200  # answers of a question whose triples are counted, which orders the answers of one path
 _MAX_QUERY_CHARACTERS = 2_000
 
 _NOT_SENT = frozenset({"model", "oracle", "emit", "cancel", "stop"})
@@ -326,11 +315,7 @@ _worker: tuple[KnowledgeBase, Plan]
 
 
 def _open_worker(
-    stop: Connection,
-    opened_with: Mapping[str, Any],
-    fingerprint: str,
-    asking: Mapping[str, Any],
-    gold_topics: bool,
+    stop: Connection, opened_with: Mapping[str, Any], fingerprint: str, asking: Mapping[str, Any], gold_topics: bool
 ) -> None:
     """Open the graph in a worker; the process ends if it is another by now, whose answers would be others."""
     global _worker  # noqa: PLW0603 - what an initializer of a pool leaves for its tasks

@@ -39,8 +39,7 @@ _MINUTE_S = 60.0
 _POLL_S = 0.05
 _RESERVE_S = 1.0
 """Query time that must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
-_CLOCK_TOLERANCE_S = 5.0
-"""A file that seems to be from so near a future is believed; else the clock was set back since."""
+_CLOCK_TOLERANCE_S = 5.0  # a file that seems to be from so near a future is believed; else the clock was set back since
 
 
 @dataclass(slots=True, kw_only=True)

@@ -43,8 +43,7 @@ from kgsparql.redaction import SHORTEST, is_word, unreadable_url, without
 from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
 
 MAX_REDIRECTS = 3
-MAX_URL = 8_000
-"""Bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)."""
+MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"

@@ -1,10 +1,13 @@
-"""``kgsparql eval DATASET`` asks every method every question; ``eval tune`` and ``eval compare`` say which is best."""
+"""``kgsparql eval``: questions of one's own graph, runs of every method on questions, and which method is best.
+
+Without the name of a command, what follows ``eval`` is a run.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +24,7 @@ from kgsparql.cli._options import (
     SnapshotOptions,
     options_of,
 )
-from kgsparql.cli.eval.datasets import ColumnsOption, DatasetArgument, opened_dataset
+from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
@@ -33,39 +36,143 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
+    from kgsparql.made_questions.making import MadeQuestions
+
+_MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
+
+_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
+DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
+ColumnsOption = Annotated[
+    str | None,
+    c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"),
+]
+
+
+def opened_dataset(
+    dataset: str, columns: str | None, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
+) -> tuple[Dataset, GraphOptions]:
+    """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
+
+    The licence, and what could not be read of the dataset, are shown on stderr.
+
+    :param limit: questions that are drawn of it.
+    """
+    from kgsparql.evaluation.datasets import load, sample
+
+    pairs = [part.partition("=") for part in columns.split(",")] if columns is not None else []
+    if not all(field.strip() and name.strip() for field, _, name in pairs):
+        hint = "for example --columns question=q,answers=a"
+        raise OptionError(f"--columns {printable(columns or '', 80)}", hint=hint)
+    names = {field.strip(): name.strip() for field, _, name in pairs}
+    loaded = load(dataset, columns=names or None, language=c.languages(lang)[0])
+    licence = loaded.licence or "no licence information: check before you publish anything made with it"
+    source = f" · {loaded.source}" if loaded.source else ""
+    graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
+    for problem in loaded.problems[:_MAX_PROBLEMS]:
+        graph.say(f"  {printable(str(problem), 300)}")
+    if len(loaded.problems) > _MAX_PROBLEMS:
+        graph.say(f"  … and {len(loaded.problems) - _MAX_PROBLEMS:,} more: kgsparql eval validate lists them")
+    drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
+    is_beside = loaded.graph and not graph.kg
+    return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
+
+
+@c.command
+def make(
+    graph: GraphOptions,
+    output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
+    count: Annotated[int, c.option("-n --number", "How many questions.", min=1, max=100_000)] = 200,
+    max_hops: Annotated[int, c.option("--max-hops", "The longest path from topic to answer.", min=1, max=3)] = 3,
+    max_answers: Annotated[int, c.option("--max-answers", "Of one question.", min=1, max=1000)] = 20,
+    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0,
+    lang: c.LangOption = "en",
+) -> None:
+    """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
+
+    As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
+    repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
+    """
+    from kgsparql.evaluation.datasets import check_folder, write_dataset
+    from kgsparql.made_questions.making import make as made_from
+
+    check_folder(output)
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
+        made = made_from(knowledge, count, seed=seed, max_hops=max_hops, max_answers=max_answers, progress=shown)
+        write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
+    c.write("\n".join(_made_lines(made, output, count)), None)
+    if len(made.questions) < count:
+        why = "; ".join(made.why_no_more) or "there are no other paths"
+        graph.say(f"{len(made.questions):,} of {count:,}: {why}")
+    graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
+    is_file = not any(source == "-" or "://" in source for source in graph.sources)
+    more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity
+    graph.say(f"measure: kgsparql eval {output} {more}-o RUN")
+
+
+def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
+    of = f" of {count:,}" if len(made.questions) < count else ""
+    counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in made.counts.items())
+    examples = (f"  {printable(q.text, 200)}" for q in made.questions[:: max(1, len(made.questions) // _MAX_EXAMPLES)])
+    return [f"{len(made.questions):,}{of} questions in {output}", *counts, "for example:", *examples]
+
+
+@c.command
+def validate(
+    graph: GraphOptions,
+    dataset: DatasetArgument,
+    columns: ColumnsOption = None,
+    timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
+    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50,
+    lang: c.LangOption = "en",
+) -> None:
+    """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
+
+    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing. What could
+    not be read of the file is listed too.
+
+    Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
+    """
+    from kgsparql.evaluation import validation
+
+    loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
+    opened = graph.opened(languages=c.languages(lang), embedder="none")
+    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
+        findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
+        share = validation.missing_share(loaded, knowledge)
+        name = knowledge.graph.name
+    c.write("\n".join(validation.validation_lines(loaded, name, findings, limit)), None)
+    if share == 1:
+        raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
+    if not all(finding.is_fine for finding in findings):
+        raise typer.Exit(DataError.exit_code)
+
+
+_WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes."
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
     """Which questions, how they are asked, and into which directory; each field is an option of the command line."""
 
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The directory of the run.")]
+    output: Annotated[Path, c.option("-o --output RUN", "The directory of the run.")]
     columns: ColumnsOption = None
     oracle: Annotated[
-        bool, typer.Option("--oracle", help="In place of a model, one that knows the gold path: how far a method gets.")
+        bool, c.option("--oracle", "In place of a model, one that knows the gold path: how far a method gets.")
     ] = False
     gold_topics: Annotated[
-        bool, typer.Option("--gold-topics", help="Give the entities of each question instead of linking them.")
+        bool, c.option("--gold-topics", "Give the entities of each question instead of linking them.")
     ] = False
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", min=1, metavar="N", help="So many questions, equally of each number of hops."),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=64,
-            help="Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes.",
-        ),
-    ] = None
+    limit: Annotated[int | None, c.option("--limit N", "So many questions, equally of each number of hops.", min=1)] = (
+        None
+    )
+    workers: Annotated[int | None, c.option("--workers", _WORKERS, min=1, max=64)] = None
     complete: c.CompleteOption = True
-    qualifiers: Annotated[bool, typer.Option("--qualifiers", help="As for ask.")] = False
+    qualifiers: Annotated[bool, c.option("--qualifiers", "As for ask.")] = False
     embedder: c.EmbedderOption = "auto"
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
-    seed: Annotated[int, typer.Option("--seed", help="For methods, and for whatever else is drawn.")] = 0
+    seed: Annotated[int, c.option("--seed", "For methods, and for whatever else is drawn.")] = 0
 
     @contextmanager
     def opened(
@@ -114,17 +221,11 @@ class QuestionOptions:
 
 MethodsOption = Annotated[
     str | None,
-    typer.Option(
-        "-r",
-        "--retriever",
-        metavar="NAMES",
-        help="Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
+    c.option(
+        "-r --retriever NAMES",
+        "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
         show_default="all, or that of --preset",
     ),
-]
-OptionsOption = Annotated[
-    list[str] | None,
-    typer.Option("-O", "--option", metavar="METHOD.NAME=VALUE", help="An option of a method; repeatable."),
 ]
 
 
@@ -138,8 +239,10 @@ def run(
     *,
     retriever: MethodsOption = None,
     preset: PresetOption = None,
-    option: OptionsOption = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that is in the directory.")] = False,
+    option: Annotated[
+        list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
+    ] = None,
+    resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False,
     asked: QuestionOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
@@ -148,16 +251,11 @@ def run(
     kgsparql eval compare RUN
     """
     from kgsparql.evaluation.runs import plan as plans
+    from kgsparql.evaluation.runs.directory import Run, check_new
     from kgsparql.evaluation.runs.running import resume_or_begin
-    from kgsparql.retrievers._loading import Preset
 
-    tuned = None if preset is None else Preset.load(preset)
-    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
-    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
-    if tuned is not None:  # for its own method among them
-        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
-    plans.check_options(options)
-    _check_directory(asked.output, resume=resume)
+    names, options = _asked_methods(retriever, preset, option)
+    (Run.open if resume else check_new)(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
     with (
@@ -166,8 +264,7 @@ def run(
     ):
         with_model = asking.model is not None
         methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
-        for note in notes:
-            graph.say(note)
+        graph.say("\n".join(notes))
         questions, gaps = _questions_there(asked.output) if resume else _known_questions(drawn, knowledge)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
@@ -181,15 +278,20 @@ def run(
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
-def _check_directory(output: Path, *, resume: bool = False) -> None:
-    """Check the directory of a run before any work."""
-    from kgsparql.evaluation.runs.directory import Run, check_free, check_room
+def _asked_methods(
+    retriever: str | None, preset: Path | None, option: list[str] | None
+) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Read which methods are asked, and the options of each; a preset has those of one of them."""
+    from kgsparql.evaluation.runs import plan as plans
+    from kgsparql.retrievers._loading import Preset
 
-    if resume:
-        Run.open(output)
-    else:
-        check_free(output)
-        check_room(output)
+    tuned = None if preset is None else Preset.load(preset)
+    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
+    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
+    if tuned is not None:
+        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
+    plans.check_options(options)
+    return names, options
 
 
 def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:
@@ -218,23 +320,6 @@ def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]
     return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
-ValuesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-O",
-        "--option",
-        metavar="NAME=VALUES",
-        help="Values to try, between commas. Repeatable: every combination is tried.",
-    ),
-]
-TrialsOption = Annotated[
-    int | None, typer.Option("--trials", min=1, metavar="N", help="So many combinations, drawn at random.")
-]
-ShareOption = Annotated[
-    float, typer.Option("--split", metavar="SHARE", min=0.1, max=0.9, help="Of the questions, to choose on.")
-]
-
-
 @c.command
 def tune(
     graph: GraphOptions,
@@ -242,11 +327,14 @@ def tune(
     limits: LimitOptions,
     dataset: DatasetArgument,
     *,
-    retriever: Annotated[str, typer.Option("-r", "--retriever", metavar="NAME", help="The method.")] = "path_ranking",
-    option: ValuesOption = None,
-    trials: TrialsOption = None,
-    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="What is made better.")] = "f1",
-    share: ShareOption = 0.5,
+    retriever: Annotated[str, c.option("-r --retriever NAME", "The method.")] = "path_ranking",
+    option: Annotated[
+        list[str] | None,
+        c.option("-O --option NAME=VALUES", "Values to try, between commas. Repeatable: every combination is tried."),
+    ] = None,
+    trials: Annotated[int | None, c.option("--trials N", "So many combinations, drawn at random.", min=1)] = None,
+    metric: Annotated[str, c.option("--metric NAME", "What is made better.")] = "f1",
+    share: Annotated[float, c.option("--split SHARE", "Of the questions, to choose on.", min=0.1, max=0.9)] = 0.5,
     asked: QuestionOptions,
 ) -> None:
     """Choose options of a method on one part of the questions, and see what they are worth on the others.
@@ -258,12 +346,13 @@ def tune(
 
     from kgsparql.evaluation import tuning
     from kgsparql.evaluation.comparison import chosen_metrics
+    from kgsparql.evaluation.runs.directory import check_new
     from kgsparql.evaluation.runs.plan import configuration
     from kgsparql.retrievers import load
 
     settings = tuning.settings_of(retriever, options_of(option), trials=trials, seed=asked.seed)
     chosen_metrics([metric])
-    _check_directory(asked.output)
+    check_new(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     with asked.opened(graph, model, limits) as (knowledge, asking):
         questions, gaps = _known_questions(drawn, knowledge)
@@ -301,39 +390,25 @@ def _tally_bar(graph: GraphOptions) -> Iterator[Callable[[MethodProgress], None]
         yield tell
 
 
-RunsArgument = Annotated[
-    list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
-]
-MetricsOption = Annotated[
-    str, typer.Option("--metrics", metavar="NAMES", help="These, between commas, or all; the first decides.")
-]
-BaselineOption = Annotated[
-    str, typer.Option("--baseline", metavar="METHOD", help="Compare with this one instead of the best.")
-]
-PlotsOption = Annotated[
-    Path | None, typer.Option("--plots", metavar="DIR", help="Draw plots into this directory, as PNG and SVG.")
-]
-FailuresOption = Annotated[
-    bool, typer.Option("--failures", help="Show questions on which methods differ, and what each found.")
-]
-TimelessOption = Annotated[
-    bool, typer.Option("--reproducible", help="Leave out what differs when the same is run again: time, paid cost.")
-]
-
-
 @c.command
 def compare(
-    runs: RunsArgument = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
+    ] = None,
     *,
     form: Annotated[str | None, c.format_option("text, md, csv or json.")] = None,
     output: c.OutputOption = None,
-    metrics: MetricsOption = "",
-    baseline: BaselineOption = "",
-    plots: PlotsOption = None,
-    failures: FailuresOption = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="So many of them for each dataset.")] = 10,
-    reproducible: TimelessOption = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each metric is defined, and stop.")] = False,
+    metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
+    baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
+    plots: Annotated[Path | None, c.option("--plots DIR", "Draw plots into this directory, as PNG and SVG.")] = None,
+    failures: Annotated[
+        bool, c.option("--failures", "Show questions on which methods differ, and what each found.")
+    ] = False,
+    limit: Annotated[int, c.option("--limit N", "So many of them for each dataset.", min=1)] = 10,
+    reproducible: Annotated[
+        bool, c.option("--reproducible", "Leave out what differs when the same is run again: time, paid cost.")
+    ] = False,
+    explain: Annotated[bool, c.option("--explain", "Say how each metric is defined, and stop.")] = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
@@ -366,3 +441,19 @@ def compare(
     if failures:
         text += f"\n{report.disagreements_text(found, limit, markdown=form == 'md')}"
     c.write_bytes(text.encode("utf-8", "replace"), output)
+
+
+class _RunByDefault(PlainGroup):
+    """A group in which ``eval DATASET`` is ``eval run DATASET``."""
+
+    default = "run"
+
+
+evaluate = typer.Typer(
+    cls=_RunByDefault,
+    no_args_is_help=True,
+    help="Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
+    pretty_exceptions_enable=False,
+)
+for command in (run, compare, validate, make, tune):
+    evaluate.command(cls=PlainCommand)(command)
