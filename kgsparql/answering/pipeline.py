@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
+from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -19,7 +19,6 @@ from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.answer_type import operation_asked
 from kgsparql.linking.linked_entity import LinkedEntity
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
@@ -190,7 +189,7 @@ def _judged_draft(
         missing = gaps(session, found)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
-    if operation_asked(session.question) is not None:
+    if any(gap.code == "operation" for gap in missing):
         from kgsparql.answering.computed import computed_beside  # with all of the plans
 
         if computed := computed_beside(found, session, missing):

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from kgsparql.answering.answer import Gap, type_of_terms
-from kgsparql.answering.kinds_of_answers import sort_gap_of
+from kgsparql.answering.kinds_found import sort_gap_of
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.unclear_names import other_meanings
-from kgsparql.answering.understanding import EMPTY
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.cue_reading import read_cues
@@ -19,6 +18,7 @@ from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.reading.lexicon import lexicon
 
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
@@ -51,7 +51,7 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
     yield from _doubtful_kind(ranked.plan, computed, asked)
     yield from _doubtful_words(ranked.plan, asked)
     yield from _doubtful_units(ranked.plan, asked)
-    yield from other_meanings(terms_in(ranked.plan), asked.session.links, asked.session.question, EMPTY)
+    yield from other_meanings(terms_in(ranked.plan), asked.session.links, asked.session.question, lexicon().light_words)
     yield from _denied_otherwise(ranked.plan, asked)
     if isinstance(computed.empty_part, a.Instances):
         yield Gap("kind", "", "nothing in this graph is of a class that is asked about")

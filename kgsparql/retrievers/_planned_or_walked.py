@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Routed, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.answering.understanding import gaps
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.plans import algebra as a
