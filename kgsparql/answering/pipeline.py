@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
+from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.answering.understanding import gaps
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem

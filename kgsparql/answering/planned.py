@@ -17,7 +17,6 @@ from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.linking.answer_type import operation_asked
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.connecting import DIRECTION, UNSAID
@@ -206,8 +205,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     ``None`` where that is not all that is asked, or the path leads to more than was found.
     """
     best = found.best_item
-    operation = operation_asked(session.question)
-    is_all = {gap.code for gap in missing} == {"operation"} and operation is not None and operation.kind == "count"
+    is_all = {gap.code for gap in missing} == {"operation"} and read_clauses(session).form == "count"
     if best is None or not is_all or best.cuts or not session.graph.is_one_local_graph:
         return None
     path = best.paths[0].property_path

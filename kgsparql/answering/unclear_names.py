@@ -11,8 +11,10 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, stop_words, tokens, words
+from kgsparql.linking.words import root, stop_words, words
 from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.lexicon import lexicon
 
 _LITTLE_KNOWN = 20
 """How many times fewer triples a thing is in than another of the name, so that nobody means it without saying so."""
@@ -24,23 +26,20 @@ _SAME_WORD = 0.8
 """How alike two spellings of one word are at least."""
 
 
-def missing_names(
-    session: Session, best: EvidenceItem, *, light: Collection[str], said: Collection[str]
-) -> Iterator[Gap]:
+def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Collection[str]) -> Iterator[Gap]:
     """Names that were not found, or of which only a part was.
 
-    :param light: words that are no names, and words before a name that are no part of it.
     :param said: roots of the words that the way to the answer says.
     """
     if session.linker is None or session.given:
         return
+    light = lexicon().light_words
     for name in session.notes.causes(MISSING_NAME):
-        if normalised(name) in light:
-            continue
-        yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
+        if normalised(name) not in light:
+            yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
-        whole = _name_around(link, session.question, session.links, light)
+        whole = _name_around(link, read, session.links, light)
         if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link, light)):
             yield taken_for(link, whole or link.mention.text)
 
@@ -57,31 +56,26 @@ def is_just_words(link: LinkedEntity, light: Collection[str]) -> bool:
     return bool(said) and link.label[:1].isupper() and link.mention.text.islower() and set(said) <= set(light)
 
 
-def _name_around(link: LinkedEntity, question: str, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
+def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
     """The mention with the words before and after it that are written like a name and are in no other mention."""
-    if not link.mention.text or link.mention.start < 0:
+    own = read.positions_between(link.mention.start, link.mention.end)
+    if not own:
         return ""
-    found = tokens(question)
-    own = [i for i, t in enumerate(found) if link.mention.start < t.end and t.start < link.mention.end]
-    taken = [(o.mention.start, o.mention.end) for o in links if o is not link]
-    stops = stop_words(("en",))
+    others = (read.positions_between(one.mention.start, one.mention.end) for one in links if one is not link)
+    taken = {position for places in others for position in places}
+    stops, capitals = stop_words(("en",)), [word[:1].isupper() for word in read.raw]
 
-    def joins(i: int, beside: int) -> bool:
-        if not 0 < i < len(found) or found[i].text in stops or not question[found[i].start].isupper():
-            return False
-        first, last = sorted((i, beside))
-        between = question[found[first].end : found[last].start]
-        is_taken = any(start < found[i].end and found[i].start < end for start, end in taken)
-        return between.isspace() and not is_taken
+    def joins(at: int, gap: int) -> bool:
+        return capitals[at] and at not in taken and read.texts[at] not in stops and read.gaps[gap].isspace()
 
     first, last = own[0], own[-1]
-    while question[found[first].start].isupper() and joins(first - 1, first):
+    while first > 0 and capitals[first] and joins(first - 1, first - 1):
         first -= 1
-    while question[found[last].start].isupper() and joins(last + 1, last):
+    while last + 1 < len(read.raw) and capitals[last] and joins(last + 1, last):
         last += 1
-    while first < last and found[first].text in light:
+    while first < last and read.texts[first] in light:
         first += 1
-    return question[found[first].start : found[last].end]
+    return read.text_of(first, last + 1)
 
 
 def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
@@ -193,13 +187,3 @@ def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
         if not beside.isdisjoint(best.ends) and not beside.issuperset(best.ends):
             name = printable(link.mention.text or link.label, 80)
             yield Gap("name", name, f"only some of what was found has to do with {name!r}")
-
-
-def unused_words(session: Session, best: EvidenceItem) -> list[str]:
-    """The words of the mentions of which no meaning is in the best evidence."""
-    there = {term for cited in best.triples for term in (cited.triple.subject, cited.triple.object)}
-    unused = (
-        link.mention.text for link in session.links
-        if link.matched not in {"given", "same as"} and there.isdisjoint(one.term for one in (link, *link.candidates))
-    )  # fmt: skip
-    return list(dict.fromkeys(word for text in unused for word in content_words(text)))

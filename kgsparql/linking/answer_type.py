@@ -1,13 +1,10 @@
-"""What a question asks for: the kind of its answer, a number of things, or others like the one it names."""
+"""What a question asks for: the kind of its answer, or others like the one it names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import dropwhile, takewhile
-from typing import Literal as OneOf
-from typing import TypeAlias
 
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import STOP_WORDS, is_unspaced, root, stem, stop_words, tokens
@@ -27,7 +24,7 @@ _PAST = frozenset(
 )
 _NAMING = frozenset({"name", "names"})
 _BEFORE_NOUN = frozenset({"what", "which", "whose"})
-WHAT_ONE_DOES = "profession job"
+_WHAT_ONE_DOES = "profession job"
 _DOES = re.compile(r"what (?:do|does|did) (?:.+ )?do\b|(?:what|why) .*\b(?:known|famous)\b", re.IGNORECASE)
 """A question for what somebody does for a living or is known for, also without the name."""
 _SPEAK = re.compile(r"what (?:do|does|did|.*\blanguages?)\b.*\bspeaks?\b", re.IGNORECASE)
@@ -52,7 +49,7 @@ def expected_kind(question: str) -> str:
     ('profession job', 'language')
     """
     if _DOES.match(question.strip()):
-        return WHAT_ONE_DOES
+        return _WHAT_ONE_DOES
     if _SPEAK.match(question.strip()):
         return "language"
     question_words = [token.text for token in tokens(question)]
@@ -114,63 +111,11 @@ def asks_what_it_is(question: str, links: Sequence[LinkedEntity]) -> bool:
     return bool(_ASKS_WHAT.fullmatch(before.strip())) and after.strip(" ?.!") in {"", "mean"}
 
 
-OperationKind: TypeAlias = OneOf["count", "comparison", "extreme", "total", "negation", "reason", "yes or no"]
-
-_COMPARED = "older younger bigger larger smaller longer shorter earlier later higher lower cheaper taller".split()
-_SUPERLATIVES = (
-    "most least fewest best worst maximum minimum eldest largest biggest smallest greatest highest lowest longest "
-    "shortest oldest youngest newest earliest latest tallest heaviest lightest richest poorest cheapest fastest "
-    "slowest closest nearest farthest deepest widest"
-).split()
-_TOTALS = [
-    "average", "the mean", "median", "sum", "in total", "total", "altogether", "percentage", "proportion", "how old",
-]  # fmt: skip
 YES_NO = (
     r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)"
     r"\b(?! you\b)(?!.*\ban? \w+ or an? \w+\W*$)"
 )
 """The beginning of a question that has yes or no as its answer, unlike `is she a painter or a poet?`."""
-_OPERATIONS: tuple[tuple[OperationKind, str, str], ...] = (
-    ("count", r"how many|how often|the number of", "how many there are"),
-    ("comparison", r"(?:more|less|fewer) (?:[a-z]+ ){1,2}than|exactly (?:one|two|three|\d+)", "for a comparison"),
-    ("comparison", rf"(?:more|less|fewer|[a-z]{{2,}}er) than|{'|'.join(_COMPARED)}", "for a comparison"),
-    ("comparison", r"at (?:least|most) \d+|between \d+ and \d+|(?:in|during) the \d+s", "for a comparison"),
-    ("comparison", r"(?:before|after|since|until) (?:[a-z]+ )?\d{3,}", "for a comparison"),
-    ("extreme", "|".join(_SUPERLATIVES), "for the {words}"),
-    ("total", "|".join(_TOTALS), "for the {words}"),
-    ("negation", r"without|never|neither|nor|except|lacks?|lacking|not|no|\w+n['’]t", "for what is not so"),
-    ("reason", r"^why", "for a reason"),
-    ("yes or no", YES_NO, "for yes or no"),
-)
-"""Words that ask for something to be computed: the first that a question has say what it asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """Something that a question asks to be computed.
-
-    :param words: the words that ask for it.
-    :param text: what it asks, after `this asks`.
-    """
-
-    kind: OperationKind
-    words: str
-    text: str
-
-
-def operation_asked(question: str) -> Operation | None:
-    """What a question asks to be computed, if it does; English only.
-
-    >>> operation_asked("How many prizes did she win?").kind, operation_asked("Who is the oldest laureate?").text
-    ('count', 'for the oldest')
-    >>> operation_asked("Did she win?").kind, operation_asked("Who won?")
-    ('yes or no', None)
-    """
-    for kind, pattern, text in _OPERATIONS:
-        if found := re.search(rf"\b(?:{pattern})\b", question.strip(), re.IGNORECASE):
-            asked = found[0].lower()
-            return Operation(kind, asked, text.format(words=asked))
-    return None
 
 
 def asks_for_others(question: str, *, names: int = 1) -> bool:

@@ -295,6 +295,11 @@ def root(word: str) -> str:
     return base[:-1] if base.endswith("e") and len(base) > 5 else base
 
 
+def roots_of(texts: Iterable[str]) -> frozenset[str]:
+    """The roots of all words of some texts."""
+    return frozenset(root(word) for text in texts for word in words(normalised(text)))
+
+
 @lru_cache(maxsize=20_000)
 def same_root(word: str) -> tuple[str, ...]:
     """The words that names may have in place of this one, some of which are no words: for a look into a vocabulary.

@@ -81,6 +81,7 @@ class Lexicon:
     anaphors: frozenset[str]
     dummies: frozenset[str]
     fillers: frozenset[str]
+    light: frozenset[str]
     adverbs: frozenset[str]
     time_adverbs: frozenset[str]
     imperatives: frozenset[str]
@@ -108,6 +109,12 @@ class Lexicon:
     measure_words: frozenset[str]
     between_words: frozenset[str]
     indefinites: frozenset[str]
+    others: frozenset[str]
+    reasons: frozenset[str]
+    fame: frozenset[str]
+    time_nouns: frozenset[str]
+    lists: frozenset[str]
+    facets: frozenset[str]
     distributives: frozenset[str]
     how_words: frozenset[str]
     last_words: frozenset[str]
@@ -132,6 +139,7 @@ class Lexicon:
     contractions: Mapping[str, Mapping[str, str]]
     question_words: Mapping[str, str]
     hints: Mapping[str, tuple[str, ...]]
+    sorts: Mapping[str, tuple[str, ...]]
     relative_adverbs: Mapping[str, str]
     superlatives: Mapping[str, SuperlativeWord]
     quantifiers: Mapping[str, bool]
@@ -165,6 +173,11 @@ class Lexicon:
         """The words that no name or class is made of: function words and fillers."""
         return self.function_words | self.fillers
 
+    @cached_property
+    def light_words(self) -> frozenset[str]:
+        """The words that say nothing, or too little, of what is asked."""
+        return self.empty_words | self.light
+
     def is_participle(self, word: str) -> bool:
         """Tell whether a word has the form of a past participle: ``directed``, ``born``."""
         return word in self.participles or (self._has_ending(word, "participle") and word not in self.no_participles)
@@ -176,6 +189,10 @@ class Lexicon:
     def is_present(self, word: str) -> bool:
         """Tell whether a word has the form of the third person: ``feeds``; a plural may have it, too."""
         return self._has_ending(word, "present")
+
+    def is_adverb(self, word: str) -> bool:
+        """Tell whether a word has the form of an adverb: ``originally``."""
+        return self._has_ending(word, "adverb")
 
     def _has_ending(self, word: str, form: str) -> bool:
         """Tell whether a word has an ending of a verb, and a stem before it."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned, read_clauses
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.answering.understanding import gaps
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.answer_type import is_foreign
 from kgsparql.plans import algebra as a

@@ -1,0 +1,364 @@
+"""What of a question a path accounts for, clause by clause: the rest is said, and is a doubt.
+
+A word of a clause is used by the name of a step, of what the path goes through, or of the class of what was found. What
+is found is of the kind that is asked for; what is to be computed, no path says. English only: of a question in another
+language only names are checked, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.kinds_found import kinds_missed
+from kgsparql.answering.session import Session
+from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.answer_type import is_foreign
+from kgsparql.linking.words import root, roots_of, words
+from kgsparql.plans.label_fit import LabelFit
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import Literal, Term, normalised, printable
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
+from kgsparql.reading.asking import Asked, Link
+from kgsparql.reading.chunks import chunked
+
+_NEAR = 0.42
+"""How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
+_STEP_NEAR, _IN_PLACE = 0.36, 0.3
+"""The same, of a word and a step of a longer path; and of one in a chain of possessions and the step at its place."""
+_IS_WANTED = 0.5
+"""The same, of what is asked for and a class."""
+_IS_NAMED, _NEARER = 0.75, 0.15
+"""How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
+_AS_WELL, _ALIKE = 0.02, 0.25
+"""How much lower an item scores at most that fits as well; the same where only the class at the end is said."""
+_CLEARLY = 0.1
+"""How much more like something else a name must be, so that it is not what is asked for."""
+
+
+def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
+    """What of the question the best evidence does not account for, the gravest first."""
+    asked = Asked.of(chunked(session.question, session.linker, links=session.links))
+    best = found.best_item
+    if not session.links or not found.candidates:
+        operations = () if is_foreign(session.question) else asked.operations()
+        return tuple(Gap("operation", s, f"this asks {text}, which is not computed") for s, text in operations)[:1]
+    if best is None:
+        return ()
+    way = best.paths[0].property_path  # further columns are beside what was asked for
+    best = replace(best, ways=tuple(own for own in best.paths if own.property_path == way))
+    return tuple(dict.fromkeys(_Check(session, found, best, asked).gaps()))
+
+
+@dataclass(frozen=True)
+class _Check:
+    """The path of the best item beside the clauses."""
+
+    session: Session
+    found: Retrieval
+    best: EvidenceItem
+    asked: Asked
+
+    def gaps(self) -> Iterator[Gap]:
+        """Everything that is left, the gravest first."""
+        session, best, said = self.session, self.best, roots_of(self.steps)
+        names = [*missing_names(session, best, self.asked.read, said), *ambiguous_names(session, self.found, best)]
+        if is_foreign(session.question):
+            yield from names
+            yield Gap("language", "", "whether this is what was asked is only checked for questions in English")
+        elif self.asked.clauses.is_definition and not self.telling:
+            yield from names
+            if not self._says_what_it_is() and said.isdisjoint(roots_of(self._names_of("job"))):
+                yield Gap("word", "", "nothing in this graph says what it is")
+        else:
+            named = {word for gap in names for word in words(normalised(gap.words))}
+            left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best)]
+            left += [
+                *islice(kinds_missed(self.asked, best, self.steps, session), 1),
+                *self._word_gaps(named),
+                *self._step_gaps(),
+            ]
+            yield from left or (() if self._says_what_it_is() and not self.telling else self._other_readings())
+
+    def _says_what_it_is(self) -> bool:
+        return self.path.steps[0].predicate in {*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF}
+
+    def _names_of(self, sort: str) -> tuple[str, ...]:
+        return self.asked.language.sorts.get(sort, ())
+
+    # --- What was found
+
+    @cached_property
+    def path(self) -> PropertyPath:
+        """The path of the best item."""
+        return self.best.paths[0].property_path
+
+    @cached_property
+    def steps(self) -> list[str]:
+        """The names of its steps."""
+        labels = self.session.labels([step.predicate for step in self.path.steps], in_grace=True)
+        return [labels[step.predicate] for step in self.path.steps]
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The class at each place of it, the start's first; empty where the graph does not say."""
+        return self._kinds_of(self.best)
+
+    def _kinds_of(self, item: EvidenceItem) -> list[str]:
+        groups = [[way.terms for way in item.paths if len(way.hops) == len(item.paths[0].hops)]]
+        return self.session.labels.majority_types(groups, in_grace=True)[0]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What words may mean: the steps, and the classes that they lead to."""
+        return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:])]))
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """The roots of all that the path says: also of the names that all its ways have."""
+        labels = self.session.labels({term for way in self.best.paths for term in way.terms}, in_grace=True)
+        on_all = frozenset.intersection(*(roots_of(labels[term] for term in way.terms) for way in self.best.paths))
+        return on_all | roots_of([*self.names, *self.kinds[:1]])
+
+    @cached_property
+    def pieces(self) -> dict[int, tuple[int, ...]]:
+        """The words in no name of the evidence, by their positions, each with the noun or verb that it is a part of."""
+        there = {end for cited in self.best.triples for end in (cited.triple.subject, cited.triple.object)}
+        read, taken = self.asked.read, set[int]()
+        for link in self.session.links:
+            is_given = link.matched in {"given", "same as"}
+            if is_given or any(one.term in there for one in (link, *link.candidates)):
+                taken |= {*read.positions_between(link.mention.start, link.mention.end)}
+        taken |= {p for one in read.chunks if any(name.term in there for name in one.entities) for p in one.span}
+        return {p: tuple(sorted({*own} - taken)) for own in self.asked.pieces for p in own if p not in taken}
+
+    @cached_property
+    def telling(self) -> list[int]:
+        """The positions of those of them that say what is asked."""
+        return [p for p in sorted(self.pieces) if self.asked.tells(p)]
+
+    # --- Operations, and two questions in one
+
+    def _part_gaps(self) -> Iterator[Gap]:
+        """The questions in one of two, but for the one that is most like what was found."""
+        parts = self.asked.parts()
+        alike = self.session.ranker.similarities(parts, self.names).max(axis=1, initial=0.0)
+        for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):
+            yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
+
+    def _operation_gaps(self) -> Iterator[Gap]:
+        """What is to be computed, if the best item does not state it."""
+        own, ends = self.asked.language, self.best.ends
+        is_number = self.asked.clauses.form == "count" and all(map(_is_number, ends))
+        for said, text in dict(self.asked.operations()).items():
+            is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
+            if not is_only and (not said or root(said) not in roots_of(self.steps)):
+                yield Gap("operation", said, f"this asks {text}, which is not computed: these are the facts")
+
+    # --- Words
+
+    def _word_gaps(self, named: Collection[str]) -> Iterator[Gap]:
+        """Words that no name on the path says or is like, and predicates of the graph that they name better.
+
+        :param named: words of which another gap speaks.
+        """
+        asked, texts, ranker = self.asked, self.asked.read.texts, self.session.ranker
+        yield from self._no_fact()
+        is_hinted = asked.sort in {"time", "place"} and roots_of(asked.language.hints[asked.sort]) & roots_of(
+            self.steps[-1:]
+        )
+        named_chunks = [one for one in asked.read.chunks if one.entities]
+        columns, is_named = self._names_beside(), False
+        for p in (p for p in self.telling if not self._is_said(p) and texts[p] not in named):
+            word, piece, alike = texts[p], self.pieces[p], self._likeness_of(p)
+            least = _IS_WANTED if asked.is_which and p in asked.noun else _NEAR
+            names = p == piece[-1] and not is_hinted
+            other = self._named_otherwise(word, alike, columns) if names else ""
+            is_named = is_named or bool(other)
+            if p == self.telling[0] and (
+                column := next((c for c in columns if columns[c] and root(word) in roots_of([c])), "")
+            ):
+                text = f"{column!r} is only beside what was found, and the question asks for it"
+                yield Gap("predicate", word, text)
+            elif other:
+                yield Gap("predicate", word, f"this graph knows {other!r}, but nothing of it was found here")
+            elif word.isdecimal() or (
+                alike < least if ranker.by_meaning else any(p in one.span for one in named_chunks)
+            ):
+                yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
+        if self.telling and not (ranker.by_meaning or is_named or any(map(self._is_said, self.pieces))):
+            yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
+
+    def _is_said(self, position: int) -> bool:
+        text = self.asked.read.texts[position]
+        return not {root(text), root(self.asked.language.irregular.get(text, text))}.isdisjoint(self.said)
+
+    def _likeness_of(self, position: int) -> float:
+        """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""
+        asked, piece = self.asked, self.pieces[position]
+        objects = [one.object for one in asked.relations if set(piece) <= set(one.verb) and not one.preposition]
+        wholes = [piece, *((*piece, *sorted(own.positions & self.pieces.keys())) for own in objects if own)]
+        texts = [asked.read.texts[position], *map(asked.words, wholes)]
+        alike = float(self.session.ranker.similarities(texts, self.names).max(initial=0.0))
+        return max(alike, _IS_WANTED) if self._is_in_place(position) else alike
+
+    def _is_in_place(self, position: int) -> bool:
+        """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""
+        owned, word = self._owned_nouns, self.asked.read.texts[position]
+        if len(owned) != len(self.steps) or not self.pieces.keys() <= {p for _, said in self.links for p in said}:
+            return False
+        step = next((step for step, said in zip(self.steps, owned, strict=True) if position in said), "")
+        others = {hop.triple.predicate for item in self.found.evidence for way in item.paths[:1] for hop in way.hops}
+        labels = [step, *self.session.labels(others, in_grace=True).values()]
+        (own, *rest) = self.session.ranker.similarities([word], labels)[0].tolist() if step else [0.0]
+        return bool(own >= _IN_PLACE and max(rest) - own < _CLEARLY)
+
+    def _names_beside(self) -> dict[str, bool]:
+        """Names of the predicates that lead to the same or are beside it, and whether they are only beside it."""
+        also = {
+            item.paths[0].hops[0].triple.predicate
+            for item in self.found.evidence
+            if item.paths and {way.terms[1] for way in item.paths}.issuperset(self.best.ends)
+        }
+        labels = self.session.labels(also | {cited.triple.predicate for cited in self.best.triples}, in_grace=True)
+        return {name: predicate not in also for predicate, name in labels.items()}
+
+    def _named_otherwise(self, word: str, on_path: float, known: Collection[str]) -> str:
+        """The predicate of the graph that a word names better than the path does; empty if there is none."""
+        if self.session.linker is None:
+            return ""
+        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
+        rows = [*search.with_words([word, root(word)], limit=50), *search.like(word, limit=50)]
+        labels = sorted({row.text for row in rows if row.kind == "predicate"}.difference(known, self.steps))
+        if not labels:
+            return ""
+        alike = self.session.ranker.similarities([word], labels)[0]
+        same = [1.0 if self.fit.roots(label) == {root(word)} else 0.0 for label in labels]
+        score, label = max(zip(np.maximum(alike, same).tolist(), labels, strict=True))
+        return label if score >= _IS_NAMED and score > on_path + _NEARER else ""
+
+    def _no_fact(self) -> Iterator[Gap]:
+        """A question of which no word says which fact is asked for: neither a question word, a class nor a step."""
+        asked, clauses = self.asked, self.asked.clauses
+        is_asked = self._names_of(asked.sort) or clauses.measures or clauses.form != "set" or clauses.phrase.kinds
+        is_step = any(self.fit.roots(step) & roots_of(asked.read.texts) for step in self.steps)
+        if not (
+            self.telling
+            or is_asked
+            or is_step
+            or self._says_what_it_is()
+            or any(one.classes for one in asked.read.chunks)
+        ):
+            yield Gap("word", "", "the question does not say which fact is asked for")
+
+    # --- Steps
+
+    @cached_property
+    def fit(self) -> LabelFit:
+        """Compares words and names of predicates."""
+        return LabelFit(self.session.labels, self.session.ranker, self.asked.language)
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """How the clauses join the start with what is asked for."""
+        return self.asked.links_from(self.best.paths[0].start)
+
+    @cached_property
+    def _owned_nouns(self) -> list[tuple[int, ...]]:
+        """The nouns of a chain of possessions from the start on, each of a step."""
+        texts, own = self.asked.read.texts, self.asked.language
+        none = own.identity_nouns | own.facets
+        return [said for role, said in self.links if role == "of" and not none.issuperset(texts[p] for p in said)]
+
+    def _step_gaps(self) -> Iterator[Gap]:
+        """Steps that go the other way than is asked, steps of which no word speaks, and more that are asked for."""
+        gone = len(self.path.steps)
+        if gone < len(self._owned_nouns):
+            last = printable(self.asked.words(self._owned_nouns[-1]), 60)
+            text = f"the question goes {len(self._owned_nouns)} steps, to {last!r}, and what was found goes {gone}"
+            yield Gap("step", last, text)
+        for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
+            if self._is_turned(place, step, link):
+                yield Gap("step", self.steps[place], f"the question asks for the other way of {self.steps[place]!r}")
+        if self.path.goes_back and not self._asks_for_others():
+            text = "found as what has the same as what is asked about, of which the question says nothing"
+            yield Gap("step", "", text)
+        elif gone > 1 and self.telling:
+            for name in self._unasked_steps():
+                yield Gap("step", name, f"found by way of {name!r}, of which the question says nothing")
+
+    def _said_by(self, step: Step, said: Sequence[int]) -> str:
+        """The word that says a step or its other end; empty where none does."""
+        label, texts = self.fit.text(step.predicate), [self.asked.read.texts[p] for p in said]
+        return next((t for t in texts if self.fit.says(t, label) or self.fit.is_other_end(t, label)), "")
+
+    def _is_turned(self, place: int, step: Step, link: Link) -> bool:
+        """Whether a step is gone the other way than its role allows, where only the way tells both ends."""
+        role, said = link
+        noun = self._said_by(step, said) if role not in {"any", "prep"} else ""
+        is_one_kind = len(set(self.kinds[place : place + 2])) == 1
+        return bool(noun) and not self.fit.allows(step, role, noun) and (role == "of" or is_one_kind)
+
+    def _asks_for_others(self) -> bool:
+        own = self.asked.language
+        sharing = own.same_words | own.share_verbs | own.together_words | own.others
+        return len(self.links) > 1 or not sharing.isdisjoint(self.asked.read.texts)
+
+    def _unasked_steps(self) -> list[str]:
+        """The steps of a path that no word is left for, each word being used for one step.
+
+        A word is as like a step as its predicate's name, or as the class of what it leads to.
+        """
+        texts = [self.asked.read.texts[p] for p in self.pieces if p in self.telling or self._is_said(p)]
+        texts += self._names_of("place")[:1] if self.asked.sort == "place" else []
+        named: dict[str, list[str]] = {}
+        for name, kind in zip(self.steps, self.kinds[1:], strict=True):
+            named.setdefault(name, [name]).append(kind)
+        alike = np.array([self._nearness_to([*filter(None, own)], texts) for own in named.values()])
+        left = dict.fromkeys(range(len(named)))
+        for _ in range(min(alike.shape)):
+            step, word = np.unravel_index(int(alike.argmax()), alike.shape)
+            if alike[step, word] < _STEP_NEAR:
+                break
+            left.pop(int(step), None)
+            alike[step, :] = alike[:, word] = -1.0
+        return [list(named)[i] for i in left]
+
+    def _nearness_to(self, names: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """For each word how like the most like of some names it is; 1 if they have a root in common."""
+        alike = self.session.ranker.similarities(names, texts).max(axis=0, initial=0.0)
+        roots = roots_of(names)
+        return [1.0 if root(text) in roots else float(value) for text, value in zip(texts, alike, strict=True)]
+
+    def _other_readings(self) -> Iterator[Gap]:
+        """The first other item about the same thing that fits as well and leads elsewhere, not only less far.
+
+        So does one that goes the first step the other way, where no word says which way is meant; and where words only
+        say the class of what was found, one to the same class fits as well unless it is much less alike.
+        """
+        best, path, first = self.best, self.path, self.path.steps[0]
+        says_way = not self.links or bool(self._said_by(first, self.links[0][1]))
+        turned = path if says_way else PropertyPath((first.reversed, *path.steps[1:]))
+        is_unsaid = {root(self.asked.read.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
+        for item in self.found.evidence:
+            if item.marker == best.marker or not item.paths or set(item.ends) == set(best.ends):
+                continue
+            other = item.paths[0].property_path
+            is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other.steps)]
+            is_alike = (
+                is_unsaid and len(other.steps) == len(path.steps) and self._kinds_of(item)[-1:] == self.kinds[-1:]
+            )
+            margin = _ALIKE if is_alike else _AS_WELL
+            if is_elsewhere and (best.score - item.score < margin or other == turned != path):
+                yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
+                return
+
+
+def _is_number(term: Term) -> bool:
+    return isinstance(term, Literal) and term.value.replace(".", "", 1).lstrip("-").isdecimal()

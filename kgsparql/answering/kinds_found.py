@@ -1,0 +1,101 @@
+"""Whether what was found is of the kind that a question asks for: a time, an amount, a place, somebody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.answering.answer import Gap
+from kgsparql.answering.session import Session
+from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.linking.words import root, roots_of, words
+from kgsparql.rdf.terms import Literal, Term, normalised
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.lexicon import lexicon
+
+_NEAR, _CLEARLY = 0.36, 0.1
+"""How alike a name and what is asked for are at least, and how much more like something else, so that it is that."""
+_SAMPLE = 20
+"""Ends of an item whose class is looked up."""
+_YEAR = re.compile(r"\d{3,4}")
+_FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
+_CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
+"""A number, a date, or an identifier such as `P-01`."""
+
+
+def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
+    """What is asked for that the ends of a path cannot be, the gravest first.
+
+    :param steps: the names of the predicates of the path.
+    """
+    ends, own = best.ends, asked.language
+    texts = [end.value for end in ends if isinstance(end, Literal)]
+    shown = [*session.labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
+    said = asked.words(asked.noun) or asked.clauses.phrase.asked
+    if _is_own_name(asked, best, session):
+        yield Gap("kind", "", "what was found is only the name of what is asked about")
+    more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
+    if more and all(left and left <= roots_of(own.lists) for left in more):
+        yield Gap("kind", "", "what was found is a list of what is asked for, and not what is in it")
+    for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
+        if not any(map(pattern.search, shown)):
+            yield Gap("kind", said, f"this asks for {kind}, and what was found is none")
+    is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
+    likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
+    if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
+        yield Gap("kind", said, "this asks for a place, and nothing says that what was found is one")
+    is_value = best.paths[0].property_path.steps[-1].direction == "forward"
+    if gap := sort_gap_of(session.question, ends, steps[-1:] if is_value else (), session):
+        yield gap
+    if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
+        yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
+    if asked.sort == "agent" and is_coded:
+        yield Gap("kind", said, "this asks for somebody, and what was found are numbers or dates")
+
+
+def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:
+    """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
+    own, texts = asked.language, {normalised(end.value) for end in best.ends if isinstance(end, Literal)}
+    naming = roots_of(own.identity_nouns | own.naming_words | own.fame)
+    if len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
+        return False
+    names = set(map(normalised, session.labels({path.start for path in best.paths}, in_grace=True).values()))
+    if asked.sort == "agent":  # nor is the family name of somebody anybody else
+        names.update(word for name in list(names) for word in words(name))
+    return texts <= names
+
+
+def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session: Session) -> Gap | None:
+    """The doubt that what was found is not somebody where `who` asks, or no place where `where` does.
+
+    :param ends: what was found; of literals the name of the step says what they are, of things without a class nothing.
+    :param steps: the name of the predicate that they are the values of; empty where they are none.
+    """
+    language, (first, *_) = lexicon(), (*words(normalised(asked)), "")
+    sort = language.question_words.get(first, "")
+    if sort not in {"agent", "place"} or not ends:
+        return None
+    (kinds,) = session.labels.shared_types([ends[:_SAMPLE]], in_grace=True)
+    said = [*kinds, *steps]
+    if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
+        return None
+    sorts = language.sorts
+    others = [name for own in ("agent", "place", "other") for name in sorts[own] if name not in sorts[sort]]
+    mine, other = _likeness_of(said, sorts[sort], session), _likeness_of(said, others, session)
+    nearer = other - mine
+    is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
+    if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():
+        return None
+    wanted = "somebody" if sort == "agent" else "a place"
+    return Gap("kind", first, f"this asks for {wanted}, and what was found is {said[0]!r}")
+
+
+def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:
+    """How like the most like of some names each of others is; by the last word where only words are compared."""
+    if session.ranker.by_meaning:
+        return np.asarray(session.ranker.similarities(said, names).max(axis=1))
+    last = [root(own[-1]) if (own := words(normalised(name))) else "" for name in said]
+    return np.array([word in set(map(root, names)) for word in last], float)

@@ -1,0 +1,192 @@
+"""What the clauses of a question ask for: which kind of thing, what is to be computed, which words a fact must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Literal as OneOf
+
+from kgsparql.rdf.terms import Term
+from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction, phrases_in, relations
+from kgsparql.reading.lexicon import Lexicon, lexicon
+from kgsparql.reading.parser import read_question
+
+Link = tuple[OneOf["of", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
+"""The role of an argument in its clause, and the positions of the words that say what it has to do with the rest."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it was read, and what its clauses ask for."""
+
+    read: Chunked
+    clauses: Clauses
+    language: Lexicon
+
+    @classmethod
+    def of(cls, read: Chunked) -> Asked:
+        """Read the words of a question."""
+        language = lexicon()
+        return cls(read, read_question(read, language), language)
+
+    def words(self, positions: Iterable[int]) -> str:
+        """Some words, side by side."""
+        return " ".join(self.read.texts[p] for p in positions)
+
+    @cached_property
+    def relations(self) -> list[Predication]:
+        """Everything that is said of anything."""
+        phrases = (phrase.restrictions for phrase in phrases_in(self.clauses))
+        return [one for some in (self.clauses.said, *phrases) for one in _all_said(some)]
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, ...]]:
+        """The words of each noun phrase and verb, side by side; so is each word that is in no clause."""
+        nouns = (tuple(p for own in phrase.chunks for p in own.span) for phrase in phrases_in(self.clauses))
+        verbs = (one.verb for one in self.relations)
+        alone = ((p,) for p in self.clauses.unread)
+        return sorted({piece for piece in chain(nouns, verbs, alone, [self.clauses.measured]) if piece})
+
+    def tells(self, position: int) -> bool:
+        """Whether a word says what is asked: no function word, light verb, title, initial or adverb."""
+        text, own = self.read.texts[position], self.language
+        is_initial = len(text) == 1 and not text.isdecimal()
+        return not (text in own.light_words or is_initial or own.is_adverb(text))
+
+    # --- Which kind of thing
+
+    @property
+    def sort(self) -> str:
+        """What the question word asks for: a key of the question words of the lexicon."""
+        return self.language.question_words.get(self.clauses.phrase.asked, "")
+
+    @property
+    def noun(self) -> tuple[int, ...]:
+        """The positions of the noun that is asked for: `films` of `which films`, and of `the films of Ann`."""
+        chunks = (own for own in self.clauses.phrase.chunks if not own.is_name)
+        return tuple(p for own in chunks for p in own.span)
+
+    @property
+    def is_which(self) -> bool:
+        """Whether the noun follows its question word: `which films`."""
+        first = min(self.clauses.phrase.positions, default=0)
+        return first > 0 and self.read.texts[first - 1] == self.clauses.phrase.asked
+
+    @property
+    def asks_time(self) -> bool:
+        """Whether it asks when, or in which year."""
+        is_noun = self.is_which and not self.language.time_nouns.isdisjoint(self.words(self.noun).split())
+        return self.sort == "time" or is_noun
+
+    @property
+    def asks_amount(self) -> bool:
+        """Whether it asks for a number that is no number of things: how long, how much."""
+        return bool(self.clauses.measures) or (self.clauses.form == "count" and not self.clauses.phrase.chunks)
+
+    @property
+    def asks_what_one_does(self) -> bool:
+        """Whether it asks what somebody does, or is known for, and says no more of it."""
+        phrase = self.clauses.phrase
+        one = phrase.restrictions[0] if len(phrase.restrictions) == 1 else None
+        if phrase.chunks or self.sort != "any" or not isinstance(one, Predication) or one.subject is None:
+            return False
+        is_known = not self.language.fame.isdisjoint(self.words(one.verb).split())
+        return is_known or (one.light == "do" and not one.verb and one.object is None)
+
+    def parts(self) -> list[str]:
+        """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
+        read, own, taken = self.read, self.language, {p for one in self.read.chunks for p in one.span}
+        places = (p for p in range(1, len(read.texts) - 1) if read.texts[p] in own.and_words and p not in taken)
+        cuts = [p for p in places if read.texts[p + 1] in own.question_words]
+        spans = zip([0, *(p + 1 for p in cuts)], [*cuts, len(read.texts)], strict=True)
+        return [read.text_of(start, end) for start, end in spans if start < end]
+
+    # --- What is to be computed
+
+    def operations(self) -> Iterator[tuple[str, str]]:
+        """What is to be computed: the words that ask for it, and what that is, after `this asks`."""
+        asked, own, texts = self.clauses, self.language, self.read.texts
+        if asked.form == "count":
+            yield self._said_by(own.amounts | own.count_words | own.how_words), "how many there are"
+        elif asked.form == "ask":
+            yield texts[0], "for yes or no"
+        elif asked.form != "set":
+            yield self._said_by(own.or_words | own.than_words), "for a comparison"
+        if asked.phrase.asked in own.reasons:
+            yield asked.phrase.asked, "for a reason"
+        for phrase in phrases_in(asked):
+            yield from self._operations_of(phrase)
+        for one in self.relations:
+            if one.compared is not None:
+                yield texts[one.compared.position], "for a comparison"
+            elif own.value_prepositions.get(one.preposition, "=") != "=" and _is_number(one.object):
+                yield one.preposition, "for a comparison"
+            if one.is_negated:
+                yield self._said_by(own.negations), "for what is not so"
+
+    def _operations_of(self, phrase: NounPhrase) -> Iterator[tuple[str, str]]:
+        """What is to be computed of a noun phrase; of `second`, that is its place in a row."""
+        texts, own = self.read.texts, self.language
+        marks = [one[0] for one in (phrase.most, phrase.summary) if one]
+        marks += [phrase.superlative.position] if phrase.superlative else []
+        marks += [p for one in phrase.chunks if not one.is_name for p in one.span if texts[p] in own.ordinals]
+        yield from ((texts[p], f"for the {texts[p]}") for p in marks)
+        if phrase.quantity is not None:
+            yield self.words(phrase.quantity.positions), "for a comparison"
+        if phrase.is_negated:
+            yield self._said_by(own.negations), "for what is not so"
+        if phrase.joined_by == "or" and all(part.head and part.head.is_name for part in phrase.parts):
+            yield self._said_by(own.or_words), "for one or the other"
+
+    def _said_by(self, some: frozenset[str]) -> str:
+        return " ".join(text for text in self.read.texts if text in some)
+
+    # --- What has to do with a thing
+
+    def links_from(self, term: Term) -> list[Link]:
+        """How the clauses join a thing that is named with what is asked for, from the name outwards.
+
+        Of `the nation of Ann's mother`: Ann's are `mother`, and whose these are `nation`.
+        """
+        above: dict[int, tuple[NounPhrase, Link]] = {}
+        phrases = list(phrases_in(self.clauses))
+        for phrase in phrases:
+            own = tuple(p for one in phrase.chunks if all(n.term != term for n in one.entities) for p in one.span)
+            if phrase.of is not None:
+                above[id(phrase.of)] = (phrase, ("of", own))
+            said = [*phrase.restrictions, *(self.clauses.said if phrase is self.clauses.phrase else [])]
+            for one in relations(said):
+                for role, other in self._arguments_of(one):
+                    above[id(other)] = (phrase, (role, one.verb) if one.verb else ("of" if own else "any", own))
+            above.update({id(part): (phrase, ("any", ())) for part in phrase.parts})
+        at = next((p for p in phrases if any(n.term == term for one in p.chunks for n in one.entities)), None)
+        found: list[Link] = []
+        while at is not None and id(at) in above:
+            at, link = above.pop(id(at))
+            found += [link] if link[1] else []
+        return found
+
+    def _arguments_of(self, said: Predication) -> Iterator[tuple[OneOf["subject", "object", "by", "prep"], NounPhrase]]:
+        """The phrases by which something is said of another one, each with its role."""
+        by = self.language.by_words
+        if said.subject is not None:
+            yield ("object" if said.is_passive and said.preposition in by else "subject"), said.subject
+        for preposition, other in ((said.preposition, said.object), *said.more):
+            if other is not None:
+                yield ("by" if preposition in by else "prep" if preposition else "object"), other
+        for one in _all_said(said.said if said.whose is not None else []):
+            yield from self._arguments_of(one)
+
+
+def _all_said(restrictions: Sequence[Restriction]) -> Iterator[Predication]:
+    """All that is said, what is said of `whose` nouns, too."""
+    for one in relations(list(restrictions)):
+        yield one
+        yield from _all_said(one.said)
+
+
+def _is_number(phrase: NounPhrase | None) -> bool:
+    return phrase is not None and phrase.head is not None and phrase.head.number is not None
