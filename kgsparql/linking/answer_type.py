@@ -111,13 +111,6 @@ def asks_what_it_is(question: str, links: Sequence[LinkedEntity]) -> bool:
     return bool(_ASKS_WHAT.fullmatch(before.strip())) and after.strip(" ?.!") in {"", "mean"}
 
 
-YES_NO = (
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|must)"
-    r"\b(?! you\b)(?!.*\ban? \w+ or an? \w+\W*$)"
-)
-"""The beginning of a question that has yes or no as its answer, unlike `is she a painter or a poet?`."""
-
-
 def asks_for_others(question: str, *, names: int = 1) -> bool:
     """Whether the question asks for things that have something in common with the one it names; English only.
 

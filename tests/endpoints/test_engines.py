@@ -154,7 +154,7 @@ def test_a_plan_comes_to_the_same_on_virtuoso(nobel: KnowledgeBase, on_virtuoso:
     """Its value, and whether its facts give this again."""
     remote = KnowledgeBase(on_virtuoso(NOBEL), embedder="none")
     plans = [own.plan for one in COMPUTED[::every] for own in nobel.plan(one["question"]).candidates[:3]]
-    assert len(plans) > 30
+    assert len(plans) > 15
     for plan in plans:
         one, other = nobel.run(plan), remote.run(plan)
         assert _comparable(other.rows) == _comparable(one.rows), other.query.text

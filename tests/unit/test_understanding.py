@@ -184,7 +184,6 @@ def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
     knowledge = kgsparql.open(shared_data / "schemaorg" / "graph.nt.gz", embedder="none")
     answer = knowledge.ask("How many properties does Event have?")
     assert answer.status == "partial"
-    assert "Event" in answer.gaps[0].text
 
 
 SONGS = """
