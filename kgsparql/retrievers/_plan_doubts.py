@@ -18,7 +18,6 @@ from kgsparql.plans.enumeration import RankedPlan
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.rdf.terms import IRI, normalised
-from kgsparql.reading.lexicon import lexicon
 
 _UNSURE = 0.6
 """A plan that fits the question less well is not its answer without a doubt."""
@@ -51,7 +50,7 @@ def _doubts(ranked: RankedPlan, computed: Computed, asked: PlanQuestion) -> Iter
     yield from _doubtful_kind(ranked.plan, computed, asked)
     yield from _doubtful_words(ranked.plan, asked)
     yield from _doubtful_units(ranked.plan, asked)
-    yield from other_meanings(terms_in(ranked.plan), asked.session.links, asked.session.question, lexicon().light_words)
+    yield from other_meanings(terms_in(ranked.plan), asked.session.links, asked.session.question)
     yield from _denied_otherwise(ranked.plan, asked)
     if isinstance(computed.empty_part, a.Instances):
         yield Gap("kind", "", "nothing in this graph is of a class that is asked about")

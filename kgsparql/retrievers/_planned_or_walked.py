@@ -40,8 +40,6 @@ class PlannedOrWalked(Routed):
             return planned
         other = Routed.retrieve(self, session)
         missing = other.gaps if other.computed is not None else _missing(other, session)
-        if read.asks_about_now and not missing:
-            missing = (Gap("word", "now", "this asks about now, and the graph may tell another time"),)
         judged = replace(other, gaps=missing, is_judged=True)
         return _one_of(planned, judged, read, missing if other.candidates else (_NOTHING,))
 
