@@ -7,7 +7,7 @@ language only names are checked, and that is said.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -32,8 +32,6 @@ _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
 _STEP_NEAR, _IN_PLACE = 0.36, 0.3
 """The same, of a word and a step of a longer path; and of one in a chain of possessions and the step at its place."""
-_IS_WANTED = 0.5
-"""The same, of what is asked for and a class."""
 _IS_NAMED, _NEARER = 0.75, 0.15
 """How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
 _AS_WELL, _ALIKE = 0.02, 0.25
@@ -74,7 +72,7 @@ class _Check:
             yield Gap("language", "", "whether this is what was asked is only checked for questions in English")
         elif self.asked.clauses.is_definition and not self.telling:
             yield from names
-            if not self._says_what_it_is() and said.isdisjoint(roots_of(self._names_of("job"))):
+            if not self._says_what_it_is() and said.isdisjoint(roots_of(self.asked.language.sorts["job"])):
                 yield Gap("word", "", "nothing in this graph says what it is")
         else:
             named = {word for gap in names for word in words(normalised(gap.words))}
@@ -88,9 +86,6 @@ class _Check:
 
     def _says_what_it_is(self) -> bool:
         return self.path.steps[0].predicate in {*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF}
-
-    def _names_of(self, sort: str) -> tuple[str, ...]:
-        return self.asked.language.sorts.get(sort, ())
 
     # --- What was found
 
@@ -118,13 +113,6 @@ class _Check:
     def names(self) -> list[str]:
         """What words may mean: the steps, and the classes that they lead to."""
         return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:])]))
-
-    @cached_property
-    def said(self) -> frozenset[str]:
-        """The roots of all that the path says: also of the names that all its ways have."""
-        labels = self.session.labels({term for way in self.best.paths for term in way.terms}, in_grace=True)
-        on_all = frozenset.intersection(*(roots_of(labels[term] for term in way.terms) for way in self.best.paths))
-        return on_all | roots_of([*self.names, *self.kinds[:1]])
 
     @cached_property
     def pieces(self) -> dict[int, tuple[int, ...]]:
@@ -168,36 +156,34 @@ class _Check:
 
         :param named: words of which another gap speaks.
         """
-        asked, texts, ranker = self.asked, self.asked.read.texts, self.session.ranker
-        yield from self._no_fact()
-        is_hinted = asked.sort in {"time", "place"} and roots_of(asked.language.hints[asked.sort]) & roots_of(
-            self.steps[-1:]
-        )
-        named_chunks = [one for one in asked.read.chunks if one.entities]
-        columns, is_named = self._names_beside(), False
-        for p in (p for p in self.telling if not self._is_said(p) and texts[p] not in named):
-            word, piece, alike = texts[p], self.pieces[p], self._likeness_of(p)
-            least = _IS_WANTED if asked.is_which and p in asked.noun else _NEAR
-            names = p == piece[-1] and not is_hinted
-            other = self._named_otherwise(word, alike, columns) if names else ""
+        texts, ranker = self.asked.read.texts, self.session.ranker
+        said, is_named = {p for p in self.pieces if self._is_said(p)}, False
+        names = {p for one in self.asked.read.chunks if one.entities for p in one.span}
+        for p in (p for p in self.telling if p not in said and texts[p] not in named):
+            word, alike = texts[p], self._likeness_of(p)
+            other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
             is_named = is_named or bool(other)
-            if p == self.telling[0] and (
-                column := next((c for c in columns if columns[c] and root(word) in roots_of([c])), "")
-            ):
-                text = f"{column!r} is only beside what was found, and the question asks for it"
+            if other in self._labels({cited.triple.predicate for cited in self.best.triples}):
+                text = f"{other!r} is only beside what was found, and the question asks for it"
                 yield Gap("predicate", word, text)
             elif other:
                 yield Gap("predicate", word, f"this graph knows {other!r}, but nothing of it was found here")
-            elif word.isdecimal() or (
-                alike < least if ranker.by_meaning else any(p in one.span for one in named_chunks)
-            ):
+            elif word.isdecimal() or (alike < _NEAR if ranker.by_meaning else p in names):
                 yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
-        if self.telling and not (ranker.by_meaning or is_named or any(map(self._is_said, self.pieces))):
+        is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
+        if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
+            yield Gap("word", "", "the question does not say which fact is asked for")
+        if self.telling and not (ranker.by_meaning or is_named or said):
             yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
 
     def _is_said(self, position: int) -> bool:
+        """Whether a word is one of a step, or of the class of what is at a place of the path."""
         text = self.asked.read.texts[position]
-        return not {root(text), root(self.asked.language.irregular.get(text, text))}.isdisjoint(self.said)
+        own = {root(text), root(self.asked.language.irregular.get(text, text))}
+        return not own.isdisjoint(roots_of([*self.steps, *self.kinds]))
+
+    def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
+        return frozenset(self.session.labels(terms, in_grace=True).values())
 
     def _likeness_of(self, position: int) -> float:
         """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""
@@ -206,7 +192,7 @@ class _Check:
         wholes = [piece, *((*piece, *sorted(own.positions & self.pieces.keys())) for own in objects if own)]
         texts = [asked.read.texts[position], *map(asked.words, wholes)]
         alike = float(self.session.ranker.similarities(texts, self.names).max(initial=0.0))
-        return max(alike, _IS_WANTED) if self._is_in_place(position) else alike
+        return max(alike, _NEAR) if self._is_in_place(position) else alike
 
     def _is_in_place(self, position: int) -> bool:
         """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""
@@ -215,47 +201,33 @@ class _Check:
             return False
         step = next((step for step, said in zip(self.steps, owned, strict=True) if position in said), "")
         others = {hop.triple.predicate for item in self.found.evidence for way in item.paths[:1] for hop in way.hops}
-        labels = [step, *self.session.labels(others, in_grace=True).values()]
+        labels = [step, *self._labels(others)]
         (own, *rest) = self.session.ranker.similarities([word], labels)[0].tolist() if step else [0.0]
         return bool(own >= _IN_PLACE and max(rest) - own < _CLEARLY)
 
-    def _names_beside(self) -> dict[str, bool]:
-        """Names of the predicates that lead to the same or are beside it, and whether they are only beside it."""
+    def _named_otherwise(self, word: str, on_path: float) -> str:
+        """The predicate of the graph that a word names better than the path does; empty if there is none.
+
+        One that leads to the same as the path says no more.
+        """
+        if self.session.linker is None:
+            return ""
+        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
         also = {
             item.paths[0].hops[0].triple.predicate
             for item in self.found.evidence
             if item.paths and {way.terms[1] for way in item.paths}.issuperset(self.best.ends)
         }
-        labels = self.session.labels(also | {cited.triple.predicate for cited in self.best.triples}, in_grace=True)
-        return {name: predicate not in also for predicate, name in labels.items()}
-
-    def _named_otherwise(self, word: str, on_path: float, known: Collection[str]) -> str:
-        """The predicate of the graph that a word names better than the path does; empty if there is none."""
-        if self.session.linker is None:
-            return ""
-        search = self.session.linker.index.search.offline()  # an endpoint is not asked for this
         rows = [*search.with_words([word, root(word)], limit=50), *search.like(word, limit=50)]
-        labels = sorted({row.text for row in rows if row.kind == "predicate"}.difference(known, self.steps))
+        labels = sorted(
+            {row.text for row in rows if row.kind == "predicate"}.difference(self._labels(also), self.steps)
+        )
         if not labels:
             return ""
         alike = self.session.ranker.similarities([word], labels)[0]
         same = [1.0 if self.fit.roots(label) == {root(word)} else 0.0 for label in labels]
         score, label = max(zip(np.maximum(alike, same).tolist(), labels, strict=True))
         return label if score >= _IS_NAMED and score > on_path + _NEARER else ""
-
-    def _no_fact(self) -> Iterator[Gap]:
-        """A question of which no word says which fact is asked for: neither a question word, a class nor a step."""
-        asked, clauses = self.asked, self.asked.clauses
-        is_asked = self._names_of(asked.sort) or clauses.measures or clauses.form != "set" or clauses.phrase.kinds
-        is_step = any(self.fit.roots(step) & roots_of(asked.read.texts) for step in self.steps)
-        if not (
-            self.telling
-            or is_asked
-            or is_step
-            or self._says_what_it_is()
-            or any(one.classes for one in asked.read.chunks)
-        ):
-            yield Gap("word", "", "the question does not say which fact is asked for")
 
     # --- Steps
 
@@ -306,21 +278,14 @@ class _Check:
         return bool(noun) and not self.fit.allows(step, role, noun) and (role == "of" or is_one_kind)
 
     def _asks_for_others(self) -> bool:
-        own = self.asked.language
-        sharing = own.same_words | own.share_verbs | own.together_words | own.others
-        return len(self.links) > 1 or not sharing.isdisjoint(self.asked.read.texts)
+        return len(self.links) > 1 or not self.asked.language.others.isdisjoint(self.asked.read.texts)
 
     def _unasked_steps(self) -> list[str]:
-        """The steps of a path that no word is left for, each word being used for one step.
-
-        A word is as like a step as its predicate's name, or as the class of what it leads to.
-        """
+        """The steps of a path that no word is left for, each word being used for one step."""
         texts = [self.asked.read.texts[p] for p in self.pieces if p in self.telling or self._is_said(p)]
-        texts += self._names_of("place")[:1] if self.asked.sort == "place" else []
-        named: dict[str, list[str]] = {}
-        for name, kind in zip(self.steps, self.kinds[1:], strict=True):
-            named.setdefault(name, [name]).append(kind)
-        alike = np.array([self._nearness_to([*filter(None, own)], texts) for own in named.values()])
+        texts += self.asked.language.sorts["place"][:1] if self.asked.sort == "place" else []
+        named = dict.fromkeys(self.steps)
+        alike = np.array([self._nearness_to(name, texts) for name in named])
         left = dict.fromkeys(range(len(named)))
         for _ in range(min(alike.shape)):
             step, word = np.unravel_index(int(alike.argmax()), alike.shape)
@@ -330,11 +295,10 @@ class _Check:
             alike[step, :] = alike[:, word] = -1.0
         return [list(named)[i] for i in left]
 
-    def _nearness_to(self, names: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """For each word how like the most like of some names it is; 1 if they have a root in common."""
-        alike = self.session.ranker.similarities(names, texts).max(axis=0, initial=0.0)
-        roots = roots_of(names)
-        return [1.0 if root(text) in roots else float(value) for text, value in zip(texts, alike, strict=True)]
+    def _nearness_to(self, name: str, texts: Sequence[str]) -> list[float]:
+        """For each word how like a name it is; 1 if they have a root in common."""
+        alike = self.session.ranker.similarities([name], texts)[0].tolist()
+        return [1.0 if root(text) in roots_of([name]) else value for text, value in zip(texts, alike, strict=True)]
 
     def _other_readings(self) -> Iterator[Gap]:
         """The first other item about the same thing that fits as well and leads elsewhere, not only less far.

@@ -52,14 +52,12 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
-    if asked.sort == "agent" and is_coded:
-        yield Gap("kind", said, "this asks for somebody, and what was found are numbers or dates")
 
 
 def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:
     """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
     own, texts = asked.language, {normalised(end.value) for end in best.ends if isinstance(end, Literal)}
-    naming = roots_of(own.identity_nouns | own.naming_words | own.fame)
+    naming = roots_of(own.identity_nouns | own.naming_words)
     if len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
         return False
     names = set(map(normalised, session.labels({path.start for path in best.paths}, in_grace=True).values()))

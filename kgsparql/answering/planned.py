@@ -51,11 +51,6 @@ class ReadQuestion:
     reading: PlannedReading
 
     @property
-    def asks_about_now(self) -> bool:
-        """Whether a word such as `now` or `today` changes what is asked, and is in no clause."""
-        return any(self.words.texts[position] in lexicon().time_adverbs for position in self.clauses.unread)
-
-    @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
         found = dict.fromkeys(_gap(doubt, self.words) for doubt in self.reading.doubts)
@@ -174,7 +169,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
             and not any(_has_answer(plan, taken, o, session) for o in others if o != taken)
         ):
             continue
-        doubts += other_meanings(used, [link], session.question, lexicon().fillers)
+        doubts += other_meanings(used, [link], session.question)
     return tuple(doubts)
 
 

@@ -40,7 +40,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)
-        if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link, light)):
+        if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link)):
             yield taken_for(link, whole or link.mention.text)
 
 
@@ -50,10 +50,15 @@ def taken_for(link: LinkedEntity, name: str) -> Gap:
     return Gap("part_of_name", name, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
 
 
-def is_just_words(link: LinkedEntity, light: Collection[str]) -> bool:
+def is_just_words(link: LinkedEntity) -> bool:
     """Whether words that say little, in small letters, were taken for a name: `made` for *Made*."""
     said = words(link.mention.text)
-    return bool(said) and link.label[:1].isupper() and link.mention.text.islower() and set(said) <= set(light)
+    return (
+        bool(said)
+        and link.label[:1].isupper()
+        and link.mention.text.islower()
+        and lexicon().light_words.issuperset(said)
+    )
 
 
 def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity], light: Collection[str]) -> str:
@@ -139,12 +144,10 @@ def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
             yield _ambiguous(link, [link, *named])
 
 
-def other_meanings(
-    used: Collection[Term], links: Sequence[LinkedEntity], question: str, light: Collection[str]
-) -> Iterator[Gap]:
+def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], question: str) -> Iterator[Gap]:
     """The doubts about names of which a plan takes a meaning that is not the likeliest, or not the only one.
 
-    :param used: the terms of the plan. :param light: words that say too little to be a name.
+    :param used: the terms of the plan.
     """
     for link in links:
         said, is_so_written = link.mention.text.casefold(), link.label == link.mention.text
@@ -153,7 +156,7 @@ def other_meanings(
             for one in link.candidates
             if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
         ]
-        if link.term in used and is_just_words(link, light):
+        if link.term in used and is_just_words(link):
             yield taken_for(link, link.mention.text)
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
@@ -177,8 +180,7 @@ def _ambiguous(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
 
 def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
     """Names that the question also gives, and that only some of what the best path leads to has to do with."""
-    way = best.paths[0].property_path  # further columns are beside it
-    on_paths = {term for path in best.paths if path.property_path == way for term in path.terms}
+    on_paths = {term for path in best.paths for term in path.terms}
     triples = [cited.triple for cited in best.triples]
     for link in session.links:
         if link.kind != "entity" or link.term in on_paths:

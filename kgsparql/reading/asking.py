@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction, phrases_in, relations
+from kgsparql.reading.clauses import Alternatives, Clauses, NounPhrase, Predication, Restriction, phrases_in, relations
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.parser import read_question
 
@@ -70,16 +70,10 @@ class Asked:
         return tuple(p for own in chunks for p in own.span)
 
     @property
-    def is_which(self) -> bool:
-        """Whether the noun follows its question word: `which films`."""
-        first = min(self.clauses.phrase.positions, default=0)
-        return first > 0 and self.read.texts[first - 1] == self.clauses.phrase.asked
-
-    @property
     def asks_time(self) -> bool:
         """Whether it asks when, or in which year."""
-        is_noun = self.is_which and not self.language.time_nouns.isdisjoint(self.words(self.noun).split())
-        return self.sort == "time" or is_noun
+        is_noun = not self.language.time_nouns.isdisjoint(self.words(self.noun).split())
+        return self.sort == "time" or (self.sort == "any" and is_noun)
 
     @property
     def asks_amount(self) -> bool:
@@ -88,13 +82,9 @@ class Asked:
 
     @property
     def asks_what_one_does(self) -> bool:
-        """Whether it asks what somebody does, or is known for, and says no more of it."""
-        phrase = self.clauses.phrase
-        one = phrase.restrictions[0] if len(phrase.restrictions) == 1 else None
-        if phrase.chunks or self.sort != "any" or not isinstance(one, Predication) or one.subject is None:
-            return False
-        is_known = not self.language.fame.isdisjoint(self.words(one.verb).split())
-        return is_known or (one.light == "do" and not one.verb and one.object is None)
+        """Whether it asks what somebody does, and says no more of it."""
+        is_bare = self.sort == "any" and not self.clauses.phrase.chunks
+        return is_bare and any(one.light == "do" and not one.verb and one.object is None for one in self.relations)
 
     def parts(self) -> list[str]:
         """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
@@ -109,7 +99,8 @@ class Asked:
     def operations(self) -> Iterator[tuple[str, str]]:
         """What is to be computed: the words that ask for it, and what that is, after `this asks`."""
         asked, own, texts = self.clauses, self.language, self.read.texts
-        if asked.form == "count":
+        is_number = asked.phrase.of is not None and self.words(self.noun) in own.count_words
+        if asked.form == "count" or is_number:
             yield self._said_by(own.amounts | own.count_words | own.how_words), "how many there are"
         elif asked.form == "ask":
             yield texts[0], "for yes or no"
@@ -117,29 +108,25 @@ class Asked:
             yield self._said_by(own.or_words | own.than_words), "for a comparison"
         if asked.phrase.asked in own.reasons:
             yield asked.phrase.asked, "for a reason"
-        for phrase in phrases_in(asked):
-            yield from self._operations_of(phrase)
+        phrases, compares = [*phrases_in(asked)], own.value_prepositions
+        for phrase in phrases:
+            marks = [one[0] for one in (phrase.most, phrase.summary) if one]
+            marks += [phrase.superlative.position] if phrase.superlative else []
+            marks += [p for one in phrase.chunks if not one.is_name for p in one.span if texts[p] in own.ordinals]
+            yield from ((texts[p], f"for the {texts[p]}") for p in marks)
+            if phrase.quantity is not None:
+                yield self.words(phrase.quantity.positions), "for a comparison"
+            is_either = phrase.joined_by == "or" and all(part.head and part.head.is_name for part in phrase.parts)
+            if is_either or any(isinstance(one, Alternatives) for one in phrase.restrictions):
+                yield self._said_by(own.or_words), "for one or the other"
         for one in self.relations:
+            is_number = one.object is not None and one.object.head is not None and one.object.head.number is not None
             if one.compared is not None:
                 yield texts[one.compared.position], "for a comparison"
-            elif own.value_prepositions.get(one.preposition, "=") != "=" and _is_number(one.object):
+            elif is_number and compares.get(one.preposition, "=") != "=":
                 yield one.preposition, "for a comparison"
-            if one.is_negated:
-                yield self._said_by(own.negations), "for what is not so"
-
-    def _operations_of(self, phrase: NounPhrase) -> Iterator[tuple[str, str]]:
-        """What is to be computed of a noun phrase; of `second`, that is its place in a row."""
-        texts, own = self.read.texts, self.language
-        marks = [one[0] for one in (phrase.most, phrase.summary) if one]
-        marks += [phrase.superlative.position] if phrase.superlative else []
-        marks += [p for one in phrase.chunks if not one.is_name for p in one.span if texts[p] in own.ordinals]
-        yield from ((texts[p], f"for the {texts[p]}") for p in marks)
-        if phrase.quantity is not None:
-            yield self.words(phrase.quantity.positions), "for a comparison"
-        if phrase.is_negated:
+        if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):
             yield self._said_by(own.negations), "for what is not so"
-        if phrase.joined_by == "or" and all(part.head and part.head.is_name for part in phrase.parts):
-            yield self._said_by(own.or_words), "for one or the other"
 
     def _said_by(self, some: frozenset[str]) -> str:
         return " ".join(text for text in self.read.texts if text in some)
@@ -186,7 +173,3 @@ def _all_said(restrictions: Sequence[Restriction]) -> Iterator[Predication]:
     for one in relations(list(restrictions)):
         yield one
         yield from _all_said(one.said)
-
-
-def _is_number(phrase: NounPhrase | None) -> bool:
-    return phrase is not None and phrase.head is not None and phrase.head.number is not None

@@ -111,7 +111,6 @@ class Lexicon:
     indefinites: frozenset[str]
     others: frozenset[str]
     reasons: frozenset[str]
-    fame: frozenset[str]
     time_nouns: frozenset[str]
     lists: frozenset[str]
     facets: frozenset[str]

@@ -69,8 +69,6 @@ class PlannedOrWalked(Retriever):
             return planned
         walked = self.walking.retrieve(session)
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
-        if read.asks_about_now and not missing:
-            missing = (Gap("word", "now", "this asks about now, and the graph may tell another time"),)
         judged = replace(walked, gaps=missing, is_judged=True)
         return _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
 
