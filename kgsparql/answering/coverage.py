@@ -36,6 +36,10 @@ _IS_NAMED, _NEARER = 0.75, 0.15
 """How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
 _AS_WELL, _ALIKE = 0.02, 0.25
 """How much lower an item scores at most that fits as well; the same where only the class at the end is said."""
+_ATTRIBUTE = 0.5
+"""The same, of the noun that alone says which attribute of a thing is asked for: the `area` of a room."""
+_CHAIN = 2
+"""Nouns of a chain of possessions, at least, whose places say which steps are meant: one alone may be anything."""
 _CLEARLY = 0.1
 """How much more like something else a name must be, so that it is not what is asked for."""
 
@@ -168,13 +172,18 @@ class _Check:
                 yield Gap("predicate", word, text)
             elif other:
                 yield Gap("predicate", word, f"this graph knows {other!r}, but nothing of it was found here")
-            elif word.isdecimal() or (alike < _NEAR if ranker.by_meaning else p in names):
+            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else p in names):
                 yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
         is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield Gap("word", "", "the question does not say which fact is asked for")
         if self.telling and not (ranker.by_meaning or is_named or said):
             yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
+
+    def _least_for(self, position: int) -> float:
+        """How like a step a word is at least: more where it alone says which attribute is asked for."""
+        is_attribute = len(self.steps) == 1 and self._owned_nouns == [(position,)]
+        return _ATTRIBUTE if is_attribute else _NEAR
 
     def _is_said(self, position: int) -> bool:
         """Whether a word is one of a step, or of the class of what is at a place of the path."""
@@ -197,7 +206,8 @@ class _Check:
     def _is_in_place(self, position: int) -> bool:
         """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""
         owned, word = self._owned_nouns, self.asked.read.texts[position]
-        if len(owned) != len(self.steps) or not self.pieces.keys() <= {p for _, said in self.links for p in said}:
+        in_chain = {p for _, said in self.links for p in said}
+        if not _CHAIN <= len(owned) == len(self.steps) or not self.pieces.keys() <= in_chain:
             return False
         step = next((step for step, said in zip(self.steps, owned, strict=True) if position in said), "")
         others = {hop.triple.predicate for item in self.found.evidence for way in item.paths[:1] for hop in way.hops}
