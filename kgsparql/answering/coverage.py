@@ -189,7 +189,12 @@ class _Check:
         """Whether a word is one of a step, or of the class of what is at a place of the path."""
         text = self.asked.read.texts[position]
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
-        return not own.isdisjoint(roots_of([*self.steps, *self.kinds]))
+        return not own.isdisjoint(roots_of([*self.steps, *self.kinds, *self._kinds_of_ends]))
+
+    @cached_property
+    def _kinds_of_ends(self) -> list[str]:
+        """The classes that at least half of what was found is of."""
+        return self.session.labels.shared_types([self.best.ends], in_grace=True)[0]
 
     def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(self.session.labels(terms, in_grace=True).values())

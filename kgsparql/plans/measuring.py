@@ -355,8 +355,9 @@ class Measuring(PhrasePlanner):
         if not found:
             texts = self.positions(phrase.chunks)
             for option in self.measures(given, verb, counts=True)[:_TRIED]:
-                is_said = self.fit.phrase(self.connector.at(texts), option.match.steps[-1].predicate)
-                left = [p for p, own in zip(texts, is_said, strict=True) if own < NEAR]
+                kinds = self.view.names(self.view.classes_in(ends(given.known, option.match))).values()
+                names = [self.fit.text(option.match.steps[-1].predicate), *kinds]
+                left = [p for p in texts if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
                 found.append((given.leaving_out(left), option))
         return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
 

@@ -153,7 +153,8 @@ class Predicating(Measuring):
         last = phrase
         if phrase.of is not None and phrase.of_form == "of" and len(phrase.of.chunks) > 1 and phrase.of.of is None:
             last = phrase.of
-        value = last.head
+        named = [chunk for chunk in last.chunks if chunk.entities]
+        value = last.head if last.head in named else next(iter(named), last.head)  # or German nationality
         is_last = last is not phrase or len(phrase.chunks) > 1
         if (
             value is None
