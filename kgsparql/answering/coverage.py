@@ -273,7 +273,7 @@ class _Check:
 
     def _said_by(self, step: Step, said: Sequence[int]) -> str:
         """The word that says a step or its other end; empty where none does."""
-        label, texts = self.fit.text(step.predicate), [self.asked.read.texts[p] for p in said]
+        label, texts = self.fit.text(step.predicate), [self.asked.read.texts[p] for p in reversed(said)]  # head first
         return next((t for t in texts if self.fit.says(t, label) or self.fit.is_other_end(t, label)), "")
 
     def _is_turned(self, place: int, step: Step, link: Link) -> bool:
