@@ -42,11 +42,14 @@ _CHAIN = 2
 """Nouns of a chain of possessions, at least, whose places say which steps are meant: one alone may be anything."""
 _CLEARLY = 0.1
 """How much more like something else a name must be, so that it is not what is asked for."""
+_SAMPLE = 20
+"""Ends whose classes are looked up."""
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     """What of the question the best evidence does not account for, the gravest first."""
-    asked = Asked.of(chunked(session.question, session.linker, links=session.links))
+    linker = None if session.given else session.linker  # where nothing was linked, an endpoint is not asked for labels
+    asked = Asked.of(chunked(session.question, linker, links=session.links))
     best = found.best_item
     if not session.links or not found.candidates:
         operations = () if is_foreign(session.question) else asked.operations()
@@ -80,12 +83,9 @@ class _Check:
                 yield Gap("word", "", "nothing in this graph says what it is")
         else:
             named = {word for gap in names for word in words(normalised(gap.words))}
-            left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best)]
-            left += [
-                *islice(kinds_missed(self.asked, best, self.steps, session), 1),
-                *self._word_gaps(named),
-                *self._step_gaps(),
-            ]
+            kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
+            left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
+            left += [*self._word_gaps(named), *self._step_gaps()]
             yield from left or (() if self._says_what_it_is() and not self.telling else self._other_readings())
 
     def _says_what_it_is(self) -> bool:
@@ -115,8 +115,9 @@ class _Check:
 
     @cached_property
     def names(self) -> list[str]:
-        """What words may mean: the steps, and the classes that they lead to."""
-        return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:])]))
+        """What words may mean: the steps, the classes that they lead to, and all that the ends have in common."""
+        (shared,) = self.session.labels.shared_types([self.best.ends[:_SAMPLE]], in_grace=True)
+        return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:]), *shared]))
 
     @cached_property
     def pieces(self) -> dict[int, tuple[int, ...]]:
@@ -144,11 +145,16 @@ class _Check:
         for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):
             yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
 
+    @cached_property
+    def operations(self) -> dict[str, str]:
+        """The words that ask for something to be computed, and what they ask."""
+        return dict(self.asked.operations())
+
     def _operation_gaps(self) -> Iterator[Gap]:
         """What is to be computed, if the best item does not state it."""
         own, ends = self.asked.language, self.best.ends
         is_number = self.asked.clauses.form == "count" and all(map(_is_number, ends))
-        for said, text in dict(self.asked.operations()).items():
+        for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             if not is_only and (not said or root(said) not in roots_of(self.steps)):
                 yield Gap("operation", said, f"this asks {text}, which is not computed: these are the facts")
@@ -189,12 +195,7 @@ class _Check:
         """Whether a word is one of a step, or of the class of what is at a place of the path."""
         text = self.asked.read.texts[position]
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
-        return not own.isdisjoint(roots_of([*self.steps, *self.kinds, *self._kinds_of_ends]))
-
-    @cached_property
-    def _kinds_of_ends(self) -> list[str]:
-        """The classes that at least half of what was found is of."""
-        return self.session.labels.shared_types([self.best.ends], in_grace=True)[0]
+        return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1]]))
 
     def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(self.session.labels(terms, in_grace=True).values())
@@ -276,7 +277,7 @@ class _Check:
         if self.path.goes_back and not self._asks_for_others():
             text = "found as what has the same as what is asked about, of which the question says nothing"
             yield Gap("step", "", text)
-        elif gone > 1 and self.telling:
+        elif gone > 1 and (self.telling or self.operations):
             for name in self._unasked_steps():
                 yield Gap("step", name, f"found by way of {name!r}, of which the question says nothing")
 
@@ -298,6 +299,7 @@ class _Check:
     def _unasked_steps(self) -> list[str]:
         """The steps of a path that no word is left for, each word being used for one step."""
         texts = [self.asked.read.texts[p] for p in self.pieces if p in self.telling or self._is_said(p)]
+        texts += [word for said in self.operations for word in said.split()]
         texts += self.asked.language.sorts["place"][:1] if self.asked.sort == "place" else []
         named = dict.fromkeys(self.steps)
         alike = np.array([self._nearness_to(name, texts) for name in named])

@@ -18,6 +18,7 @@ from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
 from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
 from kgsparql.reading.clauses import Alternatives, Clauses, Name, NounPhrase, Predication, relations
 from kgsparql.reading.lexicon import lexicon, lexicon_of
@@ -51,6 +52,19 @@ def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tup
 def shown(question: str) -> str:
     read, found = reading_of(question)
     return " | ".join(described(found, read.texts))
+
+
+def test_clauses_join_a_name_with_what_is_asked_for() -> None:
+    curie = IRI("http://e.org/entity/2")
+    for question, links in (
+        ("What is the nation of Marie Curie's mother?", [("of", "mother"), ("of", "nation")]),
+        ("Which films did Marie Curie direct?", [("subject", "direct")]),
+        ("Which films were directed by Marie Curie?", [("by", "directed")]),
+        ("Who advised Marie Curie?", [("object", "advised")]),
+        ("Which students did Marie Curie have?", [("of", "students")]),
+    ):
+        asked = Asked.of(chunked(question, linker_of()))
+        assert [(role, asked.words(said)) for role, said in asked.links_from(curie)] == links, question
 
 
 # --- Attachments
