@@ -111,7 +111,7 @@ class KnowledgeGraph(ABC):
 
     A backend writes :meth:`select` and :meth:`ask`; each other member has a default that is right, if not the fastest,
     for any single graph. A graph that passes queries on to others decides about every member
-    (``tests/contract/test_wrappers.py``).
+    (``tests/contract/test_graphs.py``).
 
     :ivar name: what the user called it, and what citations say.
     :ivar prefixes: those that its files declare.

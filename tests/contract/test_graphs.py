@@ -9,9 +9,11 @@ from traceback import walk_tb
 import pyoxigraph as ox
 import pytest
 
+from kgsparql.budget import Usage
 from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, load_store, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Source
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
@@ -207,3 +209,31 @@ def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> Non
     first = before.fingerprint
     store.add(ox.Quad(IRI(E + "new"), IRI(E + "p"), Literal("x")))
     assert open_graph(store).fingerprint != first
+
+
+PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__) if not name.startswith("_")}
+
+# Several graphs have no adjacency, directory or account of their own; the notes of results are the meter's.
+OF_SEVERAL = {
+    "account", "adjacency_view", "changed", "directory", "held", "is_as_loaded", "is_embedded", "is_one_local_graph",
+    "may_have_name", "named_graphs", "profile", "url", "will_ask_again",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrapper", "defaults"), [(MeteredGraph, {"changed"}), (FederatedGraph, OF_SEVERAL)])
+def test_a_wrapper_decides_about_every_member_of_a_graph(wrapper: type[KnowledgeGraph], defaults: set[str]) -> None:
+    set_in_init = {"name", "prefixes", "stored"} if wrapper is not MeteredGraph else set()
+    assert PUBLIC - set(vars(wrapper)) - set_in_init == defaults - set_in_init
+
+
+def test_a_metered_graph_counts_however_it_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = graph_of("<http://e.org/a> <http://e.org/p> <http://e.org/b> .")
+    usage = Usage()
+    metered = MeteredGraph(graph, usage, lambda _: None)
+    every, is_any = Query("every", "SELECT * { ?s ?p ?o }"), Query("any", "ASK { ?s ?p ?o }")
+    for view in (metered, metered.within(usage), metered.refreshed(), metered.with_own_failures(), *metered.members):
+        before = usage.queries
+        assert len(view.select(every)) == len(view.select(every, 1)) == 1
+        assert view.ask(is_any)
+        view.ask_each(lambda one: one.select(every))
+        assert usage.queries == before + 4

@@ -1,8 +1,10 @@
-"""LangChain's own suite for retrievers, and the tools as LangChain calls them."""
+"""LangChain's own suite for retrievers, its tools, and the retriever for LlamaIndex: called as these call them."""
 
+import asyncio
 import json
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -10,10 +12,15 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeWithScore
 
 import kgsparql
 from kgsparql.errors import InputError
 from kgsparql.langchain import EvidenceRetriever, tools
+from kgsparql.langchain import EvidenceRetriever as LangChainRetriever
+from kgsparql.llamaindex import NodeRetriever
 from tests.conftest import FIXTURES, ROOT
 
 KNOWLEDGE = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
@@ -103,3 +110,50 @@ def test_without_the_framework_the_error_says_how_to_get_it(extra: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert f"OptionError: the package {framework}" in done.stderr.splitlines()[-1]
+
+
+def test_a_node_has_what_a_document_of_langchain_has() -> None:
+    nodes = NodeRetriever(KNOWLEDGE, k=2).retrieve(BORN)
+    documents = LangChainRetriever(knowledge=KNOWLEDGE, k=2).invoke(BORN)
+    assert len(nodes) == 2
+    for node, document in zip(nodes, documents, strict=True):
+        assert isinstance(node, NodeWithScore)
+        assert (node.node_id, node.text, node.metadata) == (document.id, document.page_content, document.metadata)
+        assert node.score == node.metadata["score"]
+
+
+def test_a_model_reads_the_text_and_the_marker_alone() -> None:
+    (found,) = NodeRetriever(KNOWLEDGE, k=1).retrieve(BORN)
+    assert found.node.get_content(MetadataMode.LLM) == "marker: P1\n\nMarie Curie —place of birth→ Warsaw"
+    assert found.node.get_content(MetadataMode.EMBED) == "Marie Curie —place of birth→ Warsaw"
+    reply = RetrieverQueryEngine.from_args(NodeRetriever(KNOWLEDGE, k=1), llm=MockLLM()).query(BORN)
+    assert "marker: P1" in str(reply)
+    assert [node.metadata["marker"] for node in reply.source_nodes] == ["P1"]
+
+
+def test_llamaindex_takes_the_options_of_retrieve_and_a_wrong_question_is_an_error() -> None:
+    meant = NodeRetriever(KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
+    assert "Copenhagen" in meant.retrieve(BORN)[0].text
+    with pytest.raises(InputError):
+        meant.retrieve(" ")
+
+
+async def test_whoever_waits_and_goes_away_stops_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[threading.Event] = []
+    began = threading.Event()
+    retrieve = KNOWLEDGE.retrieve
+
+    def noted(question: str, **options: Any) -> Any:
+        given.append(options["cancel"])
+        began.set()
+        return retrieve(question, **options)
+
+    monkeypatch.setattr(KNOWLEDGE, "retrieve", noted)
+    assert "Warsaw" in (await NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))[0].text
+    began.clear()
+    waiting = asyncio.create_task(NodeRetriever(KNOWLEDGE, k=1).aretrieve(BORN))
+    await asyncio.to_thread(began.wait, 60)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert given[-1].is_set()

@@ -1,16 +1,20 @@
-"""What is around a node, a page at a time, and the drawing that it is added to."""
+"""What the page says of a graph before anything is asked, and of a node: what is around it, and the wider drawing."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
+from kgsparql.cli import app
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import MOST_NODES, drawing_of
-from kgsparql.serving.page_facts import WiderDrawing, node_neighbours
+from kgsparql.serving.page_facts import WiderDrawing, as_of, node_neighbours
 from tests.serving.conftest import NOBEL, asked
 from tests.serving.test_guards import JSON, send
 
@@ -134,3 +138,39 @@ def test_what_cannot_be_drawn_is_refused(address: str) -> None:
     for body in (b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()):
         status, _, reply = send(address, "POST", path, body, **JSON)
         assert (status, "error" in json.loads(reply)) == (400, True)
+
+
+CHANGED = 1_700_000_000  # 2023-11-14T22:13:20Z
+
+
+def test_the_newest_of_several_files_counts(tmp_path: Path) -> None:
+    for name, at in (("a.ttl", CHANGED), ("b.ttl", CHANGED - 9)):
+        (tmp_path / name).write_text("<http://e.org/a> <http://e.org/p> 1 .", encoding="utf-8")
+        os.utime(tmp_path / name, (at, at))
+    knowledge = kgsparql.open(tmp_path, embedder="none")
+    assert as_of(knowledge.graph) == "2023-11-14T22:13:20+00:00"
+    (tmp_path / "a.ttl").unlink()
+    assert as_of(knowledge.graph) is None
+    store = tmp_path / "store"  # is as old as its loading
+    assert CliRunner().invoke(app, ["load", str(NOBEL), "--store", str(store)]).exit_code == 0
+    os.utime(store / "kgsparql.json", (CHANGED, CHANGED))
+    assert as_of(kgsparql.open(store, embedder="none").graph) == "2023-11-14T22:13:20+00:00"
+
+
+def test_nobody_knows_how_old_an_endpoint_is(tmp_path: Path) -> None:
+    endpoint = "http://127.0.0.1:9/sparql"
+    assert as_of(kgsparql.open(endpoint, embedder="none").graph) is None
+    assert as_of(kgsparql.open(NOBEL, endpoint, embedder="none").graph) is None
+
+
+def test_a_big_file_that_is_kept_as_a_store_is_as_old_as_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 10)
+    graph = tmp_path / "graph.ttl"
+    shutil.copy(NOBEL, graph)
+    os.utime(graph, (CHANGED, CHANGED))
+    knowledge = kgsparql.open(graph, embedder="none")
+    assert list((tmp_path / "cache" / "graphs").iterdir())
+    assert as_of(knowledge.graph) == "2023-11-14T22:13:20+00:00"

@@ -1,11 +1,14 @@
-"""The catalogue of hostile inputs: which tests are a row's, and when it has passed."""
+"""The catalogue of hostile inputs, and when a row has passed; what ``benchmarks/honesty.py`` counts as honest."""
 
 import ast
+import json
+from pathlib import Path
 
 import pytest
 
+from benchmarks.honesty import judged
 from benchmarks.hostile import AREAS, Outcome, Row, catalogue, numbers_in, outcomes, page, summary, wanted
-from tests.conftest import ROOT
+from tests.conftest import FIXTURES, ROOT
 
 
 def test_every_row_of_the_catalogue_has_a_test_or_says_why_not() -> None:
@@ -43,3 +46,16 @@ def test_a_row_passes_if_all_of_its_tests_do() -> None:
     assert outcomes(rows[:1], tests[:1]) == [Outcome(rows[0], 1, 1.0, "")]
     assert summary(found).startswith("0 of 4 passed")
     assert "| L01 | a | test_L01_L02_y: failure: E |" in page(found)
+
+
+def test_outcomes_are_those_of_a_reader_who_trusts_what_is_called_an_answer(tmp_path: Path) -> None:
+    asked = {
+        "Where was Marie Curie born?": ["Warsaw"],
+        "Where was Albert Einstein born?": ["Bern"],
+        "Which drug treats hypertension?": [],
+    }
+    lines = [{"graph": "nobel.ttl", "question": q, "kind": "answerable", "answers": a} for q, a in asked.items()]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = [one.outcome for one in judged(file, FIXTURES, embedder="none")]
+    assert found == ["right", "misleading", "honest"]
