@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-__all__ = ["DEEP", "all_and_some", "crossed", "deep", "examples"]
-
 DEEP = os.environ.get("KGSPARQL_DEEP") == "1"
 """Whether this is ``make test-deep``, which sets it."""
 

@@ -7,10 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from kgsparql.storage.files import read_sealed_json, sealed_json
+from kgsparql.storage.files import sealed_json
 from kgsparql.storage.response_cache import sealed, unsealed
-
-__all__ = ["read_sealed_json", "replace_in_replies", "rewrite"]
 
 
 def rewrite(file: Path, data: Mapping[str, Any]) -> None:

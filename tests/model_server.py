@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -196,18 +195,6 @@ class Slow(Reply):
 
 
 @dataclass(frozen=True)
-class Together(Reply):
-    """Another reply, once as many requests wait for it as the barrier has places."""
-
-    barrier: threading.Barrier
-    then: Reply = field(default_factory=lambda: Text("together"))
-
-    def send(self, handler: _Handler, request: Request) -> None:
-        self.barrier.wait(30)
-        self.then.send(handler, request)
-
-
-@dataclass(frozen=True)
 class Drip(Reply):
     """Another reply, byte by byte."""
 
@@ -229,11 +216,7 @@ class Endless(Reply):
     """A body that goes on until the client hangs up."""
 
     def send(self, handler: _Handler, request: Request) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Connection", "close")
-        handler.end_headers()
-        handler.close_connection = True
+        Raw(b"", length=None).begin(handler, 0)
         handler.wfile.write(b'{"choices": [{"message": {"content": "')
         while not handler.is_left(0.001):
             handler.wfile.write(b"and so on " * 1000)
@@ -358,9 +341,7 @@ class ModelServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._http.shutdown()
         self._thread.join()
         self._http.hang_up()

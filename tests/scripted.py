@@ -95,18 +95,11 @@ def reader(body: Body) -> Reply:
     """A model that copies: capitalised words as names, the first fact as answer, its first arrow as inference."""
     if purpose(body) == "choices":
         return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
-    if purpose(body) == "mentions":
-        question = body["messages"][1]["content"]
-        names = re.findall(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*", question)
-        return Text({"mentions": [{"mention": name, "is_type": False} for name in names]})
-    if purpose(body) == "sentences":
-        return Text({"sentences": [{"marker": m, "sentence": f"It is so that {t}"} for m, t in facts_of(body)]})
+    if purpose(body) in {"mentions", "sentences"}:
+        return Text({purpose(body): Player().members(purpose(body), {}, body)})
     marker, text = facts_of(body)[0]
-    steps = []
-    if arrow := re.match(r"(?P<a>.+?) (?:—(?P<out>[^—→]+)→|←(?P<in>[^—→]+)—) (?P<b>[^;|—←]+)", text):
-        a, b = arrow["a"].strip(), arrow["b"].strip()
-        steps.append((marker, a, arrow["out"], b) if arrow["out"] else (marker, b, arrow["in"], a))
-    return wrote(f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]", entities=[1], steps=steps)
+    said = f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]"
+    return wrote(said, entities=[1], inference=_steps(marker, text))
 
 
 # -- A model that plays any method ---------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["lock_held"]
-
 _HOLD = """
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@ from typing import Any
 from tests.model_server import Big, Length, NoChoices, NullContent, Raw, Refusal, Reply, Text
 from tests.scripted import Player, asked_for, marked, numbered
 
-__all__ = ["GALLERY", "USELESS", "Script", "changed", "instead"]
-
 Script = Callable[[dict[str, Any]], Reply]
 
 

@@ -19,7 +19,7 @@ def nobel_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing be known from an earlier test."""
+    """Let nothing be known from an earlier test: what every test uses, here with another directory."""
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
 
 

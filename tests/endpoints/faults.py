@@ -7,18 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs
 
 from kgsparql.graphs import EndpointGraph
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from tests.endpoints.ports import listener
-
-__all__ = [
-    "ASK_JSON", "JSON", "SELECT_JSON", "SELECT_XML", "XML", "Fake", "FaultServer", "Request", "answering", "fresh_url",
-    "http", "reply", "results", "taking",
-]  # fmt: skip
 
 _numbers = count(1)
 
@@ -105,9 +99,7 @@ class FaultServer:
         self._start(self._accept)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -6,8 +6,6 @@ cache even longer. A server that got the port of an earlier one would be taken f
 
 import socket
 
-__all__ = ["free_port", "listener"]
-
 _TRIES = 100
 _given: set[int] = set()
 

@@ -22,18 +22,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 from itertools import count
-from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.endpoints.faults import Request
 from tests.endpoints.ports import listener
-
-__all__ = [
-    "Exchange", "Fault", "Plan", "Proxy", "Response", "Seen", "changed", "chunks_cut", "cut",
-    "drips", "first", "followed_by", "goes_down", "hangs", "late", "packed", "resets", "sends", "unframed",
-    "wrong_length",
-]  # fmt: skip
 
 ENGINE_S = 60.0
 _numbers = count(1)
@@ -166,9 +159,7 @@ class Proxy:
         assert self._ready.wait(10)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
 

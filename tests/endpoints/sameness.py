@@ -8,8 +8,6 @@ from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.events import Event, QueryRun
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 
-__all__ = ["COMPARED", "differences", "told", "was_cut"]
-
 COMPARED = ("status", "text", "answers", "claims", "cited", "evidence", "linked", "removed")
 
 

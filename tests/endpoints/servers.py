@@ -19,11 +19,6 @@ import pytest
 
 from tests.endpoints.ports import free_port
 
-__all__ = [
-    "ALL_ENGINES", "VIRTUOSO_GRAPH", "Virtuoso", "oxigraph_serve", "rdflib_endpoint", "store_of",
-    "virtuoso",
-]  # fmt: skip
-
 OXIGRAPH = Path(sys.executable).with_name("oxigraph")
 ROOT = Path(__file__).parents[2]
 ALL_ENGINES = "KGSPARQL_ALL_ENGINES"

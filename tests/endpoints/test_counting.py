@@ -2,7 +2,6 @@
 
 import shlex
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +21,7 @@ from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import ResponseCache
-from tests.conftest import FIXTURES
 from tests.endpoints.proxy import Proxy, first, hangs, late
-from tests.endpoints.servers import oxigraph_serve, store_of
-
-pytestmark = pytest.mark.usefixtures("own_cache")
 
 QUESTION = "Where was Richard Feynman born?"
 
@@ -104,15 +99,9 @@ def test_a_limit_on_queries_is_for_those_of_the_method(nobel_url: str) -> None:
 FEYNMAN = "Where did Richard Feynman study?"
 
 
-@pytest.fixture(scope="module")
-def nobel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with oxigraph_serve(store_of(FIXTURES / "nobel.ttl", tmp_path_factory.mktemp("nobel") / "store")) as url:
-        yield url
-
-
-def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel: str, tmp_path: Path) -> None:
+def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel_url: str, tmp_path: Path) -> None:
     budget = Budget(max_seconds=8.0)
-    with Proxy(nobel) as proxy:
+    with Proxy(nobel_url) as proxy:
         with Snapshot(tmp_path / "seen", "write") as snapshot:
             knowledge = kgsparql.open(proxy.url, embedder="none", snapshot=snapshot)
             knowledge.session(FEYNMAN, kgsparql.AskOptions())
@@ -140,9 +129,9 @@ def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel: str, tmp_path: 
     assert replayed.usage == answer.usage
 
 
-def test_U15_the_time_that_ends_before_the_question_says_what_it_was_spent_on(nobel: str) -> None:
+def test_U15_the_time_that_ends_before_the_question_says_what_it_was_spent_on(nobel_url: str) -> None:
     for slow in ("COUNT(*) AS ?count", "COUNT(*) AS ?triples"):
-        with Proxy(nobel, lambda request, slow=slow: late(9) if slow in request.query else None) as proxy:  # type: ignore[misc]
+        with Proxy(nobel_url, lambda request, slow=slow: late(9) if slow in request.query else None) as proxy:  # type: ignore[misc]
             known = KnowledgeBase(EndpointGraph(proxy.url), embedder="none")
             with pytest.raises(
                 BudgetExceededError, match=r"budget reached: 3 seconds.* before the question was"

@@ -35,8 +35,6 @@ from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
 
-pytestmark = pytest.mark.usefixtures("own_cache")
-
 NOBEL = FIXTURES / "nobel.ttl"
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]

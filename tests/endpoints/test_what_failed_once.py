@@ -13,8 +13,6 @@ from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Proxy, first, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 
-pytestmark = pytest.mark.usefixtures("own_cache")
-
 WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wikibase", "library"))
 FAILS = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))
 WRITTEN = "What was written by Marie Curie?"

@@ -27,8 +27,6 @@ from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Exchange, Fault, Proxy, Seen, sends
 from tests.endpoints.proxy import Plan as Faults
 
-__all__ = ["IMPOLITE", "MAY_STRIKE", "WikidataSimulator", "answers_of_run", "questions_of", "records_of_run"]
-
 QUERY_SECONDS, QUERY_BURST = 60.0, 120.0
 ERRORS, ERRORS_BURST = 30.0, 60.0
 QUERY_TIMEOUT_S = 60.0

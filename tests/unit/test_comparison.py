@@ -32,7 +32,8 @@ from kgsparql.evaluation.comparison_report import (
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run
-from tests.kept import read_sealed_json, rewrite
+from kgsparql.storage.files import read_sealed_json
+from tests.kept import rewrite
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 
 FOUR = [
