@@ -91,11 +91,6 @@ class Text:
     literal: Literal
 
 
-def hop_of(near: Term, predicate: Term, far: Term, direction: Direction) -> Hop:
-    """Return the hop from one term to another."""
-    return Step(cast("IRI", predicate), direction).hop(near, far)
-
-
 K = TypeVar("K", bound=Hashable)
 TermT = TypeVar("TermT", bound=Term)
 

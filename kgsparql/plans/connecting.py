@@ -80,9 +80,8 @@ class Connector:
 
     def goes_down(self, step: Step) -> bool:
         """Whether a step leads from what holds something to what is in it: from a country to its cities."""
-        if self.is_location(step.predicate) or step.predicate in TAXONOMY:
-            return (step.direction == "forward") == self.fit.holds(step.predicate)
-        return False
+        is_inside = self.is_location(step.predicate) or step.predicate in TAXONOMY
+        return is_inside and (step.direction == "forward") == self.fit.holds(step.predicate)
 
 
 class _Search:

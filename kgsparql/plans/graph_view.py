@@ -26,10 +26,6 @@ _TOGETHER = 20
 """Sets of which one query looks for any item of a class."""
 _ROWS = 100
 """Labels with a word of the question that are read."""
-_OF_SCHEMA = (
-    "http://www.w3.org/2002/07/owl#", "http://www.w3.org/2000/01/rdf-schema#",
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +175,6 @@ class KnownGraph:
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.index.search.offline().with_words(wanted, limit=_ROWS)))
         return self._rows[wanted]
-
-
-def is_of_schema(kind: IRI) -> bool:
-    """Whether a class is one of RDF, RDFS or OWL itself, which say nothing to a reader."""
-    return kind.value.startswith(_OF_SCHEMA)
 
 
 def name_of(term: Term) -> str:

@@ -133,7 +133,6 @@ class Lexicon:
     containment: frozenset[str]
     location_labels: frozenset[str]
     locations: frozenset[str]
-    taxonomy: frozenset[str]
     units: Mapping[str, str]
     contractions: Mapping[str, Mapping[str, str]]
     question_words: Mapping[str, str]
