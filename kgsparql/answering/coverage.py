@@ -271,6 +271,9 @@ class _Check:
             last = printable(self.asked.words(self._owned_nouns[-1]), 60)
             text = f"the question goes {len(self._owned_nouns)} steps, to {last!r}, and what was found goes {gone}"
             yield Gap("step", last, text)
+        first = self.path.steps[0]
+        if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
+            yield Gap("step", self.steps[0], f"the question asks for the other way of {self.steps[0]!r}")
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             if self._is_turned(place, step, link):
                 yield Gap("step", self.steps[place], f"the question asks for the other way of {self.steps[place]!r}")
@@ -292,6 +295,11 @@ class _Check:
         noun = self._said_by(step, said) if role not in {"any", "prep"} else ""
         is_one_kind = len(set(self.kinds[place : place + 2])) == 1
         return bool(noun) and not self.fit.allows(step, role, noun) and (role == "of" or is_one_kind)
+
+    def _asks_where(self) -> bool:
+        """Whether it asks where something is, or in what: `Which floor is the room on?`."""
+        said = (one for one in self.asked.relations if one.subject is not None and not one.verb)
+        return self.asked.sort == "place" or any(one.preposition in self.asked.language.locatives for one in said)
 
     def _asks_for_others(self) -> bool:
         return len(self.links) > 1 or not self.asked.language.others.isdisjoint(self.asked.read.texts)

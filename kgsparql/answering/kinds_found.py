@@ -58,7 +58,7 @@ def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:
     """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
     own, texts = asked.language, {normalised(end.value) for end in best.ends if isinstance(end, Literal)}
     naming = roots_of(own.identity_nouns | own.naming_words)
-    if len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
+    if not texts or len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
         return False
     names = set(map(normalised, session.labels({path.start for path in best.paths}, in_grace=True).values()))
     if asked.sort == "agent":  # nor is the family name of somebody anybody else

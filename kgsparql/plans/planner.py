@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
@@ -14,7 +15,7 @@ from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon
@@ -175,8 +176,8 @@ class Planner:
         if any(bool(self._terms(o)) != is_so and o.rank > taken.rank - _AS_WELL and not o.doubts for o in others):
             doubts = (*doubts, Doubt(-1, "another reading says otherwise"))
         doubts += self._of_empty_classes(taken.known)
-        more = tuple(_reading(a.Exists, other) for other in ranked if other is not taken)
-        return replace(_reading(a.Exists, taken), doubts=doubts, others=more)
+        more = tuple(_reading(_exists, other) for other in ranked if other is not taken)
+        return replace(_reading(_exists, taken), doubts=doubts, others=more)
 
     # --- how much, of two
 
@@ -279,6 +280,14 @@ class Planner:
 
 def _reading(plan: Callable[[a.ItemSet], a.Plan], one: Denotation) -> PlannedReading:
     return PlannedReading(plan(one.known), round(one.rank, 3), one.doubts, one.how)
+
+
+def _exists(items: a.ItemSet) -> a.Plan:
+    """Whether there is any; of one thing that has so many of something, how many there are is compared."""
+    match items:
+        case a.Where(a.Items((_,)) as one, a.HowMany(path, among), comparison, Literal(value=number)):
+            return a.Compares(a.Count(_among(ends(one, path), among)), comparison, a.Constant(Decimal(number)))
+    return a.Exists(items)
 
 
 def _among(items: a.ItemSet, among: a.ItemSet | None) -> a.ItemSet:

@@ -104,11 +104,13 @@ class Predicating(Measuring):
         texts, found = self.connector.at(other.head), []
         for predicate in self.view.predicates_called(texts):
             own = self.fit.phrase(texts, predicate)
-            path = PropertyPath((Step(predicate, "inverse"),))
-            items = a.Ends(a.Items((TRUE,)), path)
-            if own and min(own) >= NEAR and self.view.members(items).terms:
-                found.append(Denotation(items, sum(own) / len(own), how=(Match(" ".join(texts), path),)))
-        return met(given, found) if found else [given.leaving_out(other.head)]
+            stated = a.Ends(a.Items((TRUE,)), PropertyPath((Step(predicate, "inverse"),)))
+            if own and min(own) >= NEAR and self.view.members(stated).terms:
+                path = PropertyPath((Step(predicate),))
+                kept = a.Where(given.known, a.Value(path, "text"), "=", TRUE)
+                how = (*given.how, Match(" ".join(texts), path))
+                found.append(replace(given, items=kept, score=given.score + sum(own) / len(own), how=how))
+        return found or [given.leaving_out(other.head)]
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""

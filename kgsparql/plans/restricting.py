@@ -322,12 +322,9 @@ class Restricting(Predicating):
 
 def _denied_statement(one: Denotation) -> Denotation | None:
     """What is stated not to be so, where a set is kept by what is stated to be so."""
-    sets = one.items.sets if isinstance(one.items, a.Both) else ()
-    stated = next((own for own in sets if isinstance(own, a.Ends) and own.start == a.Items((TRUE,))), None)
-    if stated is None:
+    if not isinstance(one.items, a.Where) or one.items.value != TRUE:
         return None
-    denied = replace(stated, start=a.Items((FALSE,)))
-    return replace(one, items=a.Both(tuple(denied if own is stated else own for own in sets)))
+    return replace(one, items=replace(one.items, value=FALSE))
 
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:

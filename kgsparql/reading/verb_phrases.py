@@ -367,7 +367,9 @@ class VerbPhrases(NounPhrases):
         while phrase.of is not None and phrase.of_form == "of":
             phrase = phrase.of  # is the capital of Germany Berlin
         is_owned = phrase.of is not None and bool(phrase.chunks) and bool(phrase.chunks[-1].entities)
-        kept = 1 if phrase.chunks and phrase.chunks[0].is_name else len(phrase.chunks) - is_owned
+        first = phrase.chunks[0] if phrase.chunks else None
+        is_thing = first is not None and (first.is_name or (self.is_done and bool(first.entities)))
+        kept = 1 if is_thing else len(phrase.chunks) - is_owned  # is argon radioactive
         if 0 < kept < len(phrase.chunks) and (self.is_done or self.word() in closed):
             self.at = phrase.chunks[kept].start
             del phrase.chunks[kept:]

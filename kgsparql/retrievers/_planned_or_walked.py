@@ -105,7 +105,8 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if items == _shown(other):
             unlike = tuple(gap for gap in missing if gap.code == "kind")
             return other if not missing else replace(planned, gaps=unlike)
-        if missing or (read.reading.is_said and items):
+        is_narrower = set() < items < _shown(other)  # only those of the class that is asked for
+        if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
     if isinstance(read.reading.plan, a.Exists) and any(doubt.why == DIRECTION for doubt in read.reading.doubts):
