@@ -275,7 +275,8 @@ class Restricting(Predicating):
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
         verb = self.positions_of_verb(said)
         if not verb:
-            return [given.doubted(Doubt(-1, "has what?")) if said.light in {"have", "do"} else given]
+            is_cut_off = said.light in {"have", "do"} or (said.light == "be" and not said.verb)
+            return [given.doubted(Doubt(-1, "nothing is said after the verb")) if is_cut_off else given]
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
         return self.has(given, Denotation(None, head=verb), NounPhrase()) or [given.leaving_out(verb)]

@@ -105,7 +105,9 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if items == _shown(other):
             unlike = tuple(gap for gap in missing if gap.code == "kind")
             return other if not missing else replace(planned, gaps=unlike)
-        is_narrower = set() < items < _shown(other)  # only those of the class that is asked for
+        sets = read.reading.plan.sets if isinstance(read.reading.plan, a.Both) else ()
+        is_of_class = any(isinstance(one, a.Instances) for one in sets)
+        is_narrower = is_of_class and set() < items < _shown(other)  # those of the class that is asked for
         if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
