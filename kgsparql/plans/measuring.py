@@ -10,7 +10,7 @@ from itertools import zip_longest
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match
+from kgsparql.plans.denotation import Denotation, Doubt, Match, left_out
 from kgsparql.plans.item_sets import ends, unfiltered
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.set_profile import PredicateUse
@@ -44,7 +44,7 @@ class MeasureChoice:
     """One thing that may be measured, and how well words and graph fit."""
 
     score: float
-    measure: a.Value | a.HowMany
+    measure: a.Value | a.HowMany | a.Summarised
 
     @property
     def match(self) -> PropertyPath:
@@ -279,8 +279,31 @@ class Measuring(PhrasePlanner):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative:
             options = [option for option in options if isinstance(option.measure, a.Value)]
-        made = [self._top(given, option, best).leaving_out(verb) for option in options[:_TRIED]]
+        refined = self._refined(options[:_TRIED], phrase)
+        made = [self._top(given, option, best).leaving_out(verb).doubted(*doubts) for option, doubts in refined]
         return made or [given.leaving_out(positions or [best.position])]
+
+    def _refined(
+        self, options: Sequence[MeasureChoice], phrase: NounPhrase
+    ) -> list[tuple[MeasureChoice, tuple[Doubt, ...]]]:
+        """The same, of what is said of the noun: children born in Paris, the average price; else that is left out."""
+        if not (phrase.restrictions or phrase.of or phrase.summary):
+            return [(option, ()) for option in options]
+        bare = replace(phrase, quantity=None, most=None, superlative=None, summary=None)
+        things = self.denotations(bare) if phrase.restrictions or phrase.of else []
+        thing = next((one for one in things if one.items is not None), None)
+        left = [position for said in phrase.restrictions for position in self.said_in(said)]
+        left += sorted(phrase.of.positions) if phrase.of is not None else []
+        found: list[tuple[MeasureChoice, tuple[Doubt, ...]]] = []
+        for option in options:
+            measure = option.measure
+            if isinstance(measure, a.HowMany) and thing is not None and not phrase.summary:
+                found.append((replace(option, measure=replace(measure, among=thing.items)), thing.doubts))
+                continue
+            if isinstance(measure, a.Value) and phrase.summary is not None:
+                measure = a.Summarised(phrase.summary[1], measure.path, measure.unit)
+            found.append((replace(option, measure=measure), left_out(left)))
+        return found
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
         """The class of what has a predicate that words name."""
@@ -312,8 +335,8 @@ class Measuring(PhrasePlanner):
     ) -> list[tuple[Denotation, MeasureChoice]]:
         """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
         if quantity.is_of_value:
-            found = self.measures_of_noun(given, phrase)
-            return [(given, one) for one in found if isinstance(one.measure, a.Value)]
+            values = [one for one in self.measures_of_noun(given, phrase) if isinstance(one.measure, a.Value)]
+            return [(given.doubted(*doubts), one) for one, doubts in self._refined(values[:_TRIED], phrase)]
         if phrase.chunks:
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)
@@ -341,7 +364,8 @@ class Measuring(PhrasePlanner):
         """How many of something each has: by a path that the verb names, or the noun alone."""
         verb = self.positions_of_verb(said)
         if not verb:
-            return [(given, option) for option in self.numbers_of_noun(given, phrase)]
+            numbers = self.numbers_of_noun(given, phrase)[:_TRIED]
+            return [(given.doubted(*doubts), option) for option, doubts in self._refined(numbers, phrase)]
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
         for thing in self.denotations(bare)[:_TRIED]:
             if thing.is_free:

@@ -254,7 +254,8 @@ class Phrases(Restricting):
         if family:
             sets = tuple(a.Instances(kind) for kind in sorted(family, key=str))
             yield Denotation(_union(sets), 0.8, classes=family, asked=phrase.asked)
-        yield Denotation(None, 0.5, head=positions, asked=phrase.asked)
+        asked = phrase.asked or ("which" if phrase is self.question.phrase else "")
+        yield Denotation(None, 0.5, head=positions, asked=asked)
 
 
 def _union(sets: Sequence[a.ItemSet]) -> a.ItemSet:

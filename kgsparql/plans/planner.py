@@ -294,7 +294,7 @@ def _among(items: a.ItemSet, among: a.ItemSet | None) -> a.ItemSet:
     return items if among is None else a.Both((items, among))
 
 
-def _value_of(items: a.ItemSet, measure: a.Value | a.HowMany, summary: str) -> a.Number:
+def _value_of(items: a.ItemSet, measure: a.Value | a.HowMany | a.Summarised, summary: str) -> a.Number:
     """The one number of a set: how many it has of something, or its value."""
     if isinstance(measure, a.HowMany):
         return a.Count(_among(ends(items, measure.path), measure.among))

@@ -55,7 +55,10 @@ class Restricting(Predicating):
         if argument is None:
             return self._intransitive(given, said)
         if (ordered := self._quantified(given, said, argument)) is not None:
-            return ordered
+            if _is_number(argument):
+                return self._with_more(given, said, ordered)
+            left = [position for _, phrase in said.more for position in sorted(phrase.positions)]
+            return [one.leaving_out(left) for one in ordered]
         if (called := self._called(given, said, argument)) is not None:
             return called
         others = self.denotations(argument)[:_GIVEN]
@@ -63,7 +66,8 @@ class Restricting(Predicating):
         if not any(not one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
-            found += [new for one in kinds for new in self.with_argument(given, said, one, argument)]
+            others = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
+            found += [new for new in others if new.items is not None and self.view.members(new.items).terms]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
@@ -107,7 +111,8 @@ class Restricting(Predicating):
         start = self.word_set(argument) if argument.is_free else argument
         if start is None:
             return []
-        head = given.head
+        is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
+        head = () if is_pending else given.head
         wanted = given if given.classes or (said.subject is None and not given.is_free) else None
         role = self._role_of_subject(given, said, verb) if said.subject is not None else self._role_of_object(said)
         if role == "prep" and head and not verb:
@@ -124,6 +129,7 @@ class Restricting(Predicating):
             head=head,
         )
         found = met(replace(given, head=()), self.connector.connect(start, sought))
+        found = [replace(one, head=given.head) for one in found] if is_pending else found
         if said.light == "do" and not verb:  # the verb was not read
             return [one.doubted(Doubt(-1, UNSAID)) for one in found]
         return found
