@@ -64,7 +64,9 @@ def read_and_planned(session: Session) -> ReadQuestion:
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     view = KnownGraph(profiler, session.labels, session.linker, predicates_of(session))
-    fit = LabelFit(session.labels, session.ranker, own)
+    content = {text for text in words.texts if text not in own.empty_words}
+    named = frozenset(text for text in content if view.predicates_called([text]))
+    fit = LabelFit(session.labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses).plan()
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)

@@ -24,6 +24,8 @@ from kgsparql.reading.lexicon import Lexicon
 
 NEAR = 0.5
 """How well a label accounts for a word, at least, that is not left out: a cosine, or more."""
+_NEAR_ALL_THE_SAME = 0.75
+"""The same of a word that some predicate has in its name: `born` is not the nationality where there is a birth."""
 _NEAR_PHRASE = 0.62
 """How alike a phrase and a label are, at least, that have no word in common."""
 SAME = 0.75
@@ -46,6 +48,7 @@ class LabelFit:
     labels: TermLabels
     ranker: Ranker
     lexicon: Lexicon
+    named: frozenset[str] = frozenset()
     locations: frozenset[str] = field(init=False)
     contained: frozenset[str] = field(init=False)
     _suffixes: tuple[str, ...] = field(init=False)
@@ -103,7 +106,11 @@ class LabelFit:
 
     def word(self, word: str, label: str) -> float:
         """How well a label accounts for a word, in [0, 1]."""
-        return self._by_letters(word, label) or self.cosine(self.lexicon.irregular.get(word, word), label)
+        by_letters = self._by_letters(word, label)
+        if by_letters:
+            return by_letters
+        cosine = self.cosine(self.lexicon.irregular.get(word, word), label)
+        return cosine if word not in self.named or cosine >= _NEAR_ALL_THE_SAME else 0.0
 
     def _by_letters(self, word: str, label: str) -> float:
         own, said = self.roots(label), word
