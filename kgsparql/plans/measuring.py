@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from kgsparql.linking.words import root
@@ -14,7 +14,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Match, left_out
 from kgsparql.plans.item_sets import ends, unfiltered
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.sought import Sought
+from kgsparql.plans.sought import MeasureChoice, Sought
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.reading.chunks import Chunked
@@ -37,19 +37,6 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _ORDERED = ("number", "date", "year")
 _BY_CLASS = 0.9
 _FIRST_YEAR = 100
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureChoice:
-    """One thing that may be measured, and how well words and graph fit."""
-
-    score: float
-    measure: a.Value | a.HowMany | a.Summarised
-
-    @property
-    def match(self) -> PropertyPath:
-        """The path that leads to what is measured."""
-        return self.measure.path
 
 
 _CLASSES = 3

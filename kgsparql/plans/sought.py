@@ -1,12 +1,13 @@
-"""What is looked for from a given set, and the paths that are found for it, each with how well it fits."""
+"""What is looked for from a given set, and the paths and measures that are found for it, each with how well it fits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Doubt, Role
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.rdf.paths import Step
+from kgsparql.rdf.paths import PropertyPath, Step
 
 _KEPT = 8
 _OF_A_WORD = 0.5
@@ -65,3 +66,16 @@ class WayFound:
     def is_direct(self) -> bool:
         """Whether one step accounts for all of the words, the right way."""
         return len(self.path) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureChoice:
+    """One thing that may be measured, and how well words and graph fit."""
+
+    score: float
+    measure: a.Value | a.HowMany | a.Summarised
+
+    @property
+    def match(self) -> PropertyPath:
+        """The path that leads to what is measured."""
+        return self.measure.path
