@@ -273,7 +273,12 @@ class _Search:
             return 0.0 if is_along else _AGAINST_ROLE
         if self.fit.allows(step, role, noun):
             return 0.0
-        is_grave = role in {"of", "value", "where"} or (role == "prep" and not self.texts)
+        is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
+        is_grave = (
+            (is_doer and role in {"subject", "object"})
+            or role in {"of", "value", "where"}
+            or (role == "prep" and not self.texts)
+        )
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES

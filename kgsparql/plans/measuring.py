@@ -149,9 +149,16 @@ class Measuring(PhrasePlanner):
             return
         if not texts and len(uses) > 1 and not self._hinted(uses[0], hints):  # whose birth? not its own
             return
+        if len(uses) > 1 and last.kind != "number" and self._says_other(last, texts):
+            return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + 0.2 * hinted if texts else hinted
         path = PropertyPath(tuple(use.step for use in uses))
         yield MeasureChoice(score - _DEEPER * (len(uses) - 1) + 0.1 * share, a.Value(path, last.kind, last.unit))
+
+    def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
+        """Whether the name of a date says of what it is, and the question does not."""
+        said = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
+        return not self.fit.roots(self.fit.text(use.step.predicate)) <= said
 
     def _hinted(self, use: PredicateUse, hints: Sequence[str]) -> float:
         label = self.fit.text(use.step.predicate)

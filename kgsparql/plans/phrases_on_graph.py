@@ -29,8 +29,10 @@ class Phrases(Restricting):
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:
         """The sets that a phrase may denote with all that is said of it, the likeliest first."""
         found = self._unrestricted(phrase)
-        unused = [*(phrase.quantity.positions if phrase.quantity else ())]
+        is_sample = self.question.is_listing and phrase is self.question.phrase  # name three laureates
+        unused = [*(phrase.quantity.positions if phrase.quantity and not is_sample else ())]
         unused += [phrase.most[0]] if phrase.most else []
+        found = [one.doubted(Doubt(-1, "a negation is left out")) for one in found] if phrase.is_negated else found
         unused += [phrase.summary[0]] if phrase.summary else []
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
@@ -102,9 +104,10 @@ class Phrases(Restricting):
         sets = tuple(part.items for part in parts if part.items is not None)
         if len(sets) < len(parts):
             return []
+        is_kept = phrase.is_both and not all(isinstance(one, a.Items) for one in sets)
         return [
             Denotation(
-                _union(sets),
+                a.Both(sets) if is_kept else _union(sets),
                 sum(part.score for part in parts) / len(parts),
                 tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
                 classes=frozenset().union(*(part.classes for part in parts)),
@@ -117,6 +120,11 @@ class Phrases(Restricting):
         positions = self.positions(phrase.chunks)
         if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
             return self.denotations(owner)
+        if owner.is_both and owner.parts:  # members of both A and B
+            shared = self._of(phrase, owner.parts[0])
+            for part in owner.parts[1:]:
+                shared = [new for one in shared for new in met(one, self._of(phrase, part)[:2])]
+            return best(shared)
         chunks, whose = self.owned_noun(phrase, owner)
         positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []

@@ -149,7 +149,10 @@ class Planner:
         return " ".join(self.texts[p] for p in sorted(phrase.positions))
 
     def _whether(self) -> PlannedReading:
-        subjects = self.phrases.denotations(self.question.phrase)
+        is_none = self.question.phrase.is_negated  # is no laureate a writer
+        subjects = self.phrases.denotations(replace(self.question.phrase, is_negated=False))
+        if self.question.asks_existence and not self.question.said and subjects and subjects[0].is_named:
+            return PlannedReading(None, doubts=(Doubt(-1, "nothing is asked of it"),))
         quantity = self.question.phrase.quantity
         if self.question.asks_existence and not self.question.said and quantity is not None:
             things = self.phrases.denotations(replace(self.question.phrase, quantity=None))
@@ -177,6 +180,13 @@ class Planner:
             doubts = (*doubts, Doubt(-1, "another reading says otherwise"))
         doubts += self._of_empty_classes(taken.known)
         more = tuple(_reading(_exists, other) for other in ranked if other is not taken)
+        phrase = self.question.phrase
+        is_of_all = phrase.every is not None or (bool(phrase.parts) and phrase.joined_by == "and")
+        if is_none:
+            return replace(_reading(lambda items: a.Not(a.Exists(items)), taken), doubts=doubts, others=more)
+        if is_of_all and subjects[0].items is not None:  # of all: there is none that it is not true of
+            left = a.Not(a.Exists(a.Minus(subjects[0].known, taken.known)))
+            return replace(_reading(lambda _: left, taken), doubts=doubts, others=more)
         return replace(_reading(_exists, taken), doubts=doubts, others=more)
 
     # --- how much, of two

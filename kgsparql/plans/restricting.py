@@ -93,8 +93,9 @@ class Restricting(Predicating):
         is_part = said.light == "have" and len(phrase.chunks) > 1 and phrase.chunks[0].text in self.lexicon.word_nouns
         if given.items is None or not phrase.chunks or not (is_called or is_part):
             return None
-        head = phrase.chunks[-1]
-        named = a.Named(given.items, head.text)
+        chunks = phrase.chunks[1:] if is_part else phrase.chunks
+        text = " ".join(self.chunked.raw[position] for position in range(chunks[0].start, chunks[-1].end))
+        named = a.Named(given.items, text)
         return [replace(given, items=named, score=given.score + 1.0)]
 
     def with_argument(

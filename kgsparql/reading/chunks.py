@@ -258,6 +258,13 @@ class _Chunker:
         places = self.read.positions_between(link.mention.start, link.mention.end)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
+        is_proper = all(self.read.raw[at][:1].isupper() for at in places)
+        if (
+            link.matched == "vector"
+            and is_proper
+            and not {*words(normalised(link.label))} & {self.read.texts[at] for at in places}
+        ):
+            return  # a name that the graph has not is not another one that is like it
         small = {self.read.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
         own = set() if link.matched == "exact" else small - set(words(normalised(link.label)))
         if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it

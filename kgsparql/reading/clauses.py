@@ -116,6 +116,7 @@ class NounPhrase:
     :param quantity: of ``more than 100 servings``. :param most: position and direction of ``the most servings``.
     :param summary: position and kind (``sum``, ``avg``, ``min``, ``max``) of ``the average price``.
     :param kinds: positions of ``kinds of``. :param same: positions of ``same``.
+    :param every: position of ``all``, ``every``. :param is_both: all of the parts hold: ``both A and B``.
     :param is_each: something is asked of each of them: ``each department``. :param is_theirs: ``their prices``.
     """
 
@@ -135,6 +136,8 @@ class NounPhrase:
     is_negated: bool = False
     is_each: bool = False
     is_theirs: bool = False
+    is_both: bool = False
+    every: int | None = None
 
     @property
     def is_empty(self) -> bool:

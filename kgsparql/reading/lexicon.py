@@ -115,6 +115,7 @@ class Lexicon:
     lists: frozenset[str]
     facets: frozenset[str]
     distributives: frozenset[str]
+    universals: frozenset[str]
     how_words: frozenset[str]
     last_words: frozenset[str]
     of_choices: frozenset[str]

@@ -56,7 +56,7 @@ class NounPhrases(Openings, ABC):
         _share_possessor(parts)
         is_negated, first.is_negated = first.is_negated, False
         joined: OneOf["and", "or"] = "or" if joined_by == "or" and not is_both else "and"
-        return NounPhrase(parts=tuple(parts), joined_by=joined, is_negated=is_negated)
+        return NounPhrase(parts=tuple(parts), joined_by=joined, is_negated=is_negated, is_both=is_both)
 
     def _skip_joint(self) -> str | None:
         """Go over what joins two noun phrases: ``and``, ``or``, empty for a comma; None where nothing does."""

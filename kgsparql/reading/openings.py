@@ -7,6 +7,8 @@ from dataclasses import replace
 from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
 from kgsparql.reading.cursor import Cursor
 
+_LEAST_YEAR = 1000
+
 
 class Openings(Cursor):
     """Reads what stands before a noun, and quantities after it, into its phrase."""
@@ -33,13 +35,15 @@ class Openings(Cursor):
             phrase.is_negated = True
         elif self._takes_extreme(phrase):
             pass
+        elif self._is_small_number():
+            start = self.at
+            phrase.quantity = Quantity("=", self.take_number(), tuple(range(start, self.at)), self.take_unit())
         elif word in lexicon.summaries and not self._is_in_name_of_predicate():
             phrase.summary = (self.take(), lexicon.summaries[word])
-        elif word in lexicon.distributives:
-            self.skip()
-            phrase.is_each = True
         elif word in lexicon.determiners:
             phrase.is_theirs = word in lexicon.possessive_pronouns
+            phrase.every = self.at if word in lexicon.universals else phrase.every
+            phrase.is_each = phrase.is_each or word in lexicon.distributives
             self.skip()
         else:
             return False
@@ -112,6 +116,13 @@ class Openings(Cursor):
         self.skip(words)
         number, unit = self.take_number(), self.take_unit()
         return Quantity(comparison, number, tuple(range(start, self.at)), unit)
+
+    def _is_small_number(self) -> bool:
+        """Tell whether a number of things stands here, and no year, name or rank: ``two prizes``."""
+        chunk, number = self.chunk(), self.number()
+        if chunk is None or number is None or chunk.entities or chunk.last is not None or not 0 < number < _LEAST_YEAR:
+            return False
+        return self.is_noun_phrase(len(chunk.span)) and self.number(len(chunk.span)) is None
 
     def _is_open_number(self) -> bool:
         """Tell whether a number stands here with a bound after it: ``five or more``."""

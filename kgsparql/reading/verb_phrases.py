@@ -206,6 +206,8 @@ class VerbPhrases(NounPhrases):
                 return
             self.skip()
             found = self.noun_phrase()
+            if found.is_negated:  # in neither France nor Germany
+                relation.is_negated, found.is_negated = True, False
             if relation.object is None:
                 relation.object, relation.preposition = found, word
             else:
@@ -339,7 +341,7 @@ class VerbPhrases(NounPhrases):
             if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
                 phrase.restrictions += self.verb_phrases()
             return Clauses("ask", phrase, asks_existence=True)
-        is_negated = self.word() in lexicon.negations
+        is_negated = self.word() in lexicon.negations - lexicon.no_words
         self.skip(int(is_negated))
         if auxiliary in lexicon.be_forms:
             self._reserve_predicate()
