@@ -197,10 +197,9 @@ class _Search:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
         if step.predicate in TAXONOMY:
             return 0.2
-        sought = self.sought
-        if sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
+        if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
-        is_said = sought.preposition in {*self.lexicon.locatives, "of", "for"}
+        is_said = self.sought.preposition in {*self.lexicon.locatives, "of", "for"}
         return 0.25 if is_said and self.own.is_location(step.predicate) else 0.0
 
     # --- scores
@@ -288,16 +287,12 @@ class _Search:
 
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
-        match self.kind:
-            case "time":
-                if use.kind in {"date", "item"}:
-                    called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
-                    return use.kind == "date" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
-                return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
-            case "agent" | "place":
-                return use.kind in {"item", "text"}
-            case _:
-                return True
+        if self.kind == "time":
+            if use.kind in {"date", "item"}:
+                called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
+                return use.kind == "date" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
+            return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
+        return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
     def _fit_of_end(self, way: WayFound) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import Connector
+from kgsparql.plans.connecting import TAXONOMY, Connector
 from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.item_sets import ends
@@ -23,6 +23,8 @@ from kgsparql.reading.lexicon import Lexicon
 _READINGS = 8
 _NOTHING_BESIDE = 0.3
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
+_LIKELIER = 0.1
+"""By how much a reading that comes to nothing must fit better to be the likelier one."""
 _AS_WELL = 0.06
 """By how much the scores of two readings may differ that fit as well."""
 
@@ -93,11 +95,23 @@ class Planner:
         near = [one for one in ranked if one.rank > ranked[0].rank - _NOTHING_BESIDE]
         taken = next((one for one in near if self._terms(one)), ranked[0])
         doubts = taken.doubts
+        if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _LIKELIER:
+            doubts = (*doubts, Doubt(-1, "a likelier reading comes to nothing"))
         if any(self._is_rival(other, taken) for other in ranked if other is not taken):
             doubts = (*doubts, Doubt(-1, "another reading fits as well"))
-        doubts += self._of_empty_classes(taken.known)
+        doubts += (*self._of_empty_classes(taken.known), *self._leaps(taken.how))
         others = tuple(_reading(plan, other) for other in ranked if other is not taken)
         return replace(_reading(plan, taken), doubts=doubts, others=others)
+
+    def _leaps(self, how: Sequence[Match]) -> tuple[Doubt, ...]:
+        """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
+        for words, path, _ in how:
+            named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
+            firsts = zip(path.steps[:-1], named[:-1], strict=True)
+            odd = [step for step, own in firsts if own < NEAR and step.predicate not in TAXONOMY]
+            if max(named, default=0.0) >= NEAR and any(not self.connector.is_location(one.predicate) for one in odd):
+                return (Doubt(-1, "a step that no word names"),)
+        return ()
 
     def _of_empty_classes(self, items: a.ItemSet) -> tuple[Doubt, ...]:
         """Doubt what is said of a class of which nothing in the graph is."""

@@ -33,7 +33,8 @@ class Predicating(Measuring):
             return [] if given.is_free else self._adjective(given, other)
         if (beside := self._beside(given, other)) is not None:
             return beside
-        if self.question.form == "ask" and isinstance(given.items, a.Instances):
+        is_of_some = self.question.phrase.is_negated or self.question.phrase.every is not None
+        if self.question.form == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
             below = a.Items((other.items.of,))

@@ -299,7 +299,8 @@ class _Parser(VerbPhrases):
             return
         other = NounPhrase()
         if not self._is_predicate(phrase):
-            if phrase.chunks or asks_how or self.is_participle(self.end - 1):
+            is_stranded = self.texts[self.end - 1] in lexicon.prepositions and self.is_participle(self.end - 2)
+            if phrase.chunks or asks_how or is_stranded or self.is_participle(self.end - 1):
                 self.reserve_main_verb(auxiliary)
             other = self.noun_phrase()
         if other.is_empty and not other.most and not other.superlative:

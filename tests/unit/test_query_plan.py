@@ -280,6 +280,22 @@ def test_who_does_most_is_counted_by_what_is_done() -> None:
     assert "split" in [gap.words for gap in split.gaps], "a verb that names nothing is no step"
 
 
+def test_all_none_neither_and_a_number_are_not_dropped() -> None:
+    for question, expected in (
+        ("Does every country have a capital?", ["false"]),
+        ("Is no laureate a writer?", ["false"]),
+        ("Did both Marie Curie and Pierre Curie die in Paris?", ["false"]),
+        ("Who are both scientists and writers?", []),
+        ("How many laureates won two prizes?", ["4"]),
+        ("Which laureates have more than one child born in Paris?", ["Marie Curie", "Pierre Curie"]),
+        ("Which prizes were awarded in 1921?", ["Nobel Prize in Physics 1921"]),
+    ):
+        assert said(ask(question)) == expected, question
+    assert "Albert Einstein" not in said(ask("Who was born in neither France nor Germany?"))
+    for question in ("Which books were written by Marie Curie?", "Which prize did Robert Oppenheimer win?"):
+        assert ask(question).status != "answered", "by way of somebody else"
+
+
 LAUREATES = """
 :Laureate a rdfs:Class ; rdfs:label "Laureate" . :Person a rdfs:Class ; rdfs:label "Person" .
 :University a rdfs:Class ; rdfs:label "University" . :member rdfs:label "member" .
