@@ -256,10 +256,11 @@ def _parsed_json(data: bytes) -> Any:
 def _answer_of_object(found: Any) -> KeptAnswer:
     try:
         evidence, computed = found["evidence"], found.get("computed")
-        rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) if computed else None
+        rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) or None if computed else None
         answers = [(_term_of(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
         named = [(term, markers) for term, markers in answers if not isinstance(term, BlankNode)]
         cited, items = frozenset(found["cited"]), []
+        is_cut = bool(computed) and bool(computed["is_cut"])
         triples: dict[bool, dict[Triple, None]] = {True: {}, False: {}}
         for one in evidence:
             marker, kind, ends = str(one["marker"]), one["kind"], one.get("ends")
@@ -272,7 +273,7 @@ def _answer_of_object(found: Any) -> KeptAnswer:
                 answers=frozenset(term for term, markers in named if marker in markers),
                 rows=rows if is_computed else None,
                 is_computed=is_computed,
-                is_part=bool(one["cuts"] or (kind == "path" and ends is None) or (is_computed and computed["is_cut"])),
+                is_part=bool(one["cuts"] or (kind == "path" and ends is None) or (is_computed and is_cut)),
                 ends=None if ends is None or is_computed else int(ends),
             ))  # fmt: skip
             for own in one["triples"]:

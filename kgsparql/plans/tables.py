@@ -81,6 +81,9 @@ class TablePlanner:
         rest = [one for one in phrase.restrictions if one is not said]
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
         for thing in [self.phrases.settled(one) for one in things if not one.is_free] or things:
+            if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
+                yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
+                continue  # the diets that recipes have: how many recipes each
             found = (one for one in self.phrases.with_argument(thing, said, key, each) if one.how)
             for one in best(found, _TRIED):
                 yield one, a.HowMany(one.how[-1].path, thing.items)
@@ -102,8 +105,12 @@ class TablePlanner:
                 if not thing.is_free
                 for one in self.phrases.connector.connect(key, Sought(preposition="of", wanted=thing))[:_TRIED]
             ]
+        of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
+        back = None if of is None or owner is not None else _way_back(key.known, of)
+        if back is not None:  # the diets that recipes have: the average rating of the recipes of each
+            ways = [(key, back)]
         for one, way in ways:
-            start = key if owner is None else Denotation(ends(key.known, way))
+            start = Denotation(of if back is not None else ends(key.known, way)) if way.steps else key
             for option in self.phrases.measures(start, positions)[:_TRIED]:
                 if isinstance(option.measure, a.Value):
                     path = PropertyPath((*way.steps, *option.measure.path.steps))
@@ -187,6 +194,15 @@ class TablePlanner:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(_read(a.Calculated("*", share, a.Constant(Decimal(100))), part))
         return max(found, key=lambda own: own.score, default=NOTHING)
+
+
+def _way_back(reached: a.ItemSet, of: a.ItemSet | None) -> PropertyPath | None:
+    """The path back from what one step leads to, where it begins at the class that a set is of."""
+    kinds = of.sets if isinstance(of, a.Both) else (of,)
+    match reached:
+        case a.Ends(a.Instances() as start, PropertyPath((step,))) if start in kinds:
+            return PropertyPath((step.reversed,))
+    return None
 
 
 def _leads_to_items(plan: a.Plan | None) -> bool:
