@@ -29,17 +29,15 @@ from kgsparql.reading.clauses import (
     Superlative,
     positions_of,
     relations,
-)  # fmt: skip
+)
 from kgsparql.reading.lexicon import Lexicon
 
 _DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
+_CLASSES = 3
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _ORDERED = ("number", "date", "year")
 _BY_CLASS = 0.9
 _FIRST_YEAR = 100
-
-
-_CLASSES = 3
 
 
 class PhrasePlanner(ABC):

@@ -24,7 +24,7 @@ from kgsparql.reading.showing import described
 class QuestionTerm:
     """Something in the graph that a question names.
 
-    :param words: of the question, as it writes them; empty for the class of what has a predicate that is named.
+    :param words: of the question, as it writes them.
     """
 
     words: str
@@ -38,7 +38,7 @@ class CandidatePlan:
     """A plan that may be what a question asks.
 
     :param words: the plan in English.
-    :param score: how well it fits the question, about 1 if in all of it; comparable only within one question.
+    :param score: how well it fits the question, larger if better; comparable only within one question.
     :param left_out: words of the question that it does not account for.
     """
 
