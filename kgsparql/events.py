@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, ClassVar, TypeAlias
 
 
@@ -141,26 +142,15 @@ class Finished(Event):
     answer: Any = None
 
 
-KINDS: tuple[type[Event], ...] = (
-    EntitiesLinked, QuestionRead, QueryRun, PathsSearched, ModelCalled, CandidatesChosen, LimitReached, FallbackUsed,
-    EvidenceFound, Verified, Finished,
-)  # fmt: skip
-"""Every kind there is."""
-
 Emit: TypeAlias = Callable[[Event], None]
 
 
-@dataclass(slots=True)
-class Numbering:
-    """Gives events their sequence number and time, then hands them on."""
+def numbered(receive: Emit, clock: Callable[[], float]) -> Emit:
+    """Make what gives events their sequence number and time, then hands them on."""
+    numbers, lock = count(1), threading.Lock()
 
-    receive: Emit
-    clock: Callable[[], float]
-    count: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def emit(event: Event) -> None:
+        with lock:
+            receive(replace(event, sequence=next(numbers), at_s=round(clock(), 6)))
 
-    def __call__(self, event: Event) -> None:
-        """Pass the event on with its number."""
-        with self.lock:
-            self.count += 1
-            self.receive(replace(event, sequence=self.count, at_s=round(self.clock(), 6)))
+    return emit

@@ -19,7 +19,7 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
-from kgsparql.events import Event, Finished, Numbering
+from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, counts_nothing, entity_named
@@ -238,7 +238,7 @@ class KnowledgeBase(GraphLookups):
             hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
             raise BudgetExceededError(message, hint=hint, **error.detail) from error
         usage.is_prepared = True
-        emit = Numbering(asking.emit, lambda: usage.seconds)
+        emit = numbered(asking.emit, lambda: usage.seconds)
         metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])

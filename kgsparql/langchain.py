@@ -10,7 +10,7 @@ from typing import Any
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import TOOLS, Toolbox, document_of, error_text, evidence_for, not_installed
+from kgsparql.serving.tools import TOOLS, Toolbox, evidence_documents, not_installed
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -59,11 +59,8 @@ class EvidenceRetriever(BaseRetriever):
 
     def _found_documents(self, query: str, k: int | None, cancel: threading.Event) -> list[Document]:
         k = self.k if k is None else k
-        found = evidence_for(self.knowledge, query, k=k, options=self.options, cancel=cancel)
-        return [
-            Document(id=identifier, page_content=text, metadata=metadata)
-            for identifier, text, metadata in map(document_of, found)
-        ]
+        found = evidence_documents(self.knowledge, query, k=k, options=self.options, cancel=cancel)
+        return [Document(id=identifier, page_content=text, metadata=metadata) for identifier, text, metadata in found]
 
 
 def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
@@ -77,11 +74,11 @@ def tools(toolbox: Toolbox | KnowledgeBase) -> list[StructuredTool]:
     return [
         StructuredTool.from_function(
             partial(_call_result, box, tool.name), name=tool.name, description=tool.description,
-            args_schema=tool.parameters, response_format="content_and_artifact", handle_tool_error=True,
-            handle_validation_error=lambda error, tool=tool: error_text(tool.wrong_arguments(error)),
+            args_schema=tool, response_format="content_and_artifact", handle_tool_error=True,
+            handle_validation_error=lambda error, tool=tool: Toolbox.error_text(tool.wrong_arguments(error)),
             infer_schema=False,
         )
-        for tool in TOOLS
+        for tool in TOOLS.values()
     ]  # fmt: skip
 
 
@@ -89,5 +86,5 @@ def _call_result(toolbox: Toolbox, name: str, **arguments: Any) -> tuple[str, di
     try:
         result = toolbox.call_tool(name, arguments)
     except KgsparqlError as error:
-        raise ToolException(error_text(error)) from error
+        raise ToolException(Toolbox.error_text(error)) from error
     return json.dumps(result, ensure_ascii=False), result

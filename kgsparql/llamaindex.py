@@ -7,9 +7,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.tools import document_of, evidence_for, not_installed
+from kgsparql.serving.tools import evidence_documents, not_installed
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -45,13 +44,14 @@ class NodeRetriever(BaseRetriever):
             cancel.set()  # whoever waited may have gone away
 
     def _scored_nodes(self, question: str, cancel: threading.Event) -> list[NodeWithScore]:
-        found = evidence_for(self._knowledge, question, k=self._k, options=self._options, cancel=cancel)
-        return [NodeWithScore(node=_node_of(item), score=item.score) for item in found]
-
-
-def _node_of(item: EvidenceItem) -> TextNode:
-    identifier, text, metadata = document_of(item)
-    return TextNode(
-        id_=identifier, text=text, metadata=metadata, excluded_embed_metadata_keys=[*metadata],
-        excluded_llm_metadata_keys=[name for name in metadata if name != "marker"],
-    )  # fmt: skip
+        found = evidence_documents(self._knowledge, question, k=self._k, options=self._options, cancel=cancel)
+        return [
+            NodeWithScore(
+                node=TextNode(
+                    id_=identifier, text=text, metadata=metadata, excluded_embed_metadata_keys=[*metadata],
+                    excluded_llm_metadata_keys=[name for name in metadata if name != "marker"],
+                ),
+                score=metadata["score"],
+            )
+            for identifier, text, metadata in found
+        ]  # fmt: skip

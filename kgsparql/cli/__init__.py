@@ -98,5 +98,4 @@ def _main(
         return
     if ctx.invoked_subcommand != "cache":  # which shows what is there
         sweep(set(leftovers(cache_directory())))
-    for note in load_settings().notes:
-        say(note)
+    load_settings(say)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,22 +80,22 @@ def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
     :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key; for
         what the file of a stranger must not say; and for a key in a trusted file that others can read.
     """
-    found: dict[str, Any] = {}
+    written: dict[str, Any] = {}
     for table, value in _toml_of(path).items():
         is_table = table in _TABLES and isinstance(value, dict)
-        found |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
-    for key, value in found.items():
+        written |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
+    found: dict[str, Any] = {}
+    for key, value in written.items():
         try:
-            found[key] = _checked_setting(key, value)
+            checked = _checked_setting(key, value)
         except ValueError as error:
             hint = "docs/settings.md shows a whole file"
             raise OptionError(f"{path}: {printable(f'{key}: {error}', 300)}", hint=hint) from error
-    found = {key: _with_paths(key, value, path.parent, found) for key, value in found.items()}
-    if not is_trusted:
-        for key, value in found.items():
-            with_texts(value, partial(_strangers_text, key, path))
-    elif "model.api_key" in found and os.name == "posix" and path.stat().st_mode & 0o077:
-        raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
+        found[key] = _with_paths(key, checked, path.parent, written)
+        if not is_trusted:
+            with_texts(found[key], partial(_strangers_text, key, path))
+        elif key == "model.api_key" and os.name == "posix" and path.stat().st_mode & 0o077:
+            raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
     return found
 
 
@@ -114,8 +113,7 @@ def _checked_setting(key: str, value: Any) -> Any:
                 raise ValueError(f"prefixes.{prefix}: this is no prefix with its IRI")
         return checked
     if key not in KEYS:
-        meant = get_close_matches(key, [*KEYS, *_TABLES], n=1)
-        raise ValueError(f"no such setting; did you mean {meant[0]}?" if meant else f"none of {', '.join(KEYS)}")
+        raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
     return _of_kind(KEYS[key].kind, value)
 
 
@@ -193,10 +191,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of all files, by their keys; the notes say which files were not read, and why."""
+    """The settings of all files, by their keys."""
 
     values: Mapping[str, Setting] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
     def get(self, key: str) -> Any:
         """Return the value of a setting; ``None`` if no file says it."""
@@ -262,18 +259,16 @@ def settings() -> Settings:
     return _current.get()
 
 
-def load_settings() -> Settings:
-    """Read the files, and have their settings hold from now on."""
+def load_settings(note: Callable[[str], object]) -> Settings:
+    """Read the files, and have their settings hold from now on; ``note`` is told which are not read, and why."""
     values: dict[str, Setting] = {}
-    notes: list[str] = []
-    for file, is_trusted in settings_files(notes):
+    for file, is_trusted in _settings_files(note):
         own = _read_settings(file, is_trusted=is_trusted)
         if any(key.startswith("method.") for key in own):  # options are of one method: the tables are not mixed
             values = {key: setting for key, setting in values.items() if not key.startswith("method.")}
         values |= {key: Setting(value, file) for key, value in own.items()}
-    found = Settings(values, tuple(notes))
-    _current.set(found)
-    return found
+    _current.set(Settings(values))
+    return settings()
 
 
 def user_file() -> Path:
@@ -283,7 +278,7 @@ def user_file() -> Path:
     return Path(user_config_dir("kgsparql", appauthor=False)) / "config.toml"
 
 
-def settings_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
+def _settings_files(note: Callable[[str], object]) -> Iterator[tuple[Path, bool]]:
     """Find the files, the one that counts most last, each with whether it is trusted."""
     named = os.environ.get(CONFIG_VARIABLE, "").strip()
     if named == "none":
@@ -298,7 +293,7 @@ def settings_files(notes: list[str]) -> Iterator[tuple[Path, bool]]:
             if status.st_uid not in {0, os.getuid()} or status.st_mode & 0o002:
                 reason = f"another user may have written it; {CONFIG_VARIABLE}={file} reads it all the same"
         if reason:
-            notes.append(f"{file} is not read: {reason}")
+            note(f"{file} is not read: {reason}")
         else:
             yield file, file != project
     if named:

@@ -23,12 +23,11 @@ from kgsparql.errors import (
     GRAPH_FAILED,
     CancelledError,
     KgsparqlError,
-    ModelReplyError,
     ModelTimeoutError,
     NotFoundError,
     StoreError,
 )
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, shown_source
 
 if TYPE_CHECKING:
@@ -174,15 +173,14 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
     graph = open_graph(source, cache=not names_endpoint([source]))
     if not _count_in(graph, Query.load("any"), timeout_s):
         raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
-    if not isinstance(graph, EndpointGraph):
-        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
-        labels: Sequence[IRI] = LABELS
-    else:
+    if isinstance(graph, EndpointGraph):
         at = f" ({graph.url})" if graph.url != graph.name else ""
         opened = f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s"
-        if graph.profile.has_many_labels:
-            return CheckResult(f"{opened}; labels are looked up for each question")
-        labels = graph.profile.label_predicates or LABELS
+    else:
+        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
+    if graph.profile.has_many_labels:
+        return CheckResult(f"{opened}; labels are looked up for each question")
+    labels = graph.profile.label_predicates or LABELS
     try:
         number = _count_in(graph, Query.load("label_count").bind(predicate=labels), timeout_s)
     except GRAPH_FAILED as error:
@@ -236,14 +234,11 @@ def _time_of_small_call(model: Any) -> float:
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
     from kgsparql.models.chat_completion import Call, Message, object_schema
-    from kgsparql.models.reply_json import json_value
+    from kgsparql.models.reply_json import by_lower_name, json_value, unusable
 
-    def read(text: str) -> Any:
-        value = json_value(text)
-        if not isinstance(value, dict) or "answer" not in value:
-            message = f'it was asked for {{"answer": number}} and replied {printable(text, 200)!r}'
-            raise ModelReplyError(message, hint="its choices would be made by ranking; another model may do better")
-        return value
+    def read(text: str) -> None:
+        if "answer" not in by_lower_name(json_value(text)):
+            raise unusable(text, "an answer")
 
     form = 'Reply with JSON only, in the form {"answer": number}.'
     question = (Message("system", form), Message("user", "What is two plus two?"))

@@ -96,9 +96,8 @@ def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
             yield _kind_json(kind, printable(error.message, 400), 0, bytes_of(file))
             continue
         if kind == "exchanges":
-            for own in found:
-                what = _EXCHANGES.get(own.kind, "")
-                yield _kind_json(own.kind, what, own.count, own.bytes, own.oldest, own.newest)
+            for own, told in found.items():
+                yield _kind_json(own, _EXCHANGES.get(own, ""), *told)
         elif found[0]:
             count, *times = found
             yield _kind_json(kind, "vectors of texts", count, bytes_of(file), *times)
@@ -219,10 +218,9 @@ def show(
     to: c.AloneOptions,
 ) -> None:
     """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
-    found, own = load_settings(), user_file()
-    shown = list(_shown_settings(found, kg))
-    for note in (*found.notes, f"your own file: {own}{'' if own.exists() else ' (not made yet)'}"):
-        to.say(note)
+    own = user_file()
+    shown = list(_shown_settings(load_settings(to.say), kg))
+    to.say(f"your own file: {own}{'' if own.exists() else ' (not made yet)'}")
     rows = [(key, printable(_value_text(value), 60), _shorter_path(origin)) for key, value, origin in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = [f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,8 +32,8 @@ class _ListByDefault(PlainGroup):
 
 log = typer.Typer(
     cls=_ListByDefault,
-    help="List the logged questions, the newest first; show, rate, export or drop them. No log is kept unless --log "
-    "FILE or KGSPARQL_LOG names one.",
+    help="List the logged questions, the newest first; show, rate or export them. No log is kept unless --log FILE or "
+    "KGSPARQL_LOG names one.",
     pretty_exceptions_enable=False,
 )
 
@@ -53,27 +53,33 @@ def _opened_log(path: Path | None) -> QuestionLog:
 def list_(
     log: LogOption = None,
     newest: Annotated[int, c.option("-n --newest", "At most so many.", min=1)] = 20,
-    words: Annotated[str, c.option("--words TEXT", "Only questions with this text in them.")] = "",
     rated: Annotated[bool, c.option("--rated", "Only those that somebody rated.")] = False,
     *,
     to: c.AloneOptions,
 ) -> None:
     """List the questions, the newest first: + was rated right, - wrong."""
     with _opened_log(log) as opened:
-        found = opened.entries(newest=newest, words=words, rated=rated)
+        found = opened.entries(newest=newest, rated=rated)
     to.write([asdict(one) for one in found], map(_question_line, found) if found else ["no questions"])
-    costs = [one.cost for one in found if one.cost is not None]
-    to.say(f"{len(found):,} listed, cost {sum(costs):.4g}" if costs and not to.is_json else "")
 
 
 def _question_line(one: LoggedQuestion) -> str:
-    labels = [term["term"]["label"] for term in one.answer.get("answers", ()) if term["is_best"]]
-    answer = "; ".join(labels[:4]) or one.text.strip().partition("\n")[0]
-    cost = "" if one.cost is None else f"{one.cost:.4g}"
+    answer = one.answer
+    labels = [term["term"]["label"] for term in answer.get("answers", ()) if term["is_best"]]
+    found = "; ".join(labels[:4]) or _answer_text(answer).strip().partition("\n")[0]
     return (
-        f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {one.status:<12} {cost:>8}  "
-        f"{printable(one.question, 80)}  → {printable(answer, 100)}"
+        f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {answer['status']:<12} "
+        f"{_cost_text(answer):>8}  {printable(one.question, 80)}  → {printable(found, 100)}"
     ).rstrip()
+
+
+def _answer_text(answer: Mapping[str, Any]) -> str:
+    return str(answer.get("text") or answer["error"]["message"])
+
+
+def _cost_text(answer: Mapping[str, Any]) -> str:
+    cost = answer.get("usage", {}).get("cost")
+    return "" if cost is None else f"{cost:.4g}"
 
 
 @log.command(cls=PlainCommand)
@@ -85,20 +91,23 @@ def show(number: NumberArgument, log: LogOption = None, *, to: c.AloneOptions) -
     to.write(asdict(one), _question_lines(one))
 
 
-def _question_lines(one: LoggedQuestion) -> list[str]:
-    lines = [f"{one.id}. {printable(one.question, 4_000)}", ""]
-    lines += [printable(line, 2_000) for line in one.text.splitlines()]
-    if evidence := one.answer.get("evidence"):
-        lines += ["", "Evidence", *(f"  [{item['marker']}] {printable(item['text'], 400)}" for item in evidence)]
-    rows = {
-        "status": one.status, "asked": one.at, "graphs": ", ".join(one.graphs), "method": one.method,
-        "model": one.model, "tokens": f"{one.tokens:,}" if one.tokens else "",
-        "cost": "" if one.cost is None else f"{one.cost:.4g}",
-        "seconds": "" if one.seconds is None else f"{one.seconds:.3g}",
+def _question_lines(one: LoggedQuestion) -> Iterator[str]:
+    answer, right = one.answer, one.right_answers
+    yield f"{one.id}. {printable(one.question, 4_000)}\n"
+    yield from (printable(line, 2_000) for line in _answer_text(answer).splitlines())
+    if evidence := answer.get("evidence"):
+        yield "\nEvidence"
+        yield from (f"  [{item['marker']}] {printable(item['text'], 400)}" for item in evidence)
+    yield ""
+    usage = answer.get("usage", {})
+    about = {
+        "status": answer["status"], "asked": one.at, "graphs": ", ".join(answer.get("graphs", ())),
+        "method": answer.get("retriever"), "model": answer.get("model"), "tokens": usage.get("tokens"),
+        "cost": _cost_text(answer), "seconds": usage.get("seconds"),
         "rated": {None: "", True: "right", False: "wrong"}[one.is_right],
-        "right": "" if one.right_answers is None else "; ".join(one.right_answers) or "the graph has no answer",
+        "right": "" if right is None else "; ".join(right) or "the graph has no answer",
     }  # fmt: skip
-    return [*lines, "", *(f"{name:<8} {printable(value, 600)}" for name, value in rows.items() if value)]
+    yield from (f"{name:<8} {printable(str(value), 600)}" for name, value in about.items() if value)
 
 
 @log.command(cls=PlainCommand)
@@ -156,24 +165,3 @@ def export(
         if not lines:
             raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
     c.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), output)
-
-
-@log.command(cls=PlainCommand)
-@c.command
-def prune(
-    keep: Annotated[int | None, c.option("--keep", "So many stay; rated ones the longest.", min=0)] = None,
-    before: Annotated[str | None, c.option("--before DAY", "What is older and not rated goes: 2026-10-01.")] = None,
-    log: LogOption = None,
-    quiet: c.QuietOption = False,
-    debug: c.DebugOption = False,
-) -> None:
-    """Drop old questions and give their space back to the disk."""
-    if keep is None and before is None:
-        raise OptionError("prune what?", hint="--keep 1000, or --before 2026-10-01")
-    try:
-        day = None if before is None else date.fromisoformat(before).isoformat()
-    except ValueError as error:
-        raise OptionError(f"--before {printable(before or '', 40)}: no day", hint="such as 2026-10-01") from error
-    with _opened_log(log) as opened:
-        dropped = opened.prune(keep=keep, before=day)
-    c.say(f"{dropped:,} dropped", quiet=quiet)

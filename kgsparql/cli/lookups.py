@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,17 @@ class LookupOptions(c.ShownOptions):
     limit: Annotated[int, c.option("-n --limit", "How many to show.", min=1)] = 10
     lang: c.LangOption = "en"
 
+    @contextmanager
+    def opened(
+        self, graph: GraphOptions, snapshots: SnapshotOptions, command: str, *, embedder: str = "auto", **asked: str
+    ) -> Iterator[KnowledgeBase]:
+        """Open the graph that is looked around in."""
+        with (
+            snapshots.opened(graph.say, command, **asked, kg=graph.sources, embedder=embedder) as snapshot,
+            graph.opened(languages=c.languages(self.lang), embedder=embedder, snapshot=snapshot) as knowledge,
+        ):
+            yield knowledge
+
 
 @c.command
 def find(
@@ -40,11 +52,7 @@ def find(
     embedder: c.EmbedderOption = "auto",
 ) -> None:
     """Search the labels: one line per entity, the best first."""
-    languages = c.languages(how.lang)
-    with (
-        snapshots.opened(graph.say, "find", text=text, kg=graph.sources, embedder=embedder) as snapshot,
-        graph.opened(languages=languages, embedder=embedder, snapshot=snapshot) as knowledge,
-    ):
+    with how.opened(graph, snapshots, "find", embedder=embedder, text=text) as knowledge:
         found = knowledge.find(text, limit=how.limit)
     if not found:
         if knowledge.is_empty:
@@ -70,11 +78,8 @@ def show(
     direction: c.DirectionOption = "both",
 ) -> None:
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
-    languages, way = c.languages(how.lang), c.checked_direction(direction)
-    with (
-        snapshots.opened(graph.say, "show", entity=entity, kg=graph.sources) as snapshot,
-        graph.opened(languages=languages, snapshot=snapshot) as knowledge,
-    ):
+    way = c.checked_direction(direction)
+    with how.opened(graph, snapshots, "show", entity=entity) as knowledge:
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
@@ -111,11 +116,8 @@ def paths(
     from kgsparql.evidence.verbalising import path_text
     from kgsparql.exploration.lookups import check_mentioned
 
-    languages, way = c.languages(how.lang), c.checked_direction(direction)
-    with (
-        snapshots.opened(graph.say, "paths", start=start, end=end, kg=graph.sources) as snapshot,
-        graph.opened(languages=languages, snapshot=snapshot) as knowledge,
-    ):
+    way = c.checked_direction(direction)
+    with how.opened(graph, snapshots, "paths", start=start, end=end) as knowledge:
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:

@@ -48,12 +48,12 @@ def tools(
 
     In Python, kgsparql.tools(knowledge) has the same definitions, and calls the tools.
     """
-    from kgsparql.serving.tools import TOOLS, openai_tools
+    from kgsparql.serving.tools import TOOLS, Toolbox
 
     if openai:
-        c.write_json(openai_tools(), output)
+        c.write_json(Toolbox.openai(), output)
         return
-    c.write("\n".join(f"{tool.name:<7}{tool.parameters.title}" for tool in TOOLS), output)
+    c.write("\n".join(f"{tool.name:<7}{tool.title}" for tool in TOOLS.values()), output)
 
 
 @c.command

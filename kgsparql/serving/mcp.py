@@ -22,7 +22,7 @@ from kgsparql.events import Event
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
-from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox, error_text
+from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -38,11 +38,11 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
     at_once = anyio.CapacityLimiter(_AT_ONCE)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS.values()])
 
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
         """Call a tool in a thread; it is stopped when its request is, or when the client goes away."""
-        if all(tool.name != params.name for tool in TOOLS):
+        if params.name not in TOOLS:
             raise MCPError(types.INVALID_PARAMS, f"no tool {printable(params.name, 40)!r}")
         cancel = threading.Event()
 
@@ -55,7 +55,7 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
         try:
             found = await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=at_once)
         except KgsparqlError as error:
-            told = types.TextContent(type="text", text=error_text(error))
+            told = types.TextContent(type="text", text=Toolbox.error_text(error))
             return types.CallToolResult(content=[told], is_error=True)
         finally:
             cancel.set()
@@ -69,14 +69,13 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
     )  # fmt: skip
 
 
-def _tool_definition(tool: Tool) -> types.Tool:
-    title = tool.parameters.title
+def _tool_definition(tool: type[Tool]) -> types.Tool:
     hints = types.ToolAnnotations(
-        title=title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        title=tool.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
     return types.Tool(
-        name=tool.name, title=title, description=tool.description, annotations=hints, input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
+        name=tool.name, title=tool.title, description=tool.description, annotations=hints,
+        input_schema=tool.input_schema(), output_schema=tool.output_schema(),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
@@ -24,14 +25,12 @@ from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
 from kgsparql.exploration.counting import void_triples
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.user_query import (
     FORMATS,
     CheckedQuery,
     QueryResult,
-    QueryWorker,
     check,
-    run_on_endpoint,
+    query_runner,
     serialise,
 )
 from kgsparql.rdf.terms import Triple, printable
@@ -268,10 +267,10 @@ class BoundedQueries:
         self._running: set[threading.Event] = set()
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
-        self._workers: list[QueryWorker] = []
         self._idle: queue.LifoQueue[Callable[..., QueryResult]] = queue.LifoQueue()  # the last that ran has its graph
+        self._runners = ExitStack()
         for _ in range(at_once):
-            self._idle.put(self._new_runner())
+            self._idle.put(self._runners.enter_context(query_runner(knowledge.graph)))
         self._described: tuple[str, list[Triple]] = ("", [])
         self._describing = threading.Lock()
 
@@ -283,8 +282,7 @@ class BoundedQueries:
         for cancel in tuple(self._running):
             cancel.set()
         self._threads.shutdown(cancel_futures=True)
-        for worker in self._workers:
-            worker.close()
+        self._runners.close()
 
     def check(self, text: str) -> CheckedQuery:
         """Check a text as a query that may run; the prefixes of the graph need no declaration."""
@@ -293,7 +291,7 @@ class BoundedQueries:
     async def run(self, query: CheckedQuery, form: str) -> tuple[bytes, int, str]:
         """Run a query; return its result in a format, its rows, and a clause that says what it lacks, or is empty.
 
-        :raises KgsparqlError: as :meth:`QueryWorker.run`, :func:`run_on_endpoint` and :func:`serialise`.
+        :raises KgsparqlError: as :func:`query_runner` and :func:`serialise`.
         """
         await self._wait_for_turn()
         cancel = threading.Event()
@@ -330,31 +328,11 @@ class BoundedQueries:
             raise CancelledError("the query was stopped before it began")
         run = self._idle.get()
         try:
-            return self._written_result(run, query, form, cancel)
+            result = run(query, cancel=cancel, **self._limits)
+            cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
+            return serialise(result, form, prefixes=self._knowledge.prefixes), result.rows, cut
         except KgsparqlError as error:
             failed = error_from(error.to_record())
         finally:
             self._idle.put(run)
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another
-
-    def _written_result(
-        self, run: Callable[..., QueryResult], query: CheckedQuery, form: str, cancel: threading.Event
-    ) -> tuple[bytes, int, str]:
-        result = run(query, cancel=cancel, **self._limits)
-        cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
-        return serialise(result, form, prefixes=self._knowledge.prefixes), result.rows, cut
-
-    def _new_runner(self) -> Callable[..., QueryResult]:
-        graph, opened = self._knowledge.graph, self._knowledge.opened_with
-        if isinstance(graph, EndpointGraph):
-            return partial(run_on_endpoint, graph)
-        if not isinstance(graph, OxigraphGraph):
-            raise InputError("SPARQL is served of one graph", hint="name it alone with -k")
-        if opened is None:
-            worker = QueryWorker(graph.store)
-        else:
-            wanted = ("format", "base", "encoding", "skip_bad", "context", "cache")
-            sources: Any = opened["sources"]
-            worker = QueryWorker(sources, options={name: opened[name] for name in wanted if name in opened})
-        self._workers.append(worker)
-        return worker.run

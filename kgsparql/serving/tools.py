@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,7 +22,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
 
 if TYPE_CHECKING:
-    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
 
 INSTRUCTIONS = (
@@ -67,19 +66,57 @@ def _number_field(most: int, description: str) -> Any:
     return Field(ge=1, le=most, description=description)
 
 
-class ToolParameters(BaseModel):
-    """The arguments of a tool, whose description is the docstring of the class.
+class Tool(BaseModel):
+    """A tool: a class of its arguments, whose docstring is what a model that chooses it reads.
 
     ``result`` has the members of its result with their types in JSON; those with a question mark may be missing.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    name: ClassVar[str]
     title: ClassVar[str]
+    description: ClassVar[str]
     result: ClassVar[Mapping[str, str]]
+    required: ClassVar[list[str]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls.name = cls.__name__.removesuffix("Tool").lower()
+        cls.description = " ".join((cls.__doc__ or "").split())
+        cls.required = [name for name, kind in cls.result.items() if not kind.endswith("?")]
+
+    @classmethod
+    def input_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments, without titles, which repeat names, and the description."""
+        schema = cls.model_json_schema()
+        for described in (schema, *schema["properties"].values()):
+            described.pop("title")
+        del schema["description"]
+        return schema
+
+    @classmethod
+    def output_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of the result: its members, and which are always there.
+
+        What is in them takes four times as many tokens, and a model sees it in the first result.
+        """
+        types = {name: kind.removesuffix("?") for name, kind in {**cls.result, "more": "string"}.items()}
+        properties = {name: {"type": kind} if kind else {} for name, kind in types.items()}
+        return {"type": "object", "properties": properties, "required": cls.required}
+
+    @classmethod
+    def wrong_arguments(cls, error: ValidationError) -> InputError:
+        """Make the error for arguments that it does not have, or values that it does not take."""
+        wrong = [
+            f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
+            for one in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        hint = f"{cls.name} takes: {', '.join(cls.model_fields)}"
+        return InputError(printable("; ".join(wrong), 400), hint=hint)
 
 
-class AskTool(ToolParameters):
+class AskTool(Tool):
     """Answer one whole question from the graph, with the triples each answer rests on and the SPARQL that finds them.
 
     Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
@@ -113,7 +150,7 @@ class AskTool(ToolParameters):
     whole_queries: _WholeQueries = False
 
 
-class FindTool(ToolParameters):
+class FindTool(Tool):
     """Search entities, classes and predicates by name, or by a part of it; the best first.
 
     Gives the terms for the other tools. Use it when a name is not exact, or may mean several things.
@@ -126,7 +163,7 @@ class FindTool(ToolParameters):
     limit: Annotated[int, _number_field(100, "Entities in the result.")] = 10
 
 
-class ShowTool(ToolParameters):
+class ShowTool(Tool):
     """List the triples of one entity, grouped by predicate, a few neighbours for each with the number of all.
 
     What it says is `forward`, what says something of it `inverse`. Of a class, its instances are the inverse
@@ -145,7 +182,7 @@ class ShowTool(ToolParameters):
     max_predicates: Annotated[int, _number_field(1_000, "Predicates, forward and inverse.")] = 30
 
 
-class PathsTool(ToolParameters):
+class PathsTool(Tool):
     """Find the shortest paths of triples between two entities.
 
     Use it for how two things are related; not for what is known of one (`show`).
@@ -161,7 +198,7 @@ class PathsTool(ToolParameters):
     limit: Annotated[int, _number_field(100, "Paths in the result.")] = 5
 
 
-class PlanTool(ToolParameters):
+class PlanTool(Tool):
     """Compute a count, sum, average, extreme, comparison, yes or no, or a list under conditions.
 
     Conditions may be texts that are no names (suppliers in Toulouse). It is one query that is made from the question;
@@ -190,7 +227,7 @@ class PlanTool(ToolParameters):
     whole_queries: _WholeQueries = False
 
 
-class QueryTool(ToolParameters):
+class QueryTool(Tool):
     """Run a read-only SPARQL query over the graph (all named graphs as one).
 
     Use it when the other tools cannot say it; look up classes and predicates with `info` and `show` first, and do not
@@ -215,7 +252,7 @@ class QueryTool(ToolParameters):
     max_seconds: Annotated[float, Field(gt=0, le=120, description="The query is stopped then.")] = 30.0
 
 
-class InfoTool(ToolParameters):
+class InfoTool(Tool):
     """Say how large the graph is, and its commonest classes and predicates with their labels, and its prefixes.
 
     So it says what can be asked here, and has the terms for `query`.
@@ -230,68 +267,13 @@ class InfoTool(ToolParameters):
     limit: Annotated[int, _number_field(500, "Classes, predicates and named graphs, each.")] = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool, as protocols and frameworks describe it."""
-
-    parameters: type[ToolParameters]
-
-    @property
-    def name(self) -> str:
-        """What it is called by."""
-        return self.parameters.__name__.removesuffix("Tool").lower()
-
-    @property
-    def description(self) -> str:
-        """What a model that chooses it reads."""
-        return " ".join((self.parameters.__doc__ or "").split())
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments, without titles, which repeat names, and the docstring of the class."""
-        schema = self.parameters.model_json_schema()
-        properties = {
-            name: {key: value for key, value in own.items() if key != "title"}
-            for name, own in schema["properties"].items()
-        }
-        rest = {key: value for key, value in schema.items() if key not in {"title", "description"}}
-        return {**rest, "properties": properties}
-
-    @property
-    def output_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the result: its members, and which are always there.
-
-        What is in them takes four times as many tokens, and a model sees it in the first result.
-        """
-        members = {**self.parameters.result, "more": "string?"}
-        types = {name: kind.removesuffix("?") for name, kind in members.items()}
-        properties = {name: {"type": kind} if kind else {} for name, kind in types.items()}
-        return {"type": "object", "properties": properties, "required": self.required}
-
-    @property
-    def required(self) -> list[str]:
-        """The members that a result always has."""
-        return [name for name, kind in self.parameters.result.items() if not kind.endswith("?")]
-
-    def wrong_arguments(self, error: ValidationError) -> InputError:
-        """Make the error for arguments that it does not have, or values that it does not take."""
-        wrong = [
-            f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
-            for one in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        hint = f"{self.name} takes: {', '.join(self.parameters.model_fields)}"
-        return InputError(printable("; ".join(wrong), 400), hint=hint)
-
-
-TOOLS = (
-    Tool(AskTool), Tool(FindTool), Tool(ShowTool), Tool(PathsTool), Tool(PlanTool), Tool(QueryTool), Tool(InfoTool)
-)  # fmt: skip
+TOOLS: Mapping[str, type[Tool]] = {
+    tool.name: tool for tool in (AskTool, FindTool, ShowTool, PathsTool, PlanTool, QueryTool, InfoTool)
+}
 
 
 class Toolbox:
     """The tools of one graph, ready to be called."""
-
-    tools = TOOLS
 
     def __init__(self, knowledge: KnowledgeBase, asking: AskOptions | None = None) -> None:
         self.name = knowledge.graph.name
@@ -309,12 +291,12 @@ class Toolbox:
         :raises InputError: for another name, or wrong arguments.
         :raises KgsparqlError: for whatever else is wrong; its hint names tools, not commands.
         """
-        tool = next((tool for tool in TOOLS if tool.name == name), None)
+        tool = TOOLS.get(name)
         if tool is None:
-            raise InputError(f"no tool {printable(name, 40)!r}", hint=f"one of: {', '.join(t.name for t in TOOLS)}")
+            raise InputError(f"no tool {printable(name, 40)!r}", hint=f"one of: {', '.join(TOOLS)}")
         try:
             sent = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
-            given = tool.parameters.model_validate(sent)
+            given = tool.model_validate(sent)
         except ValidationError as error:
             raise tool.wrong_arguments(error) from error
         except ValueError as error:
@@ -327,13 +309,23 @@ class Toolbox:
             raise
         return {member: own for member, own in found.items() if member in tool.required or own not in (None, "", [])}
 
-    def error_text(self, error: KgsparqlError) -> str:
-        """Say what a model is told of an error, in the place of a result."""
-        return error_text(error)
+    @staticmethod
+    def error_text(error: KgsparqlError) -> str:
+        """Say in a line, in the place of a result, what is wrong, what to do about it, and what else may be meant."""
+        hint = f". {error.hint}" if error.hint else ""
+        meant = ", ".join(map(str, (error.detail.get("candidates") or ())[:20]))
+        return f"{error.code}: {error.message}{hint}" + (f" {meant}; the tool find says what each is" if meant else "")
 
-    def openai(self) -> list[dict[str, Any]]:
+    @staticmethod
+    def openai() -> list[dict[str, Any]]:
         """Write the definitions for a chat model's ``tools``, as OpenAI's chat completions have them."""
-        return openai_tools()
+        return [
+            {
+                "type": "function",
+                "function": {"name": name, "description": tool.description, "parameters": tool.input_schema()},
+            }
+            for name, tool in TOOLS.items()
+        ]
 
 
 def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
@@ -353,50 +345,29 @@ def tools(knowledge: KnowledgeBase, **options: Any) -> Toolbox:
     return Toolbox(knowledge, AskOptions(**options))
 
 
-def openai_tools() -> list[dict[str, Any]]:
-    """Write the definitions of all tools, as OpenAI's chat completions have them."""
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
-        }
-        for tool in TOOLS
-    ]
-
-
-def error_text(error: KgsparqlError) -> str:
-    """Write an error in a line for a model: what is wrong, what to do about it, and what else may be meant."""
-    hint = f". {error.hint}" if error.hint else ""
-    meant = ", ".join(map(str, (error.detail.get("candidates") or ())[:20]))
-    return f"{error.code}: {error.message}{hint}" + (f" {meant}; the tool find says what each is" if meant else "")
-
-
 # -- Evidence as documents, for the retrievers of LangChain and LlamaIndex ----------------------------------------
 
 
-def evidence_for(
+def evidence_documents(
     knowledge: KnowledgeBase, question: str, *, k: int, options: Mapping[str, Any], cancel: threading.Event
-) -> list[EvidenceItem]:
-    """Find at most ``k`` pieces of evidence, the best first; options and errors are those of ``knowledge.retrieve``."""
-    found = knowledge.retrieve(question, **{"cancel": cancel, **options})
-    return list(found.evidence)[:k]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the identifier, the text and the metadata of at most ``k`` pieces of evidence, the best first.
 
-
-def document_of(item: EvidenceItem) -> tuple[str, str, dict[str, Any]]:
-    """Return the identifier, the text and the metadata of a piece of evidence.
-
-    The identifier is the same for the same piece, whatever question it was found for: a marker is one question's.
-    The metadata is JSON: ``marker``, ``kind``, ``score``, ``query`` (the SPARQL that finds it again), ``triples``
-    (subject, predicate and object as N-Triples writes them), ``graphs`` and, of a passage, ``source``.
+    Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
+    question it was found for: a marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``,
+    ``query`` (the SPARQL that finds it again), ``triples`` (subject, predicate and object as N-Triples writes them),
+    ``graphs`` and, of a passage, ``source``.
     """
-    metadata: dict[str, Any] = {
-        "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
-        "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
-    }  # fmt: skip
-    if item.excerpt is not None:
-        metadata["source"] = str(item.excerpt)
-    identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
-    return identifier, printable(item.text, 10_000), metadata
+    found = knowledge.retrieve(question, **{"cancel": cancel, **options})
+    for item in list(found.evidence)[:k]:
+        metadata: dict[str, Any] = {
+            "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
+            "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
+        }  # fmt: skip
+        if item.excerpt is not None:
+            metadata["source"] = str(item.excerpt)
+        identifier = hashlib.sha256(f"{item.text}\n{item.query.shown}".encode()).hexdigest()
+        yield identifier, printable(item.text, 10_000), metadata
 
 
 def not_installed(missing: ImportError, extra: str) -> OptionError:

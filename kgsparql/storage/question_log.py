@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ _CONTENTS = Contents(
     ),
     version=2,
     again="",
-    room="drop old questions: kgsparql log prune",
     elsewhere="--log names another file",
 )
 _SELECT = "SELECT id, at, question, rating, right_answers, answer FROM question WHERE "
@@ -40,24 +38,14 @@ class LoggedQuestion:
     """A question of the log.
 
     :param at: when it was answered, in UTC.
-    :param text: the answer in words; of a question that failed, the message.
-    :param cost: ``None`` where no prices are known.
     :param is_right: what a person said of the answer; ``None`` if nobody did.
     :param right_answers: IRIs, or names and values, that a person gave; empty if the graph has no answer.
-    :param answer: as ``-f json`` shows it; without evidence, if it was very long.
+    :param answer: as ``-f json`` shows it, or its error; without evidence, if it was very long.
     """
 
     id: int
     at: str
     question: str
-    status: str
-    text: str
-    graphs: tuple[str, ...]
-    method: str
-    model: str
-    tokens: int | None
-    cost: float | None
-    seconds: float | None
     is_right: bool | None
     right_answers: tuple[str, ...] | None
     answer: Mapping[str, Any]
@@ -79,7 +67,7 @@ class LoggedQuestion:
         best = [one["term"] for one in self.answer.get("answers", ()) if one["is_best"]]
         kinds = {term["type"] for term in best}
         if not best:
-            return {"answers": []} if self.status in {"not_in_graph", "no_entity"} else None
+            return {"answers": []} if self.answer["status"] in {"not_in_graph", "no_entity"} else None
         if self.answer.get("more_answers") or kinds - {"uri", "literal"}:
             return None
         if kinds == {"uri"}:
@@ -104,19 +92,18 @@ class QuestionLog(SqliteFile):
         with self.transaction() as connection:
             insert = "INSERT INTO question (at, question, answer) VALUES (?, ?, ?)"
             number = connection.execute(insert, row).lastrowid
-            _drop_beyond(connection, MOST_ENTRIES)
+            (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
+            connection.execute(_DROP_OLDEST, (max(0, count - MOST_ENTRIES),))
         return int(number or 0)
 
-    def entries(self, *, newest: int | None = None, words: str = "", rated: bool = False) -> list[LoggedQuestion]:
+    def entries(self, *, newest: int | None = None, rated: bool = False) -> list[LoggedQuestion]:
         """Return the questions, the newest first.
 
         :param newest: at most so many.
-        :param words: only questions in which this text is, whatever its case.
         :param rated: only those that a person rated, or gave the right answer of.
         """
-        where = f"{_IS_RATED if rated else 'TRUE'} AND (? = '' OR instr(lower(question), lower(?)))"
-        parameters = words, words, -1 if newest is None else newest
-        return [_entry_of_row(row) for row in self.rows(f"{_SELECT}{where} ORDER BY id DESC LIMIT ?", parameters)]
+        select = f"{_SELECT}{_IS_RATED if rated else 'TRUE'} ORDER BY id DESC LIMIT ?"
+        return [_entry_of_row(row) for row in self.rows(select, (-1 if newest is None else newest,))]
 
     def entry(self, number: int) -> LoggedQuestion:
         """Return one question; a NotFoundError if the log has none of this number."""
@@ -141,28 +128,8 @@ class QuestionLog(SqliteFile):
         if not self.change(update, (None if is_right is None else int(is_right), given, number)):
             raise self._missing_question(number)
 
-    def prune(self, *, keep: int | None = None, before: str | None = None) -> int:
-        """Drop old questions, and give their space back; return how many were dropped.
-
-        :param keep: as many of the newest stay; of those beyond it, those that nobody rated go first.
-        :param before: a day such as ``2026-10-01``: what was asked earlier, and what nobody rated, goes.
-        """
-        dropped = 0
-        if before is not None:
-            dropped += self.change(f"DELETE FROM question WHERE at < ? AND NOT {_IS_RATED}", (before,))  # noqa: S608
-        if keep is not None and self.path.exists():
-            with self.transaction() as connection:
-                dropped += _drop_beyond(connection, keep)
-        self.change("DELETE FROM question WHERE FALSE", shrink=True)
-        return dropped
-
     def _missing_question(self, number: int) -> NotFoundError:
         return NotFoundError(f"{self.path}: no question {number}", hint="kgsparql log lists them")
-
-
-def _drop_beyond(connection: sqlite3.Connection, most: int) -> int:
-    (count,) = connection.execute("SELECT count(*) FROM question").fetchone()
-    return connection.execute(_DROP_OLDEST, (count - most,)).rowcount if count > most else 0
 
 
 def _is_iri(text: str) -> bool:
@@ -187,13 +154,9 @@ def _entry_of_row(row: Sequence[Any]) -> LoggedQuestion:
         answer = json.loads(zlib.decompress(kept))
         right_answers = None if right is None else tuple(json.loads(right))
     except (zlib.error, ValueError, TypeError) as error:
-        hint = "kgsparql log prune removes old questions; the others are whole"
+        hint = "the others are whole; --log names another file"
         raise StoreError(f"question {number} is damaged", code="E_STORE_CORRUPT", hint=hint) from error
-    usage, failure = answer.get("usage") or {}, answer.get("error") or {}
     return LoggedQuestion(
-        id=number, at=at, question=question, status=answer["status"],
-        text=answer.get("text") or failure.get("message", ""), graphs=tuple(answer.get("graphs", ())),
-        method=answer.get("retriever", ""), model=answer.get("model") or "", tokens=usage.get("tokens"),
-        cost=usage.get("cost"), seconds=usage.get("seconds"), is_right=None if rating is None else bool(rating),
+        id=number, at=at, question=question, is_right=None if rating is None else bool(rating),
         right_answers=right_answers, answer=answer,
     )  # fmt: skip

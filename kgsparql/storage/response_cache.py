@@ -17,7 +17,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -62,17 +61,6 @@ _AGAIN = "kgsparql again"
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
 _SHOWN, _SHOWN_CHARACTERS = 3, 420  # recorded commands in an error, and characters of each
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How many exchanges of one kind are kept, of how many bytes as JSON, and since when (ISO 8601, UTC)."""
-
-    kind: str
-    count: int
-    bytes: int
-    oldest: str
-    newest: str
 
 
 class Exchanges(SqliteFile):
@@ -124,10 +112,10 @@ class ResponseCache(Exchanges):
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
         return self.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
-    def summary(self) -> list[Kind]:
-        """Return how much there is of each kind, sorted by kind."""
+    def summary(self) -> dict[str, tuple[int, int, str, str]]:
+        """Tell of each kind how many there are, of how many bytes as JSON, the oldest and the newest (ISO 8601)."""
         select = "SELECT kind, count(*), sum(bytes), min(made), max(made) FROM exchange GROUP BY kind ORDER BY kind"
-        return [Kind(*row) for row in self.rows(select)]
+        return {kind: (count, size, oldest, newest) for kind, count, size, oldest, newest in self.rows(select)}
 
     def clear(self, kind: str | None = None) -> int:
         """Delete the exchanges of a kind, or all, and shrink the file; return how many were deleted."""

@@ -132,7 +132,7 @@ def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.Monk
         for n in range(20, 40):
             kept.put("query", {"n": n}, {"text": "x" * 10_000})
         assert kept.prune("query", at_most_s=recorded.MOST_S, most_bytes=105_000) == 30
-        counts = {kind.kind: kind.count for kind in kept.summary()}
+        counts = {kind: count for kind, (count, *_) in kept.summary().items()}
         assert counts == {"model": 1, "query": 10}, "another kind is none of its business"
         assert kept.lookup("query", {"n": 39}) is not None
         assert kept.lookup("query", {"n": 29}) is None
@@ -140,7 +140,7 @@ def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.Monk
     with FaultServer(results(SELECT_JSON)) as server:
         asked(server.url, file)
     with ResponseCache(file) as kept:
-        assert {kind.kind: kind.count for kind in kept.summary()} == {"model": 1, "query": 1}
+        assert {kind: count for kind, (count, *_) in kept.summary().items()} == {"model": 1, "query": 1}
 
 
 def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import kgsparql
 from kgsparql.cli import app
 from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.serving.tools import TOOLS, error_text
+from kgsparql.serving.tools import TOOLS, Toolbox
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import Player
@@ -63,13 +63,13 @@ def toolbox_of(graph_of: Callable[..., OxigraphGraph]) -> Callable[[str], kgspar
     return lambda turtle: kgsparql.tools(kgsparql.KnowledgeBase(graph_of(turtle), embedder=None))
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_what_a_tool_takes_and_gives_is_as_its_schemas_say(tool, toolbox: kgsparql.Toolbox) -> None:
-    for schema in (tool.input_schema, tool.output_schema):
+    for schema in (tool.input_schema(), tool.output_schema()):
         jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(CALLS[tool.name], tool.input_schema)
+    jsonschema.validate(CALLS[tool.name], tool.input_schema())
     result = toolbox.call_tool(tool.name, CALLS[tool.name])
-    jsonschema.validate(result, tool.output_schema)
+    jsonschema.validate(result, tool.output_schema())
     assert len(json.dumps(result)) < 9_000
 
 
@@ -94,7 +94,12 @@ def test_schemas_say_nothing_of_our_classes() -> None:
             for inner in schema:
                 yield from models(inner)
 
-    found = [model for tool in TOOLS for schema in (tool.input_schema, tool.output_schema) for model in models(schema)]
+    found = [
+        model
+        for tool in TOOLS.values()
+        for schema in (tool.input_schema(), tool.output_schema())
+        for model in models(schema)
+    ]
     assert len(found) == 2 * len(TOOLS)
     assert all(model.keys().isdisjoint({"title", "description"}) for model in found)
 
@@ -129,7 +134,7 @@ def test_things_of_one_name_are_told_apart(toolbox_of: Callable[[str], kgsparql.
     }  # fmt: skip
     with pytest.raises(AmbiguousLabelError) as error:
         toolbox.call_tool("show", {"entity": "Springfield"})
-    said = error_text(error.value)
+    said = Toolbox.error_text(error.value)
     assert "<http://example.org/a> (Springfield, town), <http://example.org/b> (Springfield, river)" in said
 
 

@@ -20,7 +20,7 @@ from kgsparql.errors import (
     OptionError,
     PrefixError,
 )
-from kgsparql.events import KINDS, Event, Finished, QueryRun
+from kgsparql.events import Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.rdf.terms import IRI, Triple
 from tests.conftest import FIXTURES
@@ -58,13 +58,12 @@ def test_events_are_numbered_and_the_last_carries_the_answer(nobel: kgsparql.Kno
     assert heard == events, "the caller's own listener hears them too"
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     assert [event.at_s for event in events] == sorted(event.at_s for event in events)
-    assert {type(event) for event in events} <= set(KINDS)
     (last,) = [event for event in events if isinstance(event, Finished)]
     assert last is events[-1]
     assert event_json(last)["answer"]["question"] == ASKED
     assert sum(isinstance(event, QueryRun) for event in events) == last.answer.usage["queries"]
-    assert {kind.__name__ for kind in KINDS} == {kind.__name__ for kind in Event.__subclasses__()}
-    assert len({event_json(kind())["kind"] for kind in KINDS}) == len(KINDS)
+    kinds = Event.__subclasses__()
+    assert len({event_json(kind())["kind"] for kind in kinds}) == len({kind.__name__ for kind in kinds}) > 10
 
 
 def test_closing_the_stream_stops_the_question_and_a_stopped_one_raises(nobel: kgsparql.KnowledgeBase) -> None:

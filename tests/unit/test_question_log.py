@@ -29,9 +29,7 @@ def test_what_was_logged_comes_back(tmp_path: Path) -> None:
     with QuestionLog(tmp_path / "q.sqlite") as log:
         number = log.add(answered())
         one = log.entry(number)
-    assert (one.question, one.method, one.model, one.graphs) == ("Who?", "mindmap", "m", ("g",))
-    assert (one.tokens, one.cost, one.seconds, one.is_right) == (12, 0.25, 1.5, None)
-    assert one.answer["answers"][0]["term"] == CURIE
+    assert (one.question, one.is_right, one.answer) == ("Who?", None, answered())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
@@ -83,9 +81,6 @@ def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(
         for number in range(5):
             log.add(answered(f"{number}"))
         assert [one.question for one in log.entries()] == ["4", "3", "first"]
-        assert log.prune(before="2999-01-01") == 2
-        assert [one.question for one in log.entries()] == ["first"]
-        assert log.prune(keep=0) == 1
 
 
 def test_the_evidence_of_a_huge_answer_is_left_out(tmp_path: Path) -> None:

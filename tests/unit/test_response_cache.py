@@ -40,7 +40,7 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCa
     assert list(kept.get("model", REQUEST) or ()) == list(REPLY)  # in the order in which it came: the same bytes
     assert kept.get("model", REQUEST | {"temperature": 0.1}) is None
     assert kept.get("embedding", REQUEST) is None
-    assert [kind.count for kind in kept.summary()] == [1]
+    assert [count for count, *_ in kept.summary().values()] == [1]
     with ResponseCache(path) as again:
         assert again.get("model", REQUEST) == REPLY
     kept.close()
@@ -66,7 +66,7 @@ def test_modes_say_what_a_kept_reply_is_good_for(kept: ResponseCache, path: Path
 def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> None:
     with ResponseCache(path, mode=mode) as opened:
         assert opened.lookup("model", REQUEST) is None
-        assert opened.summary() == []
+        assert opened.summary() == {}
         assert opened.clear() == 0
         if mode == "only":
             with pytest.raises(ReplayMissError):
@@ -81,12 +81,12 @@ def test_summary_counts_each_kind(kept: ResponseCache) -> None:
     for i in range(3):
         kept.put("model", {"i": i}, {"text": "x" * 100})
     kept.put("abilities", {}, {})
-    abilities, model = kept.summary()
-    assert (abilities.kind, abilities.count, abilities.bytes) == ("abilities", 1, 4)
-    assert (model.kind, model.count) == ("model", 3)
-    assert model.bytes == 3 * len('{"i":0}{"text":""}' + "x" * 100)
-    assert before <= model.oldest <= model.newest
-    assert model.oldest.endswith("+00:00")
+    found = kept.summary()
+    assert (list(found), found["abilities"][:2]) == (["abilities", "model"], (1, 4))
+    count, size, oldest, newest = found["model"]
+    assert (count, size) == (3, 3 * len('{"i":0}{"text":""}' + "x" * 100))
+    assert before <= oldest <= newest
+    assert oldest.endswith("+00:00")
 
 
 def test_clear_removes_a_kind_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:
@@ -100,7 +100,7 @@ def test_clear_removes_a_kind_and_the_file_shrinks(kept: ResponseCache, path: Pa
     assert kept.get("abilities", {}) == {"rung": "text"}
     assert kept.clear("no such kind") == 0
     assert kept.clear() == 1
-    assert kept.summary() == []
+    assert kept.summary() == {}
 
 
 def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:

@@ -104,7 +104,7 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
         assert ask(server, response_cache, "long " * 100)["max_tokens"] == 2_048
         assert len(server.requests) == 2
         assert ask(server, response_cache, "Where?")["max_tokens"] == 4_096
-        assert [kind.kind for kind in response_cache.summary()] == ["model"], "nothing was learnt of the server"
+        assert [*response_cache.summary()] == ["model"], "nothing was learnt of the server"
 
 
 def test_of_a_request_that_is_refused_for_what_it_asks_nothing_is_learnt(tmp_path: Path) -> None:
@@ -112,5 +112,5 @@ def test_of_a_request_that_is_refused_for_what_it_asks_nothing_is_learnt(tmp_pat
     with ResponseCache(tmp_path / "x.sqlite") as response_cache:
         with pytest.raises(RequestRefusedError):
             ask(server, response_cache, "How hot?")
-        assert response_cache.summary() == []
+        assert response_cache.summary() == {}
     assert len(server.requests) == 3
