@@ -311,7 +311,7 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
     found = answer.computed
     if found is None:
         return None
-    from kgsparql.plans.writing import written_plan  # not needed for most answers
+    from kgsparql.plans.arrays import written_plan  # not needed for most answers
 
     rows = found.rows[:MAX_JSON_ANSWERS]
     made: ComputedObject = _object_of(

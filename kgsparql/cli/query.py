@@ -169,10 +169,9 @@ def _run_file(
     file: Path, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Compute the plan in a file; return the outcome as JSON, and as lines."""
-    from kgsparql.plans.reading import read_plan_file
+    from kgsparql.plans.arrays import read_plan_file, written_plan
     from kgsparql.plans.type_check import terms_in
     from kgsparql.plans.wording import in_words
-    from kgsparql.plans.writing import written_plan
 
     asked = read_plan_file(_json_in(file))
     with graph.opened(languages=languages, embedder="none") as knowledge:
@@ -197,7 +196,7 @@ def _plan_question(
     question: str, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Make the plans of a question, and compute the likeliest: as JSON, as lines, and whether that is a sure answer."""
-    from kgsparql.plans.writing import written_plan
+    from kgsparql.plans.arrays import written_plan
 
     with graph.opened(languages=languages) as knowledge:
         planned = knowledge.plan(question)
@@ -230,7 +229,7 @@ def _question_lines(planned: PlannedQuestion) -> list[str]:
 
 def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
     from kgsparql.answering.answer_json import term_json
-    from kgsparql.plans.writing import written_plan
+    from kgsparql.plans.arrays import written_plan
 
     return {
         "question": planned.question,

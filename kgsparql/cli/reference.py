@@ -28,7 +28,7 @@ def schema(
 
         c.write_json(answer_schema(), output)
     elif what == "plan":
-        from kgsparql.plans.plan_schema import plan_schema
+        from kgsparql.plans.arrays import plan_schema
 
         c.write_json(plan_schema(), output)
     else:

@@ -65,8 +65,6 @@ class Calculated:
     right: Measure | Number
 
 
-Measure: TypeAlias = "Value | HowMany | Summarised | Calculated | Constant"
-
 # --- sets of items
 
 
@@ -163,7 +161,6 @@ class Top:
     largest: bool = True
 
 
-ItemSet: TypeAlias = "Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top"
 # --- numbers
 
 
@@ -189,8 +186,6 @@ class Constant:
 
     value: Decimal
 
-
-Number: TypeAlias = "Count | SummaryOf | Constant | Calculated"
 
 # --- yes or no
 
@@ -239,8 +234,6 @@ class AnyOf:
 
     conditions: tuple[Condition, ...]
 
-
-Condition: TypeAlias = "Exists | Compares | SameItems | Not | AllOf | AnyOf"
 
 # --- tables
 
@@ -293,8 +286,9 @@ class Grouped:
     limit: int | None = None
 
 
-Plan: TypeAlias = (
-    "Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top"
-    " | Count | SummaryOf | Constant | Calculated"
-    " | Exists | Compares | SameItems | Not | AllOf | AnyOf | ItemTable | Grouped"
-)
+Measure: TypeAlias = Value | HowMany | Summarised | Calculated | Constant
+ItemSet: TypeAlias = Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top
+Number: TypeAlias = Count | SummaryOf | Constant | Calculated
+Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
+Table: TypeAlias = ItemTable | Grouped
+Plan: TypeAlias = ItemSet | Number | Condition | Table

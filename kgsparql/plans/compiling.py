@@ -40,10 +40,10 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
             return _table(plan, compiler)
         case a.Grouped():
             return _grouped(plan, compiler)
-        case a.Count() | a.SummaryOf() | a.Constant() | a.Calculated():
+        case _ if isinstance(plan, a.Number):
             number = compiler.number(plan)
             return g.Select(((VALUE, number.value),), number.group)
-        case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
+        case _ if isinstance(plan, a.Condition):
             group, holds = compiler.condition(plan)
             return g.Select(((VALUE, holds),), group)
         case a.Top(items, measure, _, largest):

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from kgsparql.errors import PlanError
-from kgsparql.plans.reading import MAX_DEPTH
+from kgsparql.plans.arrays import MAX_DEPTH
 from kgsparql.rdf.terms import printable
 
 MOST_CHARACTERS = 4_000

@@ -25,9 +25,6 @@ MOST_FACTS = 2_000
 MOST_ROWS = 10_000
 """Items or rows of an answer, at most."""
 
-_NUMBERS = (a.Count, a.SummaryOf, a.Calculated, a.Constant)
-_CONDITIONS = (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf)
-
 
 @dataclass(frozen=True, slots=True)
 class Computed:
@@ -57,24 +54,24 @@ class Computed:
     @property
     def value(self) -> Term | None:
         """The number, or the yes or no; ``None`` where there is none, or the answer is a set or a table."""
-        return self.rows[0][0] if self.rows and isinstance(self.plan, _NUMBERS + _CONDITIONS) else None
+        return self.rows[0][0] if self.rows and isinstance(self.plan, a.Number | a.Condition) else None
 
     @property
     def has_failed(self) -> bool:
         """Whether the engine gave no number, though the facts give one: it may be too large for it."""
-        return isinstance(self.plan, _NUMBERS) and self.value is None and self.is_confirmed is False
+        return isinstance(self.plan, a.Number) and self.value is None and self.is_confirmed is False
 
     @property
     def is_table(self) -> bool:
         """Whether :attr:`rows` are a table: a row for each item or group."""
-        return isinstance(self.plan, a.ItemTable | a.Grouped)
+        return isinstance(self.plan, a.Table)
 
     @property
     def counts(self) -> frozenset[int]:
         """The places of the columns that say how many there are."""
         if isinstance(self.plan, a.Count):
             return frozenset((0,))
-        columns = self.plan.columns if isinstance(self.plan, a.ItemTable | a.Grouped) else ()
+        columns = self.plan.columns if isinstance(self.plan, a.Table) else ()
         is_count = [
             column.summary is None if isinstance(column, a.GroupColumn) else isinstance(column.measure, a.HowMany)
             for column in columns
@@ -89,7 +86,7 @@ class Computed:
     @property
     def items(self) -> tuple[Term, ...]:
         """The items of a set, in their order."""
-        if isinstance(self.plan, (*_NUMBERS, *_CONDITIONS)) or self.is_table:
+        if not isinstance(self.plan, a.ItemSet):
             return ()
         return tuple(dict.fromkeys(row[0] for row in self.rows if row[0] is not None))
 
@@ -109,11 +106,11 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     own = vocabulary or GraphVocabulary()
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
     found = graph.select(query)
-    names = _names(plan)
-    rows = tuple(tuple(solution.get(name) for name in names) for solution in found)
-    if isinstance(plan, _CONDITIONS):
+    columns = _columns(plan)
+    rows = tuple(tuple(map(solution.get, columns)) for solution in found)
+    if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_boolean, row)) for row in rows)
-    if not isinstance(plan, a.Top | a.ItemTable | a.Grouped):
+    if not isinstance(plan, a.Top | a.Table):
         rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
     facts, are_all = _facts_of(plan, graph, own)
     is_cut = not found.complete or len(rows) == MOST_ROWS
@@ -121,7 +118,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     return Computed(
         plan=plan,
         query=query,
-        columns=_columns(plan),
+        columns=tuple(columns.values()),
         rows=rows,
         facts=facts,
         all_facts=are_all,
@@ -132,27 +129,14 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     )
 
 
-def _names(plan: a.Plan) -> list[str]:
-    """The variables of the columns."""
-    match plan:
-        case a.ItemTable(_, columns):
-            return [ITEM.name, *(f"column{i}" for i in range(len(columns)))]
-        case a.Grouped(_, _, columns):
-            return ["key", *(f"column{i}" for i in range(len(columns)))]
-        case a.Top():
-            return [ITEM.name, VALUE.name]
-    return [VALUE.name if isinstance(plan, _NUMBERS + _CONDITIONS) else ITEM.name]
-
-
-def _columns(plan: a.Plan) -> tuple[str, ...]:
-    match plan:
-        case a.ItemTable(_, columns):
-            return ("item", *(column.name for column in columns))
-        case a.Grouped(_, _, columns):
-            return ("group", *(column.name for column in columns))
-        case a.Top():
-            return ("item", "value")
-    return ("value",) if isinstance(plan, _NUMBERS + _CONDITIONS) else ("item",)
+def _columns(plan: a.Plan) -> dict[str, str]:
+    """The columns of a plan's rows, by the variables of its query."""
+    if isinstance(plan, a.Table):
+        names = [column.name for column in plan.columns]
+        first = {"key": "group"} if isinstance(plan, a.Grouped) else {ITEM.name: "item"}
+        return first | {f"column{i}": name for i, name in enumerate(names)}
+    items = {ITEM.name: "item"} if isinstance(plan, a.ItemSet) else {}
+    return items if items and not isinstance(plan, a.Top) else {**items, VALUE.name: "value"}
 
 
 def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
@@ -180,10 +164,10 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
         groups = facts.groups(plan)
         return all(row[0] in groups and _agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
     first = rows[0][0] if rows else None
-    if isinstance(plan, _CONDITIONS):
+    if isinstance(plan, a.Condition):
         again = facts.holds(plan)
         return first is None if again is None else _text(first) == str(again).lower()
-    if isinstance(plan, _NUMBERS):
+    if isinstance(plan, a.Number):
         again = facts.number(plan)
         return first is None if again is None else _agree((first,), (again,))
     return {row[0] for row in rows} == facts.items(plan)
@@ -220,11 +204,9 @@ def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
 
 def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.ItemSet | None:
     """The innermost part of a plan that has no items: where the plan ran dry."""
-    for part in reversed([part for part in parts(plan) if isinstance(part, _SETS)]):
+    sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
+    for part in reversed(sets):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
         if not found or _text(next(iter(found)).get(VALUE.name)) == "false":
             return part
     return None
-
-
-_SETS = (a.Instances, a.Ends, a.Where, a.Named, a.Has, a.Lacks, a.Both, a.Either, a.Minus, a.Top)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.listed_names import ListedName
+from kgsparql.plans.arrays import ListedName
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable

@@ -18,7 +18,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.plans import algebra as a
-from kgsparql.plans.listed_names import ListedName
+from kgsparql.plans.arrays import ListedName
 from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.term_lines import ListedPredicate, TermLines, said_besides

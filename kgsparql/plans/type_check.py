@@ -19,7 +19,7 @@ _NUMBERS = frozenset(
     _XSD + name
     for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte", "nonNegativeInteger")
 )
-_ORDERED = frozenset({"number", "date", "year"})
+_KIND_NAMES = {"number": "a number", "date": "a date", "year": "a year", "text": "text", "item": "an item"}
 
 
 def check(plan: a.Plan) -> None:
@@ -41,8 +41,8 @@ def check(plan: a.Plan) -> None:
         _check_part(part)
 
 
-def kind_of(measure: a.Measure | a.Number) -> tuple[a.Kind, str]:
-    """What a measure or a number gives, and its unit.
+def kind_of(measure: a.Measure | a.Number | IRI | Literal) -> tuple[a.Kind, str]:
+    """What a measure, a number or a value gives, and its unit.
 
     :raises PlanError: for a calculation with what is no number, or with unlike units.
     """
@@ -57,10 +57,14 @@ def kind_of(measure: a.Measure | a.Number) -> tuple[a.Kind, str]:
             (one, unit), (other, other_unit) = kind_of(left), kind_of(right)
             for kind in (one, other):
                 if kind not in {"number", "year"}:
-                    raise PlanError(f"{operator} needs numbers, and one side gives {_kind_name(kind)}")
+                    raise PlanError(f"{operator} needs numbers, and one side gives {_KIND_NAMES[kind]}")
             if operator in {"+", "-"} and unit and other_unit and unit != other_unit:
                 raise PlanError(f"{operator} of {unit} and {other_unit}: units are not mixed")
             return "number", unit if unit == other_unit or not other_unit else ""
+        case IRI():
+            return "item", ""
+        case Literal():
+            return kind_of_literal(measure), ""
         case _:
             return "number", ""
 
@@ -77,30 +81,36 @@ def kind_of_literal(value: Literal) -> a.Kind:
 
 def _check_part(part: object) -> None:
     match part:
-        case a.Where(_, measure, comparison, value):
-            _check_comparison(kind_of(measure), comparison, _kind_of_value(value))
-        case a.Compares(left, comparison, right):
+        case a.Where(_, left, comparison, right) | a.Compares(left, comparison, right):
             _check_comparison(kind_of(left), comparison, kind_of(right))
-        case a.Top(_, measure, number, _):
+        case a.Top(_, measure, number):
             _require_order("the largest or smallest", measure)
             if number < 1:
                 raise PlanError(f"the first {number} of a set: at least 1")
         case a.SummaryOf(summary, _, measure):
             _check_summary(summary, measure)
-        case a.GroupColumn(name, summary, measure) if summary is not None:
+        case a.GroupColumn(name, str() as summary, measure):
             if measure is None:
                 raise PlanError(f"column {name}: {summary} of what? a measure is missing")
             _check_summary(summary, measure)
         case a.Calculated():
             kind_of(part)
-        case a.Items(terms) if not terms:
-            raise PlanError("a set of no terms")
-        case a.Both(sets) | a.Either(sets) if not sets:
-            raise PlanError("a combination of no sets")
+        case a.Items(()) | a.Both(()) | a.Either(()) | a.AllOf(()) | a.AnyOf(()):
+            raise PlanError("a set or a combination of nothing")
         case a.Named(_, word) if not word.strip():
             raise PlanError("a name without a word")
         case a.ItemTable() | a.Grouped():
             _check_columns(part)
+
+
+def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
+    (kind, unit), (other_kind, other_unit) = one, other
+    if kind != other_kind and not {kind, other_kind} <= {"number", "year"}:
+        raise PlanError(f"{_KIND_NAMES[kind]} is compared with {_KIND_NAMES[other_kind]}")
+    if unit and other_unit and unit != other_unit:
+        raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")
+    if kind in {"text", "item"} and comparison not in {"=", "!="}:
+        raise PlanError(f"{_KIND_NAMES[kind]} is compared by {comparison}; only = and != are possible")
 
 
 def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
@@ -108,46 +118,23 @@ def _check_summary(summary: a.Summary, measure: a.Measure) -> None:
     if summary in {"min", "max"}:
         _require_order(summary, measure)
     elif kind != "number":
-        raise PlanError(f"{summary} needs numbers, and the measure gives {_kind_name(kind)}")
-
-
-def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
-    (kind, unit), (other_kind, other_unit) = one, other
-    like = kind == other_kind or {kind, other_kind} <= {"number", "year"}
-    if not like:
-        raise PlanError(f"{_kind_name(kind)} is compared with {_kind_name(other_kind)}")
-    if unit and other_unit and unit != other_unit:
-        raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")
-    if kind in {"text", "item"} and comparison not in {"=", "!="}:
-        raise PlanError(f"{_kind_name(kind)} is compared by {comparison}; only = and != are possible")
+        raise PlanError(f"{summary} needs numbers, and the measure gives {_KIND_NAMES[kind]}")
 
 
 def _require_order(what: str, measure: a.Measure) -> None:
     kind, _ = kind_of(measure)
-    if kind not in _ORDERED:
-        raise PlanError(f"{what} needs numbers or dates, and the measure gives {_kind_name(kind)}")
+    if kind in {"text", "item"}:
+        raise PlanError(f"{what} needs numbers or dates, and the measure gives {_KIND_NAMES[kind]}")
 
 
-def _kind_of_value(value: IRI | Literal | a.Measure) -> tuple[a.Kind, str]:
-    if isinstance(value, IRI):
-        return "item", ""
-    if isinstance(value, Literal):
-        return kind_of_literal(value), ""
-    return kind_of(value)
-
-
-def _check_columns(table: a.ItemTable | a.Grouped) -> None:
+def _check_columns(table: a.Table) -> None:
     names = [column.name for column in table.columns]
-    if not names:
-        raise PlanError("a table without a column")
-    if len(set(names)) < len(names):
-        raise PlanError("two columns of a table have one name")
-    asked = [table.order_by] if table.order_by else []
-    if isinstance(table, a.Grouped) and table.having is not None:
-        asked.append(table.having[0])
-    for name in asked:
-        if name not in names:
-            raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
+    if not names or len(set(names)) < len(names):
+        raise PlanError("a table needs columns, each with a name of its own")
+    sorted_by = {table.order_by} if table.order_by else set()
+    asked = sorted_by | ({table.having[0]} if isinstance(table, a.Grouped) and table.having is not None else set())
+    for name in asked - set(names):
+        raise PlanError(f"there is no column {name!r}; there are {', '.join(names)}")
     if table.limit is not None and table.limit < 1:
         raise PlanError(f"a table of {table.limit} rows: at least 1")
 
@@ -161,10 +148,6 @@ def parts(value: Any) -> Any:
         yield value
         for each in fields(value):
             yield from parts(getattr(value, each.name))
-
-
-def _kind_name(kind: a.Kind) -> str:
-    return {"number": "a number", "date": "a date", "year": "a year", "text": "text", "item": "an item"}[kind]
 
 
 def terms_in(plan: a.Plan) -> set[Term]:

@@ -12,8 +12,8 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
+from kgsparql.plans.arrays import read_plan
 from kgsparql.plans.notation import arrays_of
-from kgsparql.plans.reading import read_plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.term_lists import TermLists
 from kgsparql.plans.type_check import check, terms_in

@@ -15,14 +15,12 @@ from jsonschema import Draft202012Validator
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
+from kgsparql.plans.arrays import plan_schema, read_plan_file, written_plan
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
-from kgsparql.plans.plan_schema import plan_schema
-from kgsparql.plans.reading import read_plan_file
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
 from kgsparql.plans.witnesses import witnesses
 from kgsparql.plans.wording import in_words
-from kgsparql.plans.writing import written_plan
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF

@@ -13,9 +13,8 @@ from kgsparql.budget import Budget
 from kgsparql.errors import PlanError
 from kgsparql.events import QueryRun
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.plans.listed_names import ListedName
+from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.notation import arrays_of
-from kgsparql.plans.reading import read_plan
 from kgsparql.rdf.terms import IRI
 from tests import scripted
 from tests.conftest import graph_from

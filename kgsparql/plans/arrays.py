@@ -1,0 +1,480 @@
+"""Plans as JSON: short arrays over names that a list gives to the terms of a graph, both for models and for files.
+
+A plan in a file is ``{"names": {"C1": {"term": "<http://…>"}, …}, "plan": ["count", "C1"]}``. What a name stands for is
+looked up in the list it was made with, so that nothing a model wrote gets further than this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
+from typing import Any, cast, get_args
+
+from kgsparql.errors import PlanError
+from kgsparql.plans import algebra as a
+from kgsparql.plans.expressions import decimal, integer
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
+
+MAX_DEPTH = 12  # levels of arrays in a plan
+
+_COMPARISONS, _ARITHMETIC, _SUMMARIES = (get_args(words) for words in (a.Comparison, a.Arithmetic, a.Summary))
+_EXACT_NUMBERS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in ("integer", "decimal"))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedName:
+    """What a name of a list stands for: an item (E), a class (C), a predicate (R) or a value of the question (L).
+
+    :param kind: of a predicate, what it leads to.
+    :param unit: of a predicate, of its numbers.
+    :param also: of an item, others of its name that nothing tells apart from it.
+    :param read_by: of a predicate that leads to items named by numbers, or to several of one name: the predicate of
+        the names, by which these are compared and grouped.
+    """
+
+    term: IRI | Literal
+    kind: a.Kind = "item"
+    unit: str = ""
+    also: tuple[IRI, ...] = ()
+    read_by: IRI | None = None
+
+    @property
+    def items(self) -> a.Items:
+        """The item, with the others of its name."""
+        return a.Items((self.term, *self.also))
+
+
+Names = Mapping[str, ListedName]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The array of an operation: one of some words, then its parts.
+
+    :param parts: the sort of each, with ``?`` where it may be missing, and ``+`` where more of it may follow.
+    :param of: what it stands for; where there are several words, its first field is the word.
+    :param make: what the parts make, if not just that.
+    """
+
+    words: tuple[str, ...]
+    parts: str
+    of: type
+    make: Callable[..., Any] | None = None
+
+    @property
+    def sorts(self) -> list[str]:
+        return [part.rstrip("?+") for part in self.parts.split()]
+
+    @property
+    def repeats(self) -> bool:
+        return self.parts.endswith("+")
+
+    @property
+    def least(self) -> int:
+        return len(self.sorts) - self.parts.count("?")
+
+
+def _where(items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> a.Where:
+    """A date that is compared with a whole number is compared by its year."""
+    is_whole = isinstance(value, Literal) and value.datatype == integer(0).datatype
+    if is_whole and isinstance(measure, a.Value) and measure.kind == "date":
+        measure = replace(measure, kind="year")
+    return a.Where(items, measure, comparison, value)
+
+
+_FORMS: dict[str, tuple[_Form, ...]] = {
+    "set": (
+        _Form(("items",), "item+", a.Items, lambda items: a.Items(tuple(term for one in items for term in one.terms))),
+        _Form(("ends",), "set path", a.Ends),
+        _Form(("where",), "set measure comparison value", a.Where, _where),
+        _Form(("named",), "set text", a.Named),
+        _Form(("has",), "set path set?", a.Has),
+        _Form(("lacks",), "set path set?", a.Lacks),
+        _Form(("and",), "set+", a.Both),
+        _Form(("or",), "set+", a.Either),
+        _Form(("minus",), "set set", a.Minus),
+        _Form(("top",), "set measure whole order", a.Top),
+    ),
+    "measure": (
+        _Form(("n",), "path set?", a.HowMany),
+        _Form(("year",), "values", a.Value, lambda values: a.Value(values.path, "year")),
+        _Form(_SUMMARIES, "values", a.Summarised, lambda word, values: a.Summarised(word, values.path, values.unit)),
+        _Form(_ARITHMETIC, "measure measure", a.Calculated),
+    ),
+    "number": (
+        _Form(("count",), "set", a.Count),
+        _Form(_SUMMARIES, "set measure", a.SummaryOf),
+        _Form(_ARITHMETIC, "number number", a.Calculated),
+    ),
+    "condition": (
+        _Form(("exists",), "set", a.Exists),
+        _Form(("compare",), "number comparison number", a.Compares),
+        _Form(("same",), "set set", a.SameItems),
+        _Form(("not",), "condition", a.Not),
+        _Form(("all",), "condition+", a.AllOf),
+        _Form(("any",), "condition+", a.AnyOf),
+    ),
+    "table": (
+        _Form(("table",), "set columns rows?", a.ItemTable),
+        _Form(("group",), "set key groups kept?", a.Grouped),
+    ),
+}
+_FORM_OF = {(sort, word): form for sort, forms in _FORMS.items() for form in forms for word in form.words}
+_WORD_OF = {form.of: form.words for forms in _FORMS.values() for form in forms if len(form.words) == 1}
+
+
+def read_plan(written: Any, names: Names) -> a.Plan:
+    """The plan that arrays over names stand for.
+
+    :raises PlanError: for what is no plan, or a name that is not in the list; it says where.
+
+    >>> of = {"C1": ListedName(IRI("http://e.org/City")), "R1": ListedName(IRI("http://e.org/size"), "number")}
+    >>> read_plan(["top", "C1", "R1>", 1, "desc"], of).measure.kind
+    'number'
+    >>> read_plan(["count", "C9"], of)
+    Traceback (most recent call last):
+    kgsparql.errors.PlanError: C9 is not in the list; there are C1, R1
+    """
+    word = written[0] if isinstance(written, list) and written and isinstance(written[0], str) else ""
+    sort = next((sort for sort in ("condition", "number", "table") if (sort, word) in _FORM_OF), "set")
+    return cast("a.Plan", _Reader(names).part(sort, written))
+
+
+def read_plan_file(content: Any) -> a.Plan:
+    """The plan of an object as :func:`written_plan` makes it.
+
+    :raises PlanError: for another object; it says what is missing.
+
+    >>> read_plan_file({"names": {"C1": {"term": "<http://e.org/City>"}}, "plan": ["count", "C1"]})
+    Count(items=Instances(of=<NamedNode value=http://e.org/City>))
+    """
+    if not (isinstance(content, dict) and isinstance(content.get("names"), dict) and "plan" in content):
+        is_question = isinstance(content, dict) and "candidates" in content
+        why = ": of this question none was made" if is_question else ': an object with "names" and "plan" is expected'
+        raise PlanError(f"not a plan{why}")
+    names = {str(name): _name_of(str(name), one) for name, one in content["names"].items()}
+    return read_plan(content["plan"], names)
+
+
+def _name_of(name: str, one: Any) -> ListedName:
+    try:
+        term = parse_term(one["term"])
+        kind, unit = one.get("kind", "item"), str(one.get("unit", ""))
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise PlanError(f'{name}: {{"term": "<IRI>"}} is expected, with a kind and a unit if it has one') from error
+    if kind not in get_args(a.Kind) or not isinstance(term, IRI | Literal):
+        raise PlanError(f"{name}: a term with a name, and one of the kinds {', '.join(get_args(a.Kind))}")
+    return ListedName(term, kind, unit)
+
+
+@dataclass(slots=True)
+class _Reader:
+    names: Names
+    depth: int = 0
+
+    def part(self, sort: str, written: Any) -> Any:
+        """What a part of some sort stands for: an operation, or an end."""
+        match written:
+            case ["where", inner, path, "=" | "!=" as comparison, str() as name] if self.is_several(name):
+                return self.part(sort, ["has" if comparison == "=" else "lacks", inner, path, name])
+            case [str() as word, *parts] if (sort, word) in _FORM_OF:
+                form = _FORM_OF[sort, word]
+                sorts = form.sorts + form.sorts[-1:] * (len(parts) - len(form.sorts) if form.repeats else 0)
+                if form.least <= len(parts) <= len(sorts):
+                    return self.operation(form, word, list(zip(sorts, parts, strict=False)))
+                raise _unlike(sort, written)
+        return self.end(sort, written)
+
+    def operation(self, form: _Form, word: str, parts: Sequence[tuple[str, Any]]) -> Any:
+        """What the array of an operation makes of its parts."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise PlanError(f"a plan is nested more than {MAX_DEPTH} deep")
+        read = [self.part(sort, one) for sort, one in parts]
+        self.depth -= 1
+        options = read.pop() if isinstance(read[-1], dict) else {}
+        made = [tuple(read)] if form.repeats else read
+        return (form.make or form.of)(*([word] if len(form.words) > 1 else []), *made, **options)
+
+    def end(self, sort: str, written: Any) -> Any:  # noqa: PLR0911, PLR0912 - one arm a sort
+        """A name, a number, a path, or something else that is no operation."""
+        is_number = isinstance(written, int | float | Decimal) and not isinstance(written, bool)
+        match sort, written:
+            case "set", str():
+                return a.Instances(self.iri("class", written)) if written[:1] == "C" else self.named(written).items
+            case "item", _:
+                return self.named(written).items
+            case "text", str():
+                return self.named(written).term.value
+            case (("measure" | "number"), _) if is_number:
+                return a.Constant(Decimal(str(written)))
+            case "value", _ if is_number:
+                return decimal(Decimal(str(written)))
+            case "value", str() if written[-1:] not in {"<", ">"} and self.is_term(written):
+                return self.named(written).term
+            case "value", _:
+                return self.part("measure", written)
+            case (("path" | "key" | "measure" | "values"), str() | [str(), *_]):
+                return self.path(sort, [written] if isinstance(written, str) else written)
+            case "comparison", str() if written in _COMPARISONS:
+                return written
+            case "whole", int():
+                return written
+            case "order", "desc" | "asc":
+                return written == "desc"
+            case "columns", list():
+                return tuple(map(self.column, written))
+            case "groups", list():
+                return tuple(map(self.group_column, written))
+            case (("rows" | "kept"), dict()):
+                return self.options(written, has_groups=sort == "kept")
+        raise _unlike(sort, written)
+
+    def path(self, sort: str, steps: Sequence[Any]) -> PropertyPath | a.Value:
+        """A path, or what is measured at its end: of items named by numbers, the names."""
+        path = PropertyPath(tuple(map(self.step, steps)))
+        last = self.named(steps[-1].rstrip("<>"))
+        if sort == "path":
+            return path
+        if steps[-1].endswith("<"):
+            return path if sort == "key" else a.Value(path, "item")
+        if last.read_by is not None:
+            path = PropertyPath((*path.steps, Step(last.read_by, "forward")))
+        return path if sort == "key" else a.Value(path, last.kind, last.unit)
+
+    def step(self, written: Any) -> Step:
+        if not isinstance(written, str):
+            raise _unlike("path", written)
+        return Step(self.iri("predicate", written.rstrip("<>")), "inverse" if written.endswith("<") else "forward")
+
+    def column(self, written: Any) -> a.Column:
+        match written:
+            case [str() as name, measure, *rest] if rest in ([], ["optional"]):
+                return a.Column(printable(name, 60), self.part("measure", measure), bool(rest))
+        raise _unlike("column", written)
+
+    def group_column(self, written: Any) -> a.GroupColumn:
+        match written:
+            case [str() as name]:
+                return a.GroupColumn(printable(name, 60))
+            case [str() as name, str() as word, measure] if word in _SUMMARIES:
+                return a.GroupColumn(printable(name, 60), cast("Any", word), self.part("measure", measure))
+        raise _unlike("column of a group", written)
+
+    def options(self, given: Mapping[str, Any], *, has_groups: bool) -> dict[str, Any]:
+        """What is said about the rows of a table, by the names of its fields."""
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            match name, value:
+                case _, None:
+                    continue
+                case "order", str():
+                    found["order_by"] = value
+                case ("largest_first", bool()) | ("limit", int()):
+                    found[name] = value
+                case "having", [str() as column, str() as sign, int() | float() | Decimal() as number] if (
+                    has_groups and sign in _COMPARISONS
+                ):
+                    found["having"] = (printable(column, 60), sign, Decimal(str(number)))
+                case _:
+                    raise _unlike("option of a table", {name: value})
+        return found
+
+    def is_term(self, name: str) -> bool:
+        """Whether a name stands for a value, and not for a predicate."""
+        return self.named(name).kind == "item" or isinstance(self.named(name).term, Literal)
+
+    def is_several(self, name: str) -> bool:
+        """Whether a name stands for several items."""
+        return name in self.names and bool(self.names[name].also)
+
+    def iri(self, sort: str, name: str) -> IRI:
+        term = self.named(name).term
+        if not isinstance(term, IRI):
+            raise PlanError(f"{name}: a {sort} is an IRI, and this is {printable(str(term), 40)}")
+        return term
+
+    def named(self, name: Any) -> ListedName:
+        if not isinstance(name, str) or name not in self.names:
+            shown = printable(str(name), 40)
+            raise PlanError(f"{shown} is not in the list; there are {', '.join(list(self.names)[:20]) or 'no names'}")
+        return self.names[name]
+
+
+def _unlike(sort: str, written: Any) -> PlanError:
+    return PlanError(f"no {sort} is written so: {printable(str(written), 80)}")
+
+
+def written_plan(plan: a.Plan) -> dict[str, Any]:
+    """The object of a plan for a file: its names, and the arrays over them.
+
+    >>> written_plan(a.Count(a.Instances(IRI("http://e.org/City"))))
+    {'names': {'C1': {'term': '<http://e.org/City>'}}, 'plan': ['count', 'C1']}
+    """
+    writer = _Writer()
+    arrays = writer.part(plan)
+    names: dict[str, dict[str, str]] = {}
+    for name, one in writer.names.items():
+        kind = {} if one.kind == "item" else {"kind": one.kind}
+        names[name] = {"term": str(one.term), **kind, **({"unit": one.unit} if one.unit else {})}
+    return {"names": names, "plan": arrays}
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Plans to arrays; each term gets a name the first time it comes up."""
+
+    names: dict[str, ListedName] = field(default_factory=dict)
+
+    def name(self, letter: str, term: IRI | Literal, kind: a.Kind = "item", unit: str = "") -> str:
+        known = ListedName(term, kind, unit)
+        for name, one in self.names.items():
+            if one == known and name.startswith(letter):
+                return name
+        name = f"{letter}{1 + sum(one.startswith(letter) for one in self.names)}"
+        self.names[name] = known
+        return name
+
+    def path(self, path: PropertyPath, kind: a.Kind = "item", unit: str = "") -> Any:
+        last = len(path.steps) - 1
+        steps = [
+            self.name("R", s.predicate, *((kind, unit) if i == last else ()))
+            + ("<" if s.direction == "inverse" else ">")
+            for i, s in enumerate(path.steps)
+        ]
+        return steps[0] if len(steps) == 1 else steps
+
+    def part(self, part: Any) -> Any:  # noqa: PLR0911, PLR0912 - one arm an end
+        """The array of an operation, or the name, the number or the word that stands for an end."""
+        match part:
+            case a.Instances(of):
+                return self.name("C", of)
+            case a.Items((term,)):
+                return self.name("E", term)
+            case a.Items(terms):
+                return ["items", *(self.name("E", term) for term in terms)]
+            case a.Named(items, word):
+                return ["named", self.part(items), self.name("L", Literal(word))]
+            case a.Value(path, "year"):
+                return ["year", self.path(path)]
+            case a.Value(path, kind, unit):
+                return self.path(path, kind, unit)
+            case a.Summarised(summary, path, unit):
+                return [summary, self.path(path, "number", unit)]
+            case a.Constant(value):
+                return int(value) if value == int(value) else float(value)
+            case a.Column(name, measure, optional):
+                return [name, self.part(measure), *(["optional"] if optional else [])]
+            case a.ItemTable() | a.Grouped():
+                return self.table(part)
+            case PropertyPath():
+                return self.path(part)
+            case Literal() if part.datatype.value in _EXACT_NUMBERS:
+                return self.part(a.Constant(Decimal(part.value)))
+            case IRI() | Literal():
+                return self.name("E" if isinstance(part, IRI) else "L", part)
+            case bool():
+                return "desc" if part else "asc"
+            case str() | int():
+                return part
+        values = [getattr(part, each.name) for each in fields(part)]
+        flat = [one for value in values for one in (value if type(value) is tuple else (value,)) if one is not None]
+        return [*_WORD_OF.get(type(part), ()), *map(self.part, flat)]
+
+    def table(self, table: a.ItemTable | a.Grouped) -> list[Any]:
+        options: dict[str, Any] = {}
+        if table.order_by:
+            options = {"order": table.order_by, "largest_first": table.largest_first}
+        if table.limit is not None:
+            options["limit"] = table.limit
+        if isinstance(table, a.Grouped) and table.having is not None:
+            name, comparison, number = table.having
+            options["having"] = [name, comparison, self.part(a.Constant(number))]
+        key = [self.path(table.key)] if isinstance(table, a.Grouped) else []
+        columns = [self.part(column) for column in table.columns]
+        return [*_WORD_OF[type(table)], self.part(table.items), *key, columns, *([options] if options else [])]
+
+
+_TEXT = {"type": "string"}
+_REFERENCES = {name: {"$ref": f"#/$defs/{name}"} for name in ("set", "path", "measure", "number", "condition")}
+
+
+def _any_of(*forms: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": list(forms)}
+
+
+def _array(*parts: Mapping[str, Any], least: int | None = None, more: Any = False) -> dict[str, Any]:
+    """An array of these parts, of which at least so many must be there, and what may follow them."""
+    least = len(parts) if least is None else least
+    return {"type": "array", "prefixItems": list(parts), "items": more, "minItems": least}
+
+
+def _rows(**more: Any) -> dict[str, Any]:
+    known = {"order": _TEXT, "largest_first": {"type": "boolean"}, "limit": {"type": "integer"}, **more}
+    return {"type": "object", "additionalProperties": False, "properties": known}
+
+
+_SCHEMAS: dict[str, Mapping[str, Any]] = {
+    **_REFERENCES,
+    **dict.fromkeys(("values", "key"), _REFERENCES["path"]),
+    **dict.fromkeys(("item", "text"), _TEXT),
+    "value": _any_of({"type": "number"}, _TEXT, _REFERENCES["measure"]),
+    "comparison": {"enum": [*_COMPARISONS]},
+    "whole": {"type": "integer"},
+    "order": {"enum": ["desc", "asc"]},
+    "columns": _array(more=_array(_TEXT, _REFERENCES["measure"], {"const": "optional"}, least=2)),
+    "groups": _array(more=_any_of(_array(_TEXT), _array(_TEXT, {"enum": [*_SUMMARIES]}, _REFERENCES["measure"]))),
+    "rows": _rows(),
+    "kept": _rows(having=_array(_TEXT, {"enum": [*_COMPARISONS]}, {"type": "number"})),
+}
+_ENDS: dict[str, list[Mapping[str, Any]]] = {
+    "set": [_TEXT],
+    "measure": [{"type": "number"}, _REFERENCES["path"]],
+    "number": [{"type": "number"}],
+}
+
+
+def _by_word(sort: str) -> dict[str, Any]:
+    """What may stand at an end, or the array that its word says: no other is tried, or nested plans take long."""
+    said, words = [], list[str]()
+    for form in _FORMS[sort]:
+        parts = [_SCHEMAS[own] for own in form.sorts]
+        word = {"enum": [*form.words]}
+        array = _array(word, *parts, least=1 + form.least, more=parts[-1] if form.repeats else False)
+        said.append({"if": {"prefixItems": [word]}, "then": array})
+        words += form.words
+    first = {"type": "array", "minItems": 1, "prefixItems": [{"enum": words}], "allOf": said}
+    return _any_of(*_ENDS.get(sort, ()), first)
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a plan in a file: names for terms, and arrays over the names.
+
+    >>> sorted(plan_schema()["$defs"])
+    ['condition', 'measure', 'name', 'number', 'path', 'set', 'table']
+    """
+    path = "R5> to what a predicate leads to, R5< back."
+    items = "A name that begins with C is all items of a class, another the item itself."
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What `kgsparql plan --plan FILE` computes; `kgsparql plan QUESTION -f json` writes such an object",
+        "type": "object",
+        "required": ["names", "plan"],
+        "properties": {
+            "names": {"type": "object", "additionalProperties": {"$ref": "#/$defs/name"}},
+            "plan": _any_of(*({"$ref": f"#/$defs/{sort}"} for sort in ("set", "number", "condition", "table"))),
+        },
+        "$defs": {
+            "name": {
+                "description": "A term in N-Triples syntax; of a predicate, the kind of what it leads to, and a unit.",
+                "type": "object",
+                "required": ["term"],
+                "properties": {"term": _TEXT, "kind": {"enum": list(get_args(a.Kind))}, "unit": _TEXT},
+            },
+            "path": {"description": path, **_any_of(_TEXT, _array(least=1, more=_TEXT))},
+            **{sort: _by_word(sort) for sort in _FORMS},
+            "set": {"description": items, **_by_word("set")},
+        },
+    }
