@@ -272,6 +272,11 @@ class _Check:
             last = printable(self.asked.words(self._owned_nouns[-1]), 60)
             text = f"the question goes {len(self._owned_nouns)} steps, to {last!r}, and what was found goes {gone}"
             yield Gap("step", last, text)
+        for name in self.steps:
+            if self.fit.is_narrower(name, self.asked.read.texts):
+                yield Gap("step", name, f"the question does not say {name!r}")
+            if said := self.fit.unsaid(name, [self.asked.read.texts[p] for p in self.pieces]):
+                yield Gap("word", said, f"the graph says {name!r}, and not {said!r}")
         first = self.path.steps[0]
         if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
             yield Gap("step", self.steps[0], f"the question asks for the other way of {self.steps[0]!r}")

@@ -12,6 +12,7 @@ from kgsparql.answering.answer import Gap
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import root, roots_of, words
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.terms import Literal, Term, normalised
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
@@ -40,6 +41,9 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
         yield Gap("kind", "", "what was found is a list of what is asked for, and not what is in it")
+    is_dated = any(isinstance(end, Literal) and literal_kind(end) == "date" for end in ends)
+    if asked.asks_amount and not asked.asks_time and is_dated:
+        yield Gap("kind", said, "this asks for an amount, and what was found is a date")
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
             yield Gap("kind", said, f"this asks for {kind}, and what was found is none")

@@ -429,6 +429,11 @@ class _Search:
             yield Doubt(-1, UNSAID)
         if sought.hints and not way.hinted:
             yield Doubt(-1, f"asks for {sought.hints[0]}")
+        for label in (self.fit.text(step.predicate) for step in way.path):
+            if self.fit.is_narrower(label, self.own.texts):
+                yield Doubt(-1, f"the question does not say {label!r}")
+            if said := self.fit.unsaid(label, self.texts):
+                yield Doubt(-1, f"the graph says {label!r}, and not {said!r}")
         if way.direction <= -0.5:
             yield Doubt(sought.words[0] if sought.words else -1, DIRECTION)
         is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.path)) or self._wants()

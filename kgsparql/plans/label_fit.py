@@ -7,7 +7,7 @@ whom ``author`` leads to, whom Ann ``advised`` is what ``advised by`` leads to A
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal as OneOf
@@ -150,6 +150,17 @@ class LabelFit:
         others = self.lexicon.inverse.get(stem(word)) or self.lexicon.inverse.get(word, ())
         own = self.roots(label)
         return root(word) not in own and any(root(other) in own for other in others)
+
+    def is_narrower(self, label: str, texts: Collection[str]) -> bool:
+        """Whether a label says which of several is meant, and a question does not: `first awarded in`."""
+        return not self.lexicon.superlatives.keys() & words(normalised(label)) <= {*texts}
+
+    def unsaid(self, label: str, texts: Collection[str]) -> str:
+        """The word for a man or a woman that a label stands for, and does not say: the `daughter` of a `child`."""
+        own = {stem(word) for word in words(normalised(label))}
+        told = (text for text in texts if text in self.lexicon.sexed and root(text) in self.roots(label))
+        other = (text for text in texts if text in self.lexicon.sexed and self.is_other_end(text, label))
+        return next((text for text in (*told, *other) if stem(text) not in own), "")
 
     # --- directions
 

@@ -15,6 +15,7 @@ from kgsparql.plans.item_sets import ends, unfiltered
 from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.sought import MeasureChoice, Sought
+from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.reading.chunks import Chunked
@@ -227,10 +228,17 @@ class Measuring(PhrasePlanner):
                 for new in self.superlative(one, best)
             ]
         options = self.measures(given, (), best.measures) if best.measures else []
-        made = [
-            self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options[: _TRIED - 1]
-        ]
+        options = [own for own in options if not self._is_all_one(given.items, own.measure)][: _TRIED - 1]
+        made = [self._top(given, one, best).doubted(*self._says_more(given, one, best)) for one in options]
         return made or [given.leaving_out([best.position])]
+
+    def _is_all_one(self, items: a.ItemSet, measure: a.Measure) -> bool:
+        """Whether a set was kept by one value of a measure, so that none is the first: `first awarded in 1969`."""
+        kept = (part.measure for part in parts(items) if isinstance(part, a.Where) and part.comparison == "=")
+        path = measure.path if isinstance(measure, a.Value) else None
+        if not any(isinstance(own, a.Value) and own.path == path for own in kept):
+            return False
+        return self.view.members(a.Top(items, measure)).terms == self.view.members(items).terms
 
     def _says_more(self, given: Denotation, option: MeasureChoice, best: Superlative) -> tuple[Doubt, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
@@ -365,7 +373,7 @@ class Measuring(PhrasePlanner):
             for one in self.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
                 way = one.how[-1].path.steps
                 back = PropertyPath(tuple(step.reversed for step in reversed(way)))
-                reached = given if given.items is not None else one
+                reached = given if given.items is not None else replace(one, score=given.score)
                 option = MeasureChoice(one.score, a.HowMany(back, thing.items))
                 found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
         if not found:

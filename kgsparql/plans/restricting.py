@@ -11,6 +11,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Role, best, met
 from kgsparql.plans.item_sets import ends
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.sought import Sought
+from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Restriction, Superlative
@@ -231,7 +232,7 @@ class Restricting(Predicating):
                 base = replace(given, items=a.Instances(kind), classes=frozenset({kind}))
             if base.items is not None and one.items is not None:
                 without = replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
-                found.append(without.doubted(*self._named_more(given, one)))
+                found.append(without.doubted(*self._named_more(given, one), *self._of_no_such_thing(one.items)))
         return found
 
     def _named_more(self, given: Denotation, one: Denotation) -> Iterator[Doubt]:
@@ -244,6 +245,17 @@ class Restricting(Predicating):
             if use.step != own and said < self.fit.roots(self.fit.text(use.step.predicate)):
                 names = [self.fit.text(step.predicate) for step in (own, use.step)]
                 yield Doubt(-1, f"{names[0]!r} is missing, but there is {names[1]!r}")
+
+    def _of_no_such_thing(self, items: a.ItemSet) -> Iterator[Doubt]:
+        """Doubt a negation of what is said of nothing like a thing that is named: who studied *at* a country?"""
+        for part in parts(items):
+            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items) or self.view.members(part).terms:
+                continue
+            known, kinds = self.view.profiler.at_ends(part.path.steps[0].predicate), self.view.classes_in(part.start)
+            near = known.subjects if part.path.steps[0].direction == "forward" else known.objects
+            if kinds and near and kinds.isdisjoint(near):
+                label = self.fit.text(part.path.steps[0].predicate)
+                yield Doubt(-1, f"{label!r} is said of nothing of this kind in the graph")
 
     def _broadest_class(self, items: a.ItemSet) -> IRI | None:
         kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]

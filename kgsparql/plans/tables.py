@@ -173,7 +173,9 @@ class TablePlanner:
     def _column(self, items: a.ItemSet, texts: Sequence[str]) -> a.Column | None:
         """The predicate that the words name, as a column."""
         self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for u in self.view.uses(items)])
-        fits = [(self.fit.phrase(texts, use.step.predicate), use) for use in self.view.uses(items)]
+        noun = texts[-1] if texts else ""
+        own_uses = [use for use in self.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
+        fits = [(self.fit.phrase(texts, use.step.predicate), use) for use in own_uses]
         named = [(sum(own) + use.share, str(use.step), use) for own, use in fits if own and min(own) >= NEAR]
         if not named:
             return None

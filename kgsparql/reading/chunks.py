@@ -289,10 +289,10 @@ class _Chunker:
             if at in self.taken or self._is_word(at) or len(text) < 3 or text.isdecimal():
                 continue
             if self.read.raw[at][:1].isupper():
-                rows = search.with_words([text], limit=3 * _FEW)
-                rows = [
-                    row for row in rows if row.kind == "entity" and text in {*words(row.key)[:1], *words(row.key)[-1:]}
-                ]
+                rows = [row for row in search.with_words([text], limit=3 * _FEW) if row.kind == "entity"]
+                beside = self._names_beside(at)
+                rows = [row for row in rows if text in {*words(row.key)[:1], *words(row.key)[-1:]}]
+                rows = [row for row in rows if beside.issubset(words(row.key))]
                 if 0 < len({row.iri for row in rows}) <= _FEW:
                     names = _best_names(((row, _SURE_SCORE) for row in rows), text)
                     self._add_chunk(
@@ -307,6 +307,15 @@ class _Chunker:
                 classes = tuple(dict.fromkeys(IRI(row.iri) for row in rows))
                 if classes:
                     self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), classes, is_fuzzy=True))
+
+    def _names_beside(self, position: int) -> set[str]:
+        """Return the words beside one that are written as of one name with it: ``Alfred`` of ``Alfred Nobel``."""
+        language, found = self.language, set[str]()
+        for other, gap in ((position - 1, position - 1), (position + 1, position)):
+            is_there = 0 < other < self.length and other not in self.taken and self.read.gaps[gap].isspace()
+            if is_there and self.read.is_capital(other) and self.read.texts[other] not in language.empty_words:
+                found.add(self.read.texts[other])
+        return found
 
     def _take_last_words(self, search: LabelSearch) -> None:
         """Take the last word of the name of the only class that ends with it: ``laureates`` of *Nobel laureate*."""

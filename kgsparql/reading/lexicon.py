@@ -131,6 +131,7 @@ class Lexicon:
     no_agents: frozenset[str]
     persons: frozenset[str]
     identity_nouns: frozenset[str]
+    sexed: frozenset[str]
     containment: frozenset[str]
     location_labels: frozenset[str]
     locations: frozenset[str]
