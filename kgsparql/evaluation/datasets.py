@@ -12,27 +12,27 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import ValidationError
 from pydantic_core import from_json
 
 from kgsparql.errors import DataError, InputError, KgsparqlError, LimitError
 from kgsparql.evaluation.dataset import Dataset, Problem, Question
 from kgsparql.evaluation.question_formats import (
-    About,
     Entry,
+    Folder,
     LcQuad1Entry,
     LcQuad2Entry,
     OwnEntry,
     QaldEntry,
     TableEntry,
     Text2SparqlEntry,
-    about_qald,
-    about_text2sparql,
+    first_error,
     question_of,
 )
 from kgsparql.evaluation.runs.directory import check_room, store_errors
@@ -61,8 +61,6 @@ FORMATS = (
 _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
 _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 _YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
-_LC_QUAD_1 = About("lcquad-1", "LC-QuAD 1.0, https://github.com/AskNowQA/LC-QuAD", "GPL-3.0")
-_LC_QUAD_2 = About("lcquad-2", "LC-QuAD 2.0, http://lc-quad.sda.tech")
 
 
 def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
@@ -99,22 +97,20 @@ def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: s
         there = printable(", ".join(sorted(entry.name for entry in folder.iterdir())[:12]) or "nothing", 300)
         raise InputError(f"{folder}: no questions.jsonl in this folder", hint=f"there is: {there}")
     description = folder / "dataset.json"
-    about: Any = _json_value(_file_text(description), f"{description}: ") if description.is_file() else {}
-    named = about.get("graph") or [] if isinstance(about, Mapping) else None
-    named = [named] if isinstance(named, str) else named
-    if not isinstance(named, list) or not all(isinstance(name, str) and name for name in named):
+    try:
+        about = Folder.model_validate_json(_file_text(description)) if description.is_file() else Folder()
+    except ValidationError as error:
         hint = "name, source, licence; graph: one path or a list of them, from the folder on"
-        raise DataError(f"{description}: no JSON object, or its graph is no path", hint=hint)
+        raise DataError(f"{description}: {first_error(error)}", hint=hint) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
-    graph = graph or [Path(os.path.normpath(folder / name)) for name in named]
-    about["licence"] = about.get("licence") or about.get("license")
-    said: dict[str, Any] = {key: str(about[key]) for key in ("name", "source", "licence") if about.get(key)}
-    return replace(_file_dataset(file, columns, language), graph=tuple(graph), **said)
+    graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
+    found = _file_dataset(file, columns, language)
+    name = printable(about.name, 60) or found.name
+    return replace(found, name=name, source=about.source, licence=about.licence, graph=tuple(graph))
 
 
 def _file_dataset(path: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
-    found = _entries_of(path, columns)
-    questions, problems = _distinct_questions(path, found, language)
+    questions, problems = _distinct_questions(path, _entries_of(path, columns), language)
     if not questions:
         if not problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
@@ -123,12 +119,18 @@ def _file_dataset(path: Path, columns: Mapping[str, str] | None, language: str) 
             f"{path}: none of {len(problems):,} questions can be used; the first{first}",
             hint="is it the right file, or the right --lang?",
         )
+    name = printable(_own_name(path, "questions"), 60)
+    return Dataset(name=name, questions=tuple(questions), problems=tuple(problems))
+
+
+def _own_name(path: Path, usual: str) -> str:
+    """Return the name of a file without its endings; that of its folder, if the file has the usual name.
+
+    >>> _own_name(Path("data/metaqa/graph.nt.gz"), "graph"), _own_name(Path("https://example.org/sparql"), "graph")
+    ('metaqa', 'sparql')
+    """
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    name = path.absolute().parent.name if stem == "questions" else stem
-    return Dataset(
-        name=printable(found.about.name or name, 60), source=found.about.source, licence=found.about.licence,
-        questions=tuple(questions), problems=tuple(problems),
-    )  # fmt: skip
+    return path.absolute().parent.name if stem == usual else stem
 
 
 class _Entries(NamedTuple):
@@ -141,23 +143,22 @@ class _Entries(NamedTuple):
     model: type[Entry]
     numbered: Iterable[tuple[int, Any]]
     where: str = ": question "
-    about: About = About()
 
 
 def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[list[Question], list[Problem]]:
-    """Make the questions; one with the id, text and answers of another counts once, another of its id gets a number."""
+    """Make the questions; one that is there twice counts once, another with the id of one gets a number."""
     questions: list[Question] = []
     problems: list[Problem] = []
-    first_of: dict[Hashable, int] = {}
+    first_of: dict[Question, int] = {}
     ids: set[str] = set()
     for number, value in found.numbered:
         place = f"{path}{found.where}{number}"
         try:
-            question = question_of(found.model, value, number, about=found.about, language=language)
+            question = question_of(found.model, value, number, language)
         except KgsparqlError as error:
             problems.append(Problem(place, LEFT_OUT + error.message))
             continue
-        first = first_of.setdefault(_content_key(question), number)
+        first = first_of.setdefault(question, number)
         if first != number:
             problems.append(Problem(place, f"{LEFT_OUT}the same as {path.name}{found.where}{first}"))
             continue
@@ -168,13 +169,6 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
         ids.add(question.id)
         questions.append(question)
     return questions, problems
-
-
-def _content_key(question: Question) -> Hashable:
-    """Return what makes two questions the same: id, text and answers, or what finds the answers."""
-    if question.answers is not None:
-        return question.id, question.text, frozenset(question.answers)
-    return question.id, question.text, question.sparql, question.path, question.golden_triples, question.reference
 
 
 def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
@@ -189,16 +183,15 @@ def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
         lines = ((n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
         return _Entries(OwnEntry, ((n, _value_or_error(line)) for n, line in lines), ":")
     if begin.startswith(("{", "[")):
-        try:
-            data = _json_value(text)
-        except DataError as error:
-            raise _unknown_format(path, f" ({error.message})") from error
+        data = _value_or_error(text)
+        if isinstance(data, DataError):
+            raise _unknown_format(path, f" ({data.message})")
         return _json_entries(path, data)
     if _YAML_QUESTIONS.search(text):
         data = _yaml_value(path, text)
         if not isinstance(data, Mapping) or not isinstance(data.get("questions"), list):
             raise DataError(f"{path}: questions is no list", hint="each begins with - id: …")
-        return _Entries(Text2SparqlEntry, enumerate(data["questions"], 1), about=about_text2sparql(data))
+        return _Entries(Text2SparqlEntry, enumerate(data["questions"], 1))
     raise _unknown_format(path)
 
 
@@ -227,19 +220,12 @@ def _file_text(path: Path) -> str:
         raise DataError(f"{path}:{line}: not UTF-8", code="E_ENCODING", hint="save the file as UTF-8") from error
 
 
-def _json_value(text: str, where: str = "") -> Any:
+def _value_or_error(text: str) -> Any:
     """Read a JSON value as the standard has it: no ``NaN``, no half of a character, not too deep."""
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise DataError(f"{where}not JSON: {error}", hint="is it whole?") from error
-
-
-def _value_or_error(line: str) -> Any:
-    try:
-        return _json_value(line)
-    except DataError as error:
-        return error
+        return DataError(f"not JSON: {error}")
 
 
 def _is_own_entry(value: Any) -> bool:
@@ -252,11 +238,11 @@ def _json_entries(path: Path, data: Any) -> _Entries:
     listed = data["questions"] if is_qald else data if isinstance(data, list) else []
     first = next((entry for entry in listed if isinstance(entry, Mapping)), {})
     if is_qald and (not listed or isinstance(first.get("question"), list)):
-        return _Entries(QaldEntry, enumerate(listed, 1), about=about_qald(data))
+        return _Entries(QaldEntry, enumerate(listed, 1))
     if first.keys() >= {"corrected_question", "sparql_query"}:
-        return _Entries(LcQuad1Entry, enumerate(listed, 1), about=_LC_QUAD_1)
+        return _Entries(LcQuad1Entry, enumerate(listed, 1))
     if "sparql_wikidata" in first or "sparql_dbpedia18" in first:
-        return _Entries(LcQuad2Entry, enumerate(listed, 1), about=_LC_QUAD_2)
+        return _Entries(LcQuad2Entry, enumerate(listed, 1))
     if is_qald or not any(map(_is_own_entry, listed)):
         raise _unknown_format(path)
     return _Entries(OwnEntry, enumerate(listed, 1))
@@ -363,7 +349,7 @@ def write_dataset(
     paths = [Path(source) for source in sources]  # of an endpoint and standard input there is none
     graph = [os.path.relpath(path, folder) for path in paths] if all(path.exists() for path in paths) else []
     about = {
-        "name": f"{_graph_name(knowledge.graph.name)}-made",
+        "name": f"{_own_name(Path(knowledge.graph.name), 'graph')}-made",
         "source": f"made by kgsparql eval make from {knowledge.graph.name}",
         "licence": "that of the graph",
         "graph": graph,
@@ -376,19 +362,6 @@ def write_dataset(
         folder.mkdir(parents=True, exist_ok=True)
         replace_text(folder / "questions.jsonl", lines)
         replace_text(folder / "dataset.json", json.dumps(about, ensure_ascii=False, indent=1) + "\n")
-
-
-def _graph_name(name: str) -> str:
-    """Shorten the name of a graph to that of its file, or of its folder where the file is called ``graph``.
-
-    >>> _graph_name("data/metaqa/graph.nt.gz"), _graph_name("https://example.org/sparql"), _graph_name("-")
-    ('metaqa', 'example.org-sparql', 'graph')
-    """
-    if "://" in name:
-        return name.split("://", 1)[1].strip("/").replace("/", "-")
-    path = Path(name)
-    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0].strip("-")
-    return (path.absolute().parent.name if stem == "graph" else stem) or "graph"
 
 
 def _question_entry(question: MadeQuestion, number: int) -> dict[str, Any]:

@@ -13,16 +13,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.evidence.term_labels import name_by_itself
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, normalised, parse_term, printable
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
 
@@ -56,6 +65,10 @@ def _as_triple(value: Any) -> Any:
     return dict(zip("spo", value, strict=False)) if isinstance(value, list) else value
 
 
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 def _as_cells(value: str) -> list[str]:
     return [part for part in (part.strip() for part in value.split("|")) if part]
 
@@ -64,35 +77,6 @@ Text = Annotated[str, BeforeValidator(_as_text)]
 Iri = Annotated[IRI, PlainValidator(_as_iri)]
 Asked = Annotated[str, AfterValidator(checked_question)]
 Cells = Annotated[list[str], BeforeValidator(_as_cells)]
-
-
-class About(NamedTuple):
-    """What a file says of its questions; the prefix is that of their ids."""
-
-    name: str = ""
-    source: str = ""
-    licence: str = ""
-    prefix: str = ""
-
-
-def about_qald(data: Mapping[str, Any]) -> About:
-    """Read what a file of QALD says of itself."""
-    about = data.get("dataset")
-    own = printable(str(about.get("id") or ""), 100) if isinstance(about, Mapping) else ""
-    if own.lower() in {"qald-x", "qald-10"}:
-        return About("qald-10", "QALD-10, https://github.com/KGQA/QALD-10", "MIT")
-    return About(own, f"QALD, dataset {own}" if own else "QALD")
-
-
-def about_text2sparql(data: Mapping[str, Any]) -> About:
-    """Read what a file of TEXT2SPARQL says of itself."""
-    about = data.get("dataset")
-    texts = about if isinstance(about, Mapping) else {}
-    source, prefix = printable(str(texts.get("id", "")), 200), printable(str(texts.get("prefix", "")), 60)
-    if source == "https://text2sparql.aksw.org/2025/corporate/":
-        known = "CK25, https://github.com/eccenca/ck25-dataset (TEXT2SPARQL challenge 2025)"
-        return About(prefix, known, "CC BY 4.0", prefix)
-    return About(prefix, source, "", prefix)
 
 
 class _WithoutNulls(BaseModel):
@@ -117,7 +101,16 @@ class Entry(_WithoutNulls):
         raise NotImplementedError
 
 
-def question_of(model: type[Entry], value: Any, number: int, *, about: About, language: str) -> Question:
+class Folder(_WithoutNulls):
+    """What ``dataset.json`` says of the questions beside it."""
+
+    name: str = ""
+    source: str = ""
+    licence: Annotated[str, Field(validation_alias=AliasChoices("licence", "license"))] = ""
+    graph: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)] = []
+
+
+def question_of(model: type[Entry], value: Any, number: int, language: str) -> Question:
     """Read one question.
 
     :param value: the entry, or the error that it could not be read for.
@@ -131,16 +124,19 @@ def question_of(model: type[Entry], value: Any, number: int, *, about: About, la
     try:
         entry = model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        is_own_message = first["type"] == "value_error"
-        place = "" if is_own_message else f"{'.'.join(map(str, first['loc']))}: "
-        raise InputError(place + first["msg"].removeprefix("Value error, ")) from error
+        raise InputError(first_error(error)) from error
     question = entry.to_question(language)
     finds = question.sparql.strip() or question.path or question.golden_triples or question.reference
     if question.answers is None and not finds:
         raise InputError(_NOTHING_FINDS_ANSWERS)
-    own = printable(entry.id, 200) or str(number)
-    return replace(question, id=f"{about.prefix}-{own}" if about.prefix else own)
+    return replace(question, id=printable(entry.id, 200) or str(number))
+
+
+def first_error(error: ValidationError) -> str:
+    """Say where the first thing is that is not as it should be, and why."""
+    first = error.errors(include_url=False)[0]
+    place = "" if first["type"] == "value_error" else f"{'.'.join(map(str, first['loc']))}: "
+    return place + first["msg"].removeprefix("Value error, ")
 
 
 class _TopicEntry(_WithoutNulls):
@@ -152,8 +148,6 @@ class _TripleEntry(_WithoutNulls):
     s: str
     p: str
     o: str
-    s_label: str = ""
-    o_label: str = ""
 
     def to_triple(self) -> Triple:
         subject, predicate, object_ = (term_of(text) or Literal(text) for text in (self.s, self.p, self.o))
@@ -180,15 +174,12 @@ class OwnEntry(Entry):
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
-        topics: dict[IRI, str] = {}
-        for topic in self.topic_entities:
-            topics.setdefault(topic.iri, topic.label)
-        ends = [end for own in self.golden_triples for end in ((own.s, own.s_label), (own.o, own.o_label))]
-        labels = {iri(text): label for text, label in reversed(ends) if label and "://" in text}
+        topics = {topic.iri: topic.label for topic in reversed(self.topic_entities)}
         return Question(
-            id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris, {**topics, **labels}),
-            topics=tuple(Topic(term, label) for term, label in topics.items()), hops=self.hops, type=self.type,
-            path=tuple(self.path), sparql=self.sparql, reference=self.reference_answer or self.reference,
+            id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
+            topics=tuple(Topic(term, label) for term, label in reversed(topics.items())), hops=self.hops,
+            type=self.type, path=tuple(self.path), sparql=self.sparql,
+            reference=self.reference_answer or self.reference,
             golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
             rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),
         )  # fmt: skip
@@ -272,7 +263,6 @@ class QaldEntry(Entry):
     query: Queried = ""
     answers: list[_Result] | None = None
     answertype: str = ""
-    aggregation: Any = None
 
     def to_question(self, language: str, /) -> Question:
         """Make the question."""
@@ -280,11 +270,9 @@ class QaldEntry(Entry):
         results = [one for one in self.answers or () if one.boolean is not None or one.results is not None]
         terms = dict.fromkeys(term for one in results for term in one.to_terms())
         answers = tuple(GoldAnswer(term, _term_label(term)) for term in terms) if results else None
-        kinds = [self.answertype or _answer_type(answers)]
-        kinds += ["aggregation"] if str(self.aggregation).lower() == "true" else []
         return Question(
             id=self.id, text=checked_question(text), answers=answers, topics=topics_in(self.query),
-            sparql=self.query, type=",".join(kind for kind in kinds if kind),
+            sparql=self.query, type=self.answertype,
         )  # fmt: skip
 
 
@@ -390,19 +378,14 @@ def topics_in(sparql: str) -> tuple[Topic, ...]:
     return tuple(found.values())
 
 
-def gold_of(
-    labels: Sequence[str] | None, terms: Sequence[IRI] | None, names: Mapping[IRI, str]
-) -> tuple[GoldAnswer, ...] | None:
+def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[GoldAnswer, ...] | None:
     """Make gold answers of a list of labels and a list of IRIs, either of which may be missing (``None``).
 
-    As many labels as IRIs are pairs. Without a list of IRIs the answers are names only; with an empty one they are
-    literals. Else the IRIs are the answers, and a label is the one in ``names``, or the only one, or the one that
-    equals the end of the IRI.
-
-    :param names: labels of terms that the question has elsewhere.
+    As many labels as IRIs are pairs; else only the graph says what the IRIs are called. Without a list of IRIs the
+    answers are names only; with an empty one they are literals.
 
     >>> bonn = IRI("http://e.org/b")
-    >>> gold_of(["Bonn"], [bonn], {})[0].term, gold_of(["Bonn"], None, {})[0].term, gold_of(["8"], [], {})[0].term.value
+    >>> gold_of(["Bonn"], [bonn])[0].term, gold_of(["Bonn"], None)[0].term, gold_of(["8"], [])[0].term.value
     (<NamedNode value=http://e.org/b>, None, '8')
     """
     if terms is None and labels is None:
@@ -410,12 +393,9 @@ def gold_of(
     texts = list(labels or ())
     if not terms:
         return tuple(GoldAnswer(None if terms is None else Literal(text), text) for text in dict.fromkeys(texts))
-    if len(texts) == len(terms):
-        called = dict(zip(reversed(terms), reversed(texts), strict=True))  # of one that is there twice, the first
-    else:
-        spelled = {normalised(text): text for text in texts}
-        only = texts[0] if len(texts) == 1 else ""
-        called = {term: names.get(term) or only or spelled.get(normalised(local_name(term)), "") for term in terms}
+    if len(texts) != len(terms):
+        texts = [""] * len(terms)
+    called = dict(zip(reversed(terms), reversed(texts), strict=True))  # of one that is there twice, the first
     return tuple(GoldAnswer(term, called[term]) for term in dict.fromkeys(terms))
 
 
@@ -424,14 +404,3 @@ def _term_label(term: Term) -> str:
     if isinstance(term, IRI):
         return local_name(term) if term.value.startswith(_ENTITIES["dbr"]) else ""
     return str(getattr(term, "value", ""))
-
-
-def _answer_type(answers: tuple[GoldAnswer, ...] | None) -> str:
-    """Find QALD's type of answer from the answers, where the edition does not say it."""
-    term = answers[0].term if answers else None
-    if not isinstance(term, Literal):
-        return "resource" if answers else ""
-    kind = term.datatype.value.rpartition("#")[2]
-    if kind in {"integer", "decimal", "double", "float", "int", "nonNegativeInteger"}:
-        return "number"
-    return "date" if kind.startswith(("date", "gYear", "time")) else "boolean" if kind == "boolean" else "string"

@@ -6,7 +6,7 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,16 +20,15 @@ from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.exploration import walk_ends
 from kgsparql.exploration.batched_select import lookup
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
+from kgsparql.made_questions.patterns import Progress, no_progress
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
-
-Progress = Callable[[str, int, int | None], None]
 
 Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
 
@@ -45,10 +44,12 @@ OUTCOMES: Mapping[Outcome, str] = {
 """The outcomes of checking a question, and what they mean."""
 
 _FINE = frozenset({"reproduced", "derived", "unchecked"})
+_RAN = frozenset({"derived", "empty", "absent"})
 
 MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
 _MAX_ENDS = 10_000
 _MAX_TERMS = 3  # of a finding that are listed
+_TIMEOUT_S = 30.0
 _PATHS_AT_ONCE = 50
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
@@ -63,7 +64,6 @@ class Finding:
     """Result of checking one question.
 
     :param how: what was checked: ``sparql``, ``path`` or ``triples``.
-    :param gold: how many gold answers, or golden triples, were checked; ``None`` if the file has none.
     :param missing: gold answers that it does not give, golden triples that it lacks.
     :param extra: answers that it gives and that are not gold.
     :param absent: IRIs that the graph mentions nowhere: of gold answers and topics, and of a query that finds no or 0.
@@ -72,14 +72,12 @@ class Finding:
     question: str
     text: str
     outcome: Outcome
-    how: str = ""
-    gold: int | None = None
-    found: int = 0
-    missing: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    reason: str = ""
-    hint: str = ""
+    how: str
+    missing: Sequence[str]
+    extra: Sequence[str]
+    absent: Sequence[str]
+    reason: str
+    hint: str
 
     @property
     def is_fine(self) -> bool:
@@ -88,7 +86,7 @@ class Finding:
 
 
 def validate(
-    dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
+    dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = _TIMEOUT_S, progress: Progress = no_progress
 ) -> list[Finding]:
     """Check each question by its SPARQL, its path, or its golden triples.
 
@@ -97,35 +95,26 @@ def validate(
     :raises KgsparqlError: if the graph cannot be asked at all; a query that cannot be run is a finding.
     """
     questions = dataset.questions
-    results = _gold_results(knowledge, questions, timeout_s=timeout_s, progress=progress)
+    results = _gold_results(knowledge, questions, timeout_s, progress)
     known = _mentioned_iris(knowledge.graph, _gold_iris(questions))
-    unrun = (triple for q in questions for triple in q.golden_triples if not results[q.id].how)
-    held = _held_triples(knowledge.graph, unrun)
+    held = _held_triples(knowledge.graph, (t for q in questions if not results[q.id].how for t in q.golden_triples))
     by_name = [q.id for q in questions if any(answer.term is None for answer in q.answers or ())]
     names = knowledge.labels({term for question in by_name for term in results[question].terms})
     findings = []
     for question in questions:
-        result, absent = results[question.id], (t for t in _gold_iris([question]) if t not in known)
-        finding = Finding(
-            question=question.id, text=question.text, outcome="unchecked", how=result.how,
-            gold=None if question.answers is None else len(question.answers), found=len(result.terms),
-            absent=tuple(dict.fromkeys(map(str, (*absent, *result.absent)))), reason=result.reason, hint=result.hint,
-        )  # fmt: skip
-        if result.absent and question.answers is None:
-            finding = replace(finding, outcome="absent")
-        elif result.is_refused:
-            finding = replace(finding, outcome="refused")
-        elif result.how and question.answers is None:
-            finding = replace(finding, outcome="derived" if result.terms else "empty")
-        elif result.how:
-            finding = _compared_with_gold(finding, question.answers or (), result.terms, names)
-        elif question.golden_triples:
-            triples = question.golden_triples
-            lacking = tuple(f"{t.subject} {t.predicate} {t.object}" for t in triples if tuple(t) not in held)
-            outcome: Outcome = "different" if lacking else "reproduced"
-            finding = replace(finding, how="triples", outcome=outcome, gold=len(triples), missing=lacking)
-            finding = replace(finding, found=len(triples) - len(lacking))
-        findings.append(finding)
+        result, missing, extra = results[question.id], list[str](), list[str]()
+        how, outcome = result.how, result.outcome
+        if outcome in _RAN and question.answers is not None:
+            missing, extra = _compared_with_gold(question.answers, result.terms, names)
+            outcome = "different" if missing or extra else "reproduced"
+        elif not how and question.golden_triples:
+            how, missing = "triples", [str(triple) for triple in question.golden_triples if tuple(triple) not in held]
+            outcome = "different" if missing else "reproduced"
+        absent = (str(term) for term in (*_gold_iris([question]), *result.absent) if term not in known)
+        findings.append(Finding(
+            question=question.id, text=question.text, outcome=outcome, how=how, missing=missing, extra=extra,
+            absent=tuple(dict.fromkeys(absent)), reason=result.reason, hint=result.hint,
+        ))  # fmt: skip
     return findings
 
 
@@ -148,27 +137,29 @@ def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], 
                 yield f"  {name:<8} {printable(text, 300)}"
         for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
             if terms:
-                more = f", … {len(terms) - _MAX_TERMS:,} more" if len(terms) > _MAX_TERMS else ""
-                yield f"  {name:<8} {', '.join(printable(term, 120) for term in terms[:_MAX_TERMS])}{more}"
+                yield f"  {name:<8} {_first_texts(terms)}"
     if len(wrong) > limit:
         yield f"\n… {len(wrong) - limit:,} more: --limit"
 
 
+def _first_texts(texts: Sequence[str]) -> str:
+    more = f", … {len(texts) - _MAX_TERMS:,} more" if len(texts) > _MAX_TERMS else ""
+    return ", ".join(printable(text, 120) for text in texts[:_MAX_TERMS]) + more
+
+
 def _compared_with_gold(
-    finding: Finding, answers: Sequence[GoldAnswer], terms: Sequence[Term], names: Mapping[Term, str]
-) -> Finding:
+    answers: Sequence[GoldAnswer], terms: Sequence[Term], names: Mapping[Term, str]
+) -> tuple[list[str], list[str]]:
+    """Return the gold answers that are not among the terms, and the terms that are no gold answers."""
     gold = GoldAnswers(answers)
     numbers = {term: gold.found(str(term), names.get(term, "")) for term in terms}
     met = {number for found in numbers.values() for number in found}
     written = [("" if answer.term is None else str(answer.term), answer.label) for answer in answers]
-    missing = tuple(term or label for term, label in written if met.isdisjoint(gold.found(term, label)))
-    extra = tuple(str(term) for term, found in numbers.items() if not found)
-    return replace(finding, outcome="different" if missing or extra else "reproduced", missing=missing, extra=extra)
+    missing = [term or label for term, label in written if met.isdisjoint(gold.found(term, label))]
+    return missing, [str(term) for term, found in numbers.items() if not found]
 
 
-def answered(
-    dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 30.0, progress: Progress | None = None
-) -> Dataset:
+def answered(dataset: Dataset, knowledge: KnowledgeBase) -> Dataset:
     """Fill in answers where a dataset has only SPARQL or paths, and labels where it has only IRIs.
 
     A question without a known answer is left out, and becomes a problem: its SPARQL is refused, finds nothing, or finds
@@ -176,13 +167,13 @@ def answered(
 
     :raises DataError: if none of the queries finds anything: then it is another graph.
     """
-    open_ = [q for q in dataset.questions if q.answers is None and (q.sparql or (q.path and q.topics))]
-    results = _gold_results(knowledge, open_, timeout_s=timeout_s, progress=progress) if open_ else {}
-    found = {question: () if result.absent else result.terms for question, result in results.items()}
-    if results and not any(found.values()):
-        why = next((f"; the first is refused: {r.reason}" for r in results.values() if r.is_refused), "")
+    results = _gold_results(knowledge, [question for question in dataset.questions if question.answers is None])
+    tried = [result for result in results.values() if result.how]
+    found = {question: result.terms for question, result in results.items() if result.outcome == "derived"}
+    if tried and not found:
+        why = next((f"; the first is refused: {r.reason}" for r in tried if r.outcome == "refused"), "")
         raise DataError(
-            f"none of the {len(open_):,} queries of {dataset.name} finds anything in {knowledge.graph.name}{why}",
+            f"none of the {len(tried):,} queries of {dataset.name} finds anything in {knowledge.graph.name}{why}",
             hint="is it the graph that the questions are about? name it with -k",
         )
     bare = {a.term for q in dataset.questions for a in q.answers or () if isinstance(a.term, IRI) and not a.label}
@@ -190,24 +181,22 @@ def answered(
     questions: list[Question] = []
     problems: list[Problem] = []
     for question in dataset.questions:
-        terms = found.get(question.id)
-        if terms is not None and not terms:
-            problems.append(Problem(question.id, f"no answer is known: {_why_unknown(results[question.id])}"))
-            continue
         answers = question.answers
-        if terms:
-            answers = tuple(GoldAnswer(term, labels[term]) for term in terms)
+        if question.id in found:
+            answers = tuple(GoldAnswer(term, labels[term]) for term in found[question.id])
         elif answers:
             answers = tuple(replace(a, label=a.label or labels.get(a.term, "")) if a.term else a for a in answers)
+        elif answers is None and (result := results[question.id]).how:
+            problems.append(Problem(question.id, f"no answer is known: {_why_unknown(result)}"))
+            continue
         questions.append(replace(question, answers=answers))
     return replace(dataset, questions=tuple(questions), problems=(*dataset.problems, *problems))
 
 
 def _why_unknown(result: _GoldResult) -> str:
-    if absent := result.absent:
-        more = f" and {len(absent) - 3:,} more" if len(absent) > 3 else ""
-        return f"the graph does not mention {', '.join(map(str, absent[:3]))}{more}, which its query names"
-    if not result.is_refused:
+    if result.outcome == "absent":
+        return f"the graph does not mention {_first_texts(list(map(str, result.absent)))}, which its query names"
+    if result.outcome == "empty":
         return "its query finds nothing"
     return f"its query is refused: {result.reason}" + (f" ({result.hint})" if result.hint else "")
 
@@ -244,30 +233,33 @@ def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple
 class _GoldResult:
     """Answers that a query or a path finds.
 
+    :param outcome: as if the file had no gold answers.
     :param how: ``sparql`` or ``path``; empty if the question has neither.
-    :param reason: why there is no result, if it ``is_refused``, in the engine's words; else what is odd in it.
+    :param reason: why it is refused, in the engine's words; else what is odd in it.
     :param named: the IRIs that the query names, if the answer is one literal.
     :param absent: those of them that the graph lacks, if the answer says nothing without them.
     """
 
+    outcome: Outcome = "unchecked"
     how: str = ""
     terms: tuple[Term, ...] = ()
     reason: str = ""
     hint: str = ""
-    is_refused: bool = False
     named: tuple[IRI, ...] = ()
     absent: tuple[IRI, ...] = ()
 
 
 def _refused_result(how: str, reason: str, hint: str = "") -> _GoldResult:
-    return _GoldResult(how, reason=reason, hint=hint, is_refused=True)
+    return _GoldResult("refused", how, reason=reason, hint=hint)
 
 
 def _gold_results(
-    knowledge: KnowledgeBase, questions: Sequence[Question], *, timeout_s: float, progress: Progress | None
+    knowledge: KnowledgeBase,
+    questions: Sequence[Question],
+    timeout_s: float = _TIMEOUT_S,
+    progress: Progress = no_progress,
 ) -> dict[str, _GoldResult]:
     """Run the SPARQL of each question or, without SPARQL, walk its path; the results are by the ids of questions."""
-    tell = progress or (lambda *_: None)
     found: dict[str, _GoldResult] = {}
     walked: list[Question] = []
     with closing(GraphQueries(knowledge.graph, prefixes=knowledge.prefixes, note=ignore)) as queries:
@@ -278,17 +270,16 @@ def _gold_results(
                 walked.append(question)
             else:
                 found[question.id] = _GoldResult()
-            tell("checking answers", len(found), len(questions))
+            progress("checking answers", len(found), len(questions))
     predicates = predicates_by_name(knowledge.graph) if walked else {}
     for at in range(0, len(walked), _PATHS_AT_ONCE):
         found.update(_walk_results(knowledge.graph, walked[at : at + _PATHS_AT_ONCE], predicates))
-        tell("checking answers", len(found), len(questions))
-    named = dict.fromkeys(term for result in found.values() for term in result.named)
-    known = _mentioned_iris(knowledge.graph, list(named))
+        progress("checking answers", len(found), len(questions))
+    known = _mentioned_iris(knowledge.graph, list({term: None for result in found.values() for term in result.named}))
     for question_id, result in found.items():
         absent = tuple(term for term in result.named if term not in known)
         if says_nothing(result.terms, result.named, absent):
-            found[question_id] = replace(result, absent=absent)
+            found[question_id] = replace(result, outcome="absent", absent=absent)
     return found
 
 
@@ -301,14 +292,16 @@ def _query_result(queries: GraphQueries, prefixes: PrefixMap, sparql: str, timeo
         result = queries.run(sparql, timeout_s=timeout_s, max_rows=MAX_ROWS)
         if not result.complete:
             return _refused_result("sparql", f"more than {result.rows:,} solutions", "ask for less")
-        rows = Solutions() if checked.form == "ASK" else result.solutions
+        if checked.form == "ASK":
+            return _GoldResult("derived", "sparql", (Literal(result.boolean),), named=named_iris(checked.text))
+        rows = result.solutions
     except _REFUSED as error:
         return _refused_result("sparql", error.message, error.hint)
     unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
-    terms = (Literal(result.boolean),) if checked.form == "ASK" else gold_terms(rows, rows.variables)
-    is_value = len(terms) == 1 and isinstance(terms[0], Literal)
     reason = f"?{', ?'.join(unbound)} is empty in every solution" if unbound else ""
-    return _GoldResult("sparql", terms, reason, named=named_iris(checked.text) if is_value else ())
+    terms = gold_terms(rows, rows.variables)
+    named = named_iris(checked.text) if len(terms) == 1 and isinstance(terms[0], Literal) else ()
+    return _GoldResult("derived" if terms else "empty", "sparql", terms, reason, named=named)
 
 
 def _walk_results(
@@ -330,7 +323,8 @@ def _walk_results(
         else:
             terms = dict.fromkeys(term for some in ends for term in some.items)
             left_out = {topic.iri for topic in question.topics} - {answer.term for answer in question.answers or ()}
-            result = _GoldResult("path", tuple(term for term in terms if term not in left_out) or tuple(terms))
+            kept = tuple(term for term in terms if term not in left_out) or tuple(terms)
+            result = _GoldResult("derived" if kept else "empty", "path", kept)
         yield question.id, result
 
 
