@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import pytest
 import kgsparql
 from kgsparql.exploration import labels, neighbours
 from kgsparql.graphs import OxigraphGraph, load_store, open_graph
-from kgsparql.rdf.paths import Path as GraphPath
 from kgsparql.rdf.terms import IRI
-from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
+from tests.brute_force import all_shortest_paths
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.deep import DEEP, deep
 from tests.engines import CountingGraph
@@ -55,41 +53,6 @@ def test_the_nobel_file_as_it_was_published(shared_data: Path, run: Run, tmp_pat
     assert not (tmp_path / "S").exists()
 
 
-def adjacency(graph: OxigraphGraph) -> dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]]:
-    """Every edge that a path may use, from both its ends."""
-    classes = {quad.object for quad in graph.store.quads_for_pattern(None, RDF_TYPE, None)}
-    near: dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]] = defaultdict(lambda: defaultdict(list))
-    for s, p, o, _ in graph.store:
-        if p not in UNWALKED and isinstance(s, IRI) and isinstance(o, IRI) and not {s, o} & classes:
-            near[s][o].append((s, p, o))
-            if s != o:
-                near[o][s].append((s, p, o))
-    return near
-
-
-def brute_force(
-    near: dict[IRI, dict[IRI, list[tuple[IRI, IRI, IRI]]]], start: IRI, end: IRI, max_hops: int
-) -> set[tuple[tuple[IRI, IRI, IRI], ...]]:
-    """All shortest paths, as sequences of triples, by walking every level whole."""
-    ways: dict[IRI, list[tuple[tuple[IRI, IRI, IRI], ...]]] = {start: [()]}
-    visited = {start}
-    for _ in range(max_hops):
-        following: dict[IRI, list[tuple[tuple[IRI, IRI, IRI], ...]]] = defaultdict(list)
-        for term, some in ways.items():
-            for other, edges in near[term].items():
-                if other not in visited:
-                    following[other] += [(*way, edge) for way in some for edge in edges]
-        if end in following:
-            return set(following[end])
-        visited |= following.keys()
-        ways = following
-    return set()
-
-
-def triples(path: GraphPath) -> tuple[tuple[IRI, IRI, IRI], ...]:
-    return tuple((t.subject, t.predicate, t.object) for t in path.triples)  # type: ignore[misc]
-
-
 @pytest.fixture(params=["inverses as they are", "inverses removed"])
 def emckg(request: pytest.FixtureRequest, shared_data: Path) -> OxigraphGraph:
     store = pyoxigraph.Store()
@@ -106,7 +69,7 @@ def emckg(request: pytest.FixtureRequest, shared_data: Path) -> OxigraphGraph:
 @pytest.mark.longer
 def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_data: Path) -> None:
     """MindMap, known mistake 8 among others: nothing depends on the inverses being there."""
-    near = adjacency(emckg)
+    every = {quad.triple for quad in emckg.store}
     pairs = [q["topic_entities"][:2] for q in questions(shared_data / "emckg") if len(q["topic_entities"]) >= 2]
     pairs = pairs[: 20 if DEEP else 6]
     knowledge = kgsparql.KnowledgeBase(emckg, embedder="none")
@@ -117,12 +80,12 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
         found = knowledge.retrieve(
             "What connects them?", entities=(start, end), retriever="mindmap", options=everything
         )
-        paths = [item.path for item in found.evidence if item.path is not None and len(item.path)]
-        expected, made = brute_force(near, start, end, max_hops=5), {triples(path) for path in paths}
+        made = {item.path for item in found.evidence if item.path is not None and len(item.path)}
+        expected = all_shortest_paths(every, start, end)
         assert made <= expected
         assert made == expected or (len(made) == 1000 < len(expected))
         compared += made == expected
-        lengths |= {len(path) for path in paths}
+        lengths |= set(map(len, made))
     assert len(lengths) > 1
     assert compared >= (15 if DEEP else 4)
 

@@ -184,7 +184,7 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
     [("401 Unauthorized", "text/html"), ("500 Internal Server Error", "application/json"), ("200 OK", "text/plain"),
      ("200 OK", JSON)],
 )  # fmt: skip
-def test_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place: Path, status: str, kind: str) -> None:
+def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place: Path, status: str, kind: str) -> None:
     code = int(status[:3])
     with FaultServer(echoing(status, kind), looking=True) as endpoint, ModelServer([Echo(code)] * 40) as server:
         source = ("-k", with_secrets(endpoint.url), "--debug")

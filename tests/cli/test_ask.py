@@ -59,7 +59,9 @@ def test_what_is_wrong_is_said_in_a_line_with_what_helps(
         assert (done.exit_code, said in done.output, hint in done.output) == (code, True, True), done.output
 
 
-def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
+def test_trig_says_when_unless_it_is_to_be_the_same_twice_and_a_replay_when_it_was_recorded(
+    run: Run, tmp_path: Path
+) -> None:
     asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "-vv")
     done = run(*asked)
     assert (done.exit_code, done.stderr) == (0, ""), "quiet whatever else is asked for"
@@ -70,9 +72,6 @@ def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
     again = [run(*asked, "--reproducible").stdout for _ in range(2)]
     assert again[0] == again[1]
     assert "prov:endedAtTime" not in again[0]
-
-
-def test_a_replay_says_when_it_was_recorded(run: Run, tmp_path: Path) -> None:
     asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q")
     recorded = run(*asked, "--record", tmp_path / "S").stdout
     said = re.search(r'prov:endedAtTime "([^"]+)"', recorded)
@@ -110,6 +109,12 @@ def test_a_bad_line_is_an_error_of_its_own_and_the_rest_runs(run: Run) -> None:
     assert (first["id"], last["id"], last["question"]) == (1, 9, BORN)
     assert first["answers"] == last["answers"] != []
     assert (done.exit_code, done.stderr) == (0, "")
+    for lines, options, code in (
+        ("\n\n", (), 3), ("Who painted Xyzzyplugh?\n", (), 3),
+        (f"???\n{BORN}\n", (), 0), (f"???\n{BORN}\n", ("--fail-if-unanswered",), 3),
+        (f"\n{BORN}\n", ("--fail-if-unanswered",), 0), (f"{BORN}\n", ("--max-queries", "1"), 6),
+    ):  # fmt: skip
+        assert run("ask", "-", "-k", NOBEL, "-q", *options, stdin=lines).exit_code == code, (lines, options)
 
 
 def test_ids_are_kept_in_every_format(run: Run) -> None:
@@ -136,16 +141,7 @@ def test_ids_are_kept_in_every_format(run: Run) -> None:
     assert (picture.exit_code, "one picture" in picture.stderr) == (2, True)
 
 
-def test_the_exit_status_of_many_questions(run: Run) -> None:
-    for lines, options, code in (
-        ("\n\n", (), 3), ("Who painted Xyzzyplugh?\n", (), 3),
-        (f"???\n{BORN}\n", (), 0), (f"???\n{BORN}\n", ("--fail-if-unanswered",), 3),
-        (f"\n{BORN}\n", ("--fail-if-unanswered",), 0), (f"{BORN}\n", ("--max-queries", "1"), 6),
-    ):  # fmt: skip
-        assert run("ask", "-", "-k", NOBEL, "-q", *options, stdin=lines).exit_code == code, (lines, options)
-
-
-def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None:
+def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) -> None:
     asked = ("ask", "Who were the women Albert Einstein was married to?", "-k", NOBEL, "-q")
     assert run(*asked, "-f", "plain").stdout == "Elsa Einstein\nMileva Marić\n"
     rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout)))
@@ -161,9 +157,6 @@ def test_plain_lines_and_rows_are_the_answers_and_nothing_else(run: Run) -> None
     assert born[1].split("\t")[3:7] == ["1885-10-07", "literal", "1885-10-07", f"{XSD}date"]
     none = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-q", "-f", "plain")
     assert (none.stdout, none.exit_code) == ("", 3)
-
-
-def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) -> None:
     asked = ("ask", "Is Ève Curie a child of Marie Curie?", "-k", NOBEL, "--no-model", "-r", "path_ranking")
     plain, rows = (run(*asked, "-f", form) for form in ("plain", "csv"))
     assert (plain.stdout, plain.exit_code, rows.exit_code) == ("", 3, 3)
@@ -171,16 +164,6 @@ def test_what_is_not_sure_is_no_plain_answer_and_says_why_on_stderr(run: Run) ->
     assert rows.stderr == plain.stderr
     assert rows.stdout.splitlines()[1].startswith("partial,1,")
     assert run(*asked, "-f", "plain", "-q").stderr == ""
-
-
-def test_an_error_is_json_where_json_is_read_and_no_question_is_one(run: Run) -> None:
-    done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", "jsonl")
-    said = json.loads(done.stdout)
-    assert (said["status"], said["question"], said["error"]["code"]) == ("error", "Who?", "E_INPUT")
-    assert done.exit_code == 2
-    assert done.stderr.startswith("error: nowhere.ttl")
-    assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
-    assert "info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
 def test_what_is_written_as_json_is_as_the_schema_says(run: Run) -> None:
@@ -214,7 +197,7 @@ def test_only_what_goes_wrong_with_the_file_is_said_of_the_file(tmp_path: Path) 
         write_lines(["first"], tmp_path / "nowhere" / "out.txt")
 
 
-def test_a_spent_budget_gives_a_partial_answer_and_of_nothing_there_is_none(run: Run) -> None:
+def test_a_spent_budget_gives_a_partial_answer_and_errors_are_json_where_json_is_read(run: Run) -> None:
     done = run("ask", FEYNMAN, "-k", NOBEL, "--max-queries", "1", "-f", "json")
     answer = json.loads(done.stdout)
     assert (done.exit_code, answer["status"]) == (6, "partial")
@@ -222,6 +205,13 @@ def test_a_spent_budget_gives_a_partial_answer_and_of_nothing_there_is_none(run:
     done = run("ask", "Who painted Xyzzyplugh?", "-k", NOBEL, "-f", "json")
     answer = json.loads(done.stdout)
     assert (done.exit_code, answer["status"], answer["answers"], answer["evidence"]) == (3, "no_entity", [], [])
+    done = run("ask", "Who?", "-k", "nowhere.ttl", "-f", "jsonl")
+    said = json.loads(done.stdout)
+    assert (said["status"], said["question"], said["error"]["code"]) == ("error", "Who?", "E_INPUT")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: nowhere.ttl")
+    assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
+    assert "info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
 def test_U01_U02_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
@@ -254,7 +244,9 @@ def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) 
         assert not any(char in done.stdout + done.stderr for char in "\x1b\u202e\x07")
 
 
-def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix(run: Run, tmp_path: Path) -> None:
+def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix_and_of_many_facts_has_the_winner(
+    run: Run, tmp_path: Path
+) -> None:
     asked = ("ask", "Where was Marie Curie born?", "-k", str(NOBEL), "--embedder", "none")
     piped = run(*asked, "-f", "svg")
     assert piped.stdout.startswith("<svg ")
@@ -263,9 +255,6 @@ def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix(run: Run, tm
         file = tmp_path / f"answer.{suffix}"
         assert run(*asked, "-o", str(file)).exit_code == 0
         assert file.read_text(encoding="utf-8").startswith(start)
-
-
-def test_the_winner_is_in_the_picture_of_many_facts(run: Run) -> None:
     question = "Which university did the most laureates study at?"
     drawn = run("ask", question, "-k", str(NOBEL), "--embedder", "none", "-f", "dot").stdout
     assert "facts" in run("ask", question, "-k", str(NOBEL), "--embedder", "none").stdout

@@ -54,13 +54,24 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
     assert "\n\n+2 more: -f csv  \\[Q1\\]\n" in page
 
 
-def test_a_table_is_a_row_for_each_group_with_values_as_they_are(run: Run, shop: Path) -> None:
+def test_a_table_is_a_row_or_a_line_for_each_group_and_rows_that_a_limit_cut_are_said(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "tsv")
     rows = list(csv.DictReader(io.StringIO(done.stdout), dialect="excel-tab"))
     assert [*rows[0]] == ["item", "item_iri", "number"]
     assert len(rows) == len(SUPPLIED)
     assert sorted((row["item"], int(row["number"])) for row in rows) == sorted(SUPPLIED)
     assert rows[0] == {"item": "Exotic | Liquids", "item_iri": "http://e.org/s0", "number": "1209"}
+    asked = ("-k", shop, "--no-model", "-f", "plain")
+    lines = run("ask", SUPPLIERS, *asked).stdout.splitlines()
+    assert (lines[0], lines[1], len(lines)) == ("Exotic | Liquids | 1209", "日本の会社 | 3", len(SUPPLIED))
+    assert run("ask", "-", *asked, stdin=SUPPLIERS).stdout == "\t".join(lines) + "\n"
+    monkeypatch.setattr("kgsparql.plans.running.MOST_ROWS", 5)
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "csv")
+    assert len(done.stdout.splitlines()) == 1 + 5
+    assert done.stderr == "rows: at most 5 taken, there are more\n"
+    assert "rows: at most 5 taken, there are more" in run("ask", SUPPLIERS, "-k", shop, "--no-model").stdout
 
 
 def test_every_column_of_a_table_is_there(run: Run) -> None:
@@ -84,21 +95,6 @@ def test_a_value_alone_is_plain_and_one_row(run: Run, shop: Path) -> None:
         assert (row["status"], row["value"], row["markers"]) == ("answered", plain, "Q1")
         lines = run(*asked).stdout.splitlines()
         assert (lines[0], "Answers" in lines) == (shown, False)
-
-
-def test_plain_rows_of_a_table_are_lines_and_of_many_questions_they_share_one(run: Run, shop: Path) -> None:
-    asked = ("-k", shop, "--no-model", "-f", "plain")
-    lines = run("ask", SUPPLIERS, *asked).stdout.splitlines()
-    assert (lines[0], lines[1], len(lines)) == ("Exotic | Liquids | 1209", "日本の会社 | 3", len(SUPPLIED))
-    assert run("ask", "-", *asked, stdin=SUPPLIERS).stdout == "\t".join(lines) + "\n"
-
-
-def test_rows_that_a_limit_cut_are_said(run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.plans.running.MOST_ROWS", 5)
-    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "csv")
-    assert len(done.stdout.splitlines()) == 1 + 5
-    assert done.stderr == "rows: at most 5 taken, there are more\n"
-    assert "rows: at most 5 taken, there are more" in run("ask", SUPPLIERS, "-k", shop, "--no-model").stdout
 
 
 def test_a_table_stands_below_what_a_model_wrote(run: Run, shop: Path) -> None:

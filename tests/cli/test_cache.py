@@ -77,7 +77,7 @@ def test_no_cache_and_an_empty_one_are_no_errors(run: Run, cache: Path) -> None:
     assert json.loads(run("cache", "-f", "json").stdout) == {"directory": str(cache), "bytes": 0, "kinds": []}
 
 
-def test_each_kind_is_counted_measured_and_dated(run: Run, filled: Path) -> None:
+def test_each_kind_is_counted_measured_dated_cleared_and_made_again(run: Run, filled: Path) -> None:
     found = json.loads(run("cache", "-f", "json").stdout)
     assert found["directory"] == str(filled)
     counts = {kind["kind"]: kind["count"] for kind in found["kinds"]}
@@ -90,10 +90,12 @@ def test_each_kind_is_counted_measured_and_dated(run: Run, filled: Path) -> None
     text = run("cache").stdout.splitlines()
     assert text[0].startswith(f"{filled}: ")
     assert [line.split()[0] for line in text[1:]] == list(counts)
-
-
-def test_kinds_are_cleared_one_by_one_and_all_is_made_again(run: Run, filled: Path) -> None:
+    done = run("cache", "--clear", "labels", "--clear", "lables")
+    assert (done.exit_code, "'lables'" in done.stderr) == (2, True)
+    for kind in ("graphs", "labels", "model", "abilities", "exchanges", "all"):
+        assert kind in done.stderr.splitlines()[-1]
     before = kinds(run)
+    assert {kind: one["count"] for kind, one in before.items()} == counts, "a wrong name clears nothing"
     for kind in ("graphs", "model"):
         size = size_of(filled / kind)  # 0 for what is in the file of exchanges
         done = run("cache", "--clear", kind, "-f", "json")
@@ -109,16 +111,6 @@ def test_kinds_are_cleared_one_by_one_and_all_is_made_again(run: Run, filled: Pa
     assert (done.exit_code, "labels: 1 removed" in done.stdout, kinds(run)) == (0, True, {})
     assert run("show", "Marie Curie", "-k", NOBEL, "-q").exit_code == 0
     assert list(kinds(run)) == ["graphs"]
-
-
-def test_an_unknown_kind_lists_them_and_clears_nothing(run: Run, filled: Path) -> None:
-    before = size_of(filled)
-    done = run("cache", "--clear", "labels", "--clear", "lables")
-    assert done.exit_code == 2
-    assert "'lables'" in done.stderr
-    for kind in ("graphs", "labels", "model", "abilities", "exchanges", "all"):
-        assert kind in done.stderr.splitlines()[-1]
-    assert size_of(filled) == before
 
 
 def test_what_another_process_writes_is_skipped_and_said(run: Run, filled: Path) -> None:

@@ -46,7 +46,9 @@ def test_show_takes_a_label_an_iri_and_a_curie_of_the_file_itself(run: Run, smal
     assert '—claims→ <<( e:a e:p "x"@en )>>' in run("show", "e:bob", "-k", small).stdout
 
 
-def test_show_says_what_it_left_out(run: Run, tmp_path: Path) -> None:
+def test_L41_show_says_what_it_left_out_and_an_ambiguous_label_is_a_list_and_no_silent_pick(
+    run: Run, tmp_path: Path
+) -> None:
     file = tmp_path / "hub.nt"
     file.write_text("".join(f"<http://e/{i}> <http://e/p> <http://e/hub> .\n" for i in range(300)))
     done = run("show", "http://e/hub", "-k", file, "-n", "3")
@@ -54,9 +56,6 @@ def test_show_says_what_it_left_out(run: Run, tmp_path: Path) -> None:
     assert "at most 3 of 300 taken" in done.stderr
     data = json.loads(run("show", "http://e/hub", "-k", file, "-n", "3", "-f", "json").stdout)
     assert [(g["count"], g["exact"], len(g["neighbours"])) for g in data["groups"]] == [(300, True, 3)]
-
-
-def test_L41_an_ambiguous_label_is_a_list_and_no_silent_pick(run: Run) -> None:
     done = run("show", "Springfield", "-k", CORNERS)
     assert done.exit_code == 3
     assert done.stdout == ""
@@ -76,6 +75,11 @@ def test_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
         done = run(*arguments, "-k", NOBEL)
         assert (done.exit_code, says in done.stderr, done.stdout) == (code, True, ""), done.output
         assert "Traceback" not in done.stderr
+    done = run("info", "-k", "x" * 5_000 + ".nt")
+    assert "name too long [E_INPUT]" in done.stderr
+    assert len(done.stderr) < 1_000
+    done = run("query", "SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), '((')) }", "-k", NOBEL)
+    assert "hint: a bracket that stands for itself" in done.stderr
 
 
 NEVER_HERE = (
@@ -125,7 +129,7 @@ def test_help_imports_nothing_of_an_answer() -> None:
     assert imported.isdisjoint({"kgsparql.answering.answer", "kgsparql.evidence.evidence", "kgsparql.rdf.paths"})
 
 
-def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
+def test_query_formats_are_what_they_say_and_what_a_limit_cut_off_is_said_with_q_too(run: Run, tmp_path: Path) -> None:
     select = "SELECT ?year { dbr:Marie_Curie dbo:award/dbo:year ?year } ORDER BY ?year"
     for name in ("json", "xml", "tsv"):
         done = run("query", select, "-k", NOBEL, "-f", name)
@@ -138,6 +142,11 @@ def test_query_formats_are_what_they_say(run: Run, tmp_path: Path) -> None:
     assert file.read_bytes() == b"year\r\n1903\r\n1911\r\n"
     turtle = run("query", "CONSTRUCT { ?s rdfs:label ?o } WHERE { ?s rdfs:label ?o } LIMIT 3", "-k", NOBEL).stdout
     assert len(list(pyoxigraph.parse(turtle.encode(), format=pyoxigraph.RdfFormat.TURTLE))) == 3
+    for query, form in (("SELECT ?s { ?s ?p ?o }", "csv"), ("CONSTRUCT WHERE { ?s ?p ?o }", "nt")):
+        done = run("query", query, "-k", NOBEL, "-q", "-f", form, "--max-rows", "2")
+        assert (done.exit_code, "cut: " in done.stderr) == (6, True), done.stderr
+        assert done.stdout
+    assert run("query", "SELECT ?s { ?s ?p ?o } LIMIT 2", "-k", NOBEL, "-q", "--max-rows", "2").exit_code == 0
 
 
 def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
@@ -151,11 +160,16 @@ def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
     assert time.monotonic() - began < 30
 
 
-def test_query_and_graph_from_stdin(run: Run, small: Path) -> None:
+def test_query_and_graph_from_stdin_and_sources_from_the_environment_one_per_line(
+    run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = run("query", "-", "-k", small, "-f", "json", stdin="ASK { ?s ?p 42 }")
     assert json.loads(done.stdout)["boolean"] is True
     done = run("query", "ASK { ?s ?p 42 }", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
     assert json.loads(done.stdout)["boolean"] is True
+    monkeypatch.setenv("KGSPARQL_KG", f"{small}\n{CORNERS}\n")
+    assert run("show", "Ann").exit_code == 0
+    assert run("show", "Springfield").exit_code == 3
 
 
 def test_what_was_loaded_and_skipped_is_told_by_load_info_and_every_answer(
@@ -182,16 +196,7 @@ def test_what_was_loaded_and_skipped_is_told_by_load_info_and_every_answer(
     assert run("find", "ann", "-k", small, "--embedder", "none").stdout.startswith("ex:a ! Ann")
 
 
-def test_info_as_void_describes_each_graph_and_a_turtle_file_asks_for_it(run: Run, small: Path, tmp_path: Path) -> None:
-    told = run("info", "-k", small, "-f", "void")
-    assert "void:triples 4 ;" in told.stdout
-    assert run("info", "-k", small, "-o", tmp_path / "void.ttl").exit_code == 0
-    assert (tmp_path / "void.ttl").read_text() == told.stdout
-    wrong = run("info", "-k", small, "-f", "yaml")
-    assert (wrong.exit_code, "one of: text, json, void" in wrong.stderr) == (2, True)
-
-
-def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
+def test_info_says_what_can_be_asked_and_as_void_describes_the_graph(run: Run, small: Path, tmp_path: Path) -> None:
     examples = json.loads(run("info", "-k", NOBEL, "-f", "json").stdout)["example_questions"]
     assert len(examples) == 4
     shown = run("info", "-k", NOBEL, "-f", "text").stdout
@@ -201,6 +206,12 @@ def test_info_says_what_can_be_asked(run: Run, small: Path) -> None:
     small.write_text("<http://e.org/q1> <http://e.org/p2> <http://e.org/q3> .", encoding="utf-8")
     assert json.loads(run("info", "-k", small, "-f", "json").stdout)["example_questions"] == []
     assert "Ask, for example" not in run("info", "-k", small).stdout
+    told = run("info", "-k", small, "-f", "void")
+    assert "void:triples 1 ;" in told.stdout
+    assert run("info", "-k", small, "-o", tmp_path / "void.ttl").exit_code == 0
+    assert (tmp_path / "void.ttl").read_text() == told.stdout
+    wrong = run("info", "-k", small, "-f", "yaml")
+    assert (wrong.exit_code, "one of: text, json, void" in wrong.stderr) == (2, True)
 
 
 def test_info_counts_a_triple_of_three_graphs_once_and_says_what_it_does_not_list(run: Run, tmp_path: Path) -> None:
@@ -236,15 +247,9 @@ def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None
         assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 
 
-def test_a_result_in_a_file_is_the_result_on_stdout(run: Run, small: Path, tmp_path: Path) -> None:
-    for common in (("find", "Ann", "-k", small, "--embedder", "none"), ("info", "-k", small)):
-        for name, form in (("out.txt", "text"), ("out.json", "json")):
-            done = run(*common, "-o", tmp_path / name)
-            assert (done.exit_code, done.stdout) == (0, ""), done.stderr
-            assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
-
-
-def test_find_leaves_out_what_is_not_like_it_and_says_where_no_label_has_the_word(run: Run) -> None:
+def test_find_leaves_out_what_is_not_like_it_and_a_result_in_a_file_is_that_on_stdout(
+    run: Run, small: Path, tmp_path: Path
+) -> None:
     known = run("find", "Feynman", "-k", NOBEL, "--embedder", "none")
     assert "Richard Feynman" in known.stdout.splitlines()[0]
     assert "Denmark" not in known.stdout
@@ -254,6 +259,11 @@ def test_find_leaves_out_what_is_not_like_it_and_says_where_no_label_has_the_wor
     assert "Richard Feynman" in unknown.stdout.splitlines()[0]
     assert unknown.stderr == "no label has this word; the nearest:\n"
     assert run("find", "Feynmann Rychard", "-k", NOBEL, "--embedder", "none", "-q").stderr == ""
+    for common in (("find", "Ann", "-k", small, "--embedder", "none"), ("info", "-k", small)):
+        for name, form in (("out.txt", "text"), ("out.json", "json")):
+            done = run(*common, "-o", tmp_path / name)
+            assert (done.exit_code, done.stdout) == (0, ""), done.stderr
+            assert (tmp_path / name).read_text() == run(*common, "-f", form).stdout != ""
 
 
 def test_several_files_are_cited_by_name(run: Run, small: Path, tmp_path: Path) -> None:
@@ -268,12 +278,6 @@ def test_several_files_are_cited_by_name(run: Run, small: Path, tmp_path: Path) 
     }
     assert sources["http://ex.org/likes"] == {str(other)}
     assert sources["http://ex.org/age"] == {str(small)}
-
-
-def test_sources_from_the_environment_one_per_line(run: Run, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_KG", f"{small}\n{CORNERS}\n")
-    assert run("show", "Ann").exit_code == 0
-    assert run("show", "Springfield").exit_code == 3
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
@@ -294,16 +298,6 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     assert stderr.strip() == "interrupted"
 
 
-def test_output_that_nobody_reads_is_no_error() -> None:
-    command = f"{sys.executable} -m kgsparql show 'Marie Curie' -k {NOBEL} | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        [shutil.which("bash") or "/bin/bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert "Marie Curie" in done.stdout
-    assert "Traceback" not in done.stderr
-    assert "Broken" not in done.stderr
-
-
 def test_info_shows_no_control_characters_of_a_file_name(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "e\x1b]0;PWNED\x07\x1b[31m\r\n\u202e.nt"
     file.write_text("<http://x/a> <http://x/b> <http://x/c> .\n")
@@ -312,7 +306,7 @@ def test_info_shows_no_control_characters_of_a_file_name(run: Run, tmp_path: Pat
     assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
 
 
-def test_output_never_overwrites_what_is_read(run: Run, tmp_path: Path) -> None:
+def test_output_never_overwrites_what_is_read_and_goes_to_a_pipe_and_through_a_link(run: Run, tmp_path: Path) -> None:
     graph, store, folder, query = tmp_path / "g.ttl", tmp_path / "store", tmp_path / "folder", tmp_path / "q.rq"
     graph.write_text("<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
     query.write_text("SELECT * { ?s ?p ?o }", encoding="utf-8")
@@ -333,6 +327,18 @@ def test_output_never_overwrites_what_is_read(run: Run, tmp_path: Path) -> None:
     assert run("check", graph, "-o", graph).exit_code == 2
     assert graph.read_text(encoding="utf-8").startswith("<http://e.org/a>")
     assert run("query", query, "-k", folder, "-o", folder / "new.csv").exit_code == 0
+    real, link, pipe = tmp_path / "real.json", tmp_path / "link.json", tmp_path / "pipe"
+    real.write_text("old", encoding="utf-8")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    asked = ("query", "ASK {}", "-k", NOBEL, "-f", "json", "-o")
+    assert run(*asked, link).exit_code == 0
+    assert (link.is_symlink(), "true" in real.read_text(encoding="utf-8")) == (True, True)
+    assert real.stat().st_mode & 0o777 == 0o640
+    os.mkfifo(pipe)
+    reader = subprocess.Popen([shutil.which("cat") or "/bin/cat", pipe], stdout=subprocess.PIPE, text=True)
+    assert run(*asked, pipe).exit_code == 0
+    assert "true" in reader.communicate(timeout=30)[0]
 
 
 def test_a_file_stays_as_it_was_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -354,21 +360,6 @@ def test_a_file_stays_as_it_was_until_the_new_one_is_whole(tmp_path: Path) -> No
     assert {file.name for file in tmp_path.iterdir()} == {"old.csv", "answers.jsonl"}
 
 
-def test_output_to_a_pipe_and_through_a_link(run: Run, tmp_path: Path) -> None:
-    real, link, pipe = tmp_path / "real.json", tmp_path / "link.json", tmp_path / "pipe"
-    real.write_text("old", encoding="utf-8")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    asked = ("query", "ASK {}", "-k", NOBEL, "-f", "json", "-o")
-    assert run(*asked, link).exit_code == 0
-    assert (link.is_symlink(), "true" in real.read_text(encoding="utf-8")) == (True, True)
-    assert real.stat().st_mode & 0o777 == 0o640
-    os.mkfifo(pipe)
-    reader = subprocess.Popen([shutil.which("cat") or "/bin/cat", pipe], stdout=subprocess.PIPE, text=True)
-    assert run(*asked, pipe).exit_code == 0
-    assert "true" in reader.communicate(timeout=30)[0]
-
-
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a system without /dev/zero")
 def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: Path) -> None:
     endless = tmp_path / "zero.rq"
@@ -382,19 +373,14 @@ def test_a_file_that_an_option_names_is_read_up_to_a_limit(run: Run, tmp_path: P
         assert (done.exit_code, "zero.rq: larger than" in done.stderr) == (2, True), done.stderr
 
 
-def test_what_a_limit_cut_off_is_said_with_q_too(run: Run) -> None:
-    for query, form in (("SELECT ?s { ?s ?p ?o }", "csv"), ("CONSTRUCT WHERE { ?s ?p ?o }", "nt")):
-        done = run("query", query, "-k", NOBEL, "-q", "-f", form, "--max-rows", "2")
-        assert (done.exit_code, "cut: " in done.stderr) == (6, True), done.stderr
-        assert done.stdout
-    assert run("query", "SELECT ?s { ?s ?p ?o } LIMIT 2", "-k", NOBEL, "-q", "--max-rows", "2").exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("closing", "exit_code", "says"),
-    [(">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, "")],
-)
-def test_a_stream_that_is_closed_or_full(closing: str, exit_code: int, says: str) -> None:
+    [
+        (">&-", 2, "cannot write to stdout"), (">/dev/full", 4, "No space left"), ("<&-", 0, ""), ("2>&-", 0, ""),
+        ("| head -1; exit ${PIPESTATUS[0]}", 0, ""),
+    ],
+)  # fmt: skip
+def test_a_stream_that_is_closed_full_or_read_by_nobody(closing: str, exit_code: int, says: str) -> None:
     if closing.startswith(">"):  # also for a text of ours
         text = "--version" if exit_code == 2 else "ask --help"
         line = f"{sys.executable} -m kgsparql {text} {closing}"
@@ -409,11 +395,3 @@ def test_a_stream_that_is_closed_or_full(closing: str, exit_code: int, says: str
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert bool(done.stdout) == (exit_code == 0)
-
-
-def test_an_error_says_what_is_wrong_after_a_long_name(run: Run) -> None:
-    done = run("info", "-k", "x" * 5_000 + ".nt")
-    assert "name too long [E_INPUT]" in done.stderr
-    assert len(done.stderr) < 1_000
-    done = run("query", "SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), '((')) }", "-k", NOBEL)
-    assert "hint: a bracket that stands for itself" in done.stderr

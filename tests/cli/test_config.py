@@ -106,7 +106,9 @@ def test_show_says_where_each_value_is_from_and_no_key(
     assert any(line.split() == ["graphs.prizes", "nobel.ttl", "kgsparql.toml"] for line in shown.splitlines())
 
 
-def two_graphs(project: Path) -> None:
+def test_what_holds_for_a_graph_is_shown_and_its_prefixes_are_read_and_written_by_every_command(
+    project: Path, run: Run
+) -> None:
     (project / "other.ttl").write_text('<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .')
     (project / "kgsparql.toml").write_text(
         'graph = "prizes"\nlanguages = "fr"\nlog = "q.sqlite"\n[graphs.prizes]\nsources = "nobel.ttl"\n'
@@ -114,10 +116,6 @@ def two_graphs(project: Path) -> None:
         '[graphs]\nother = "other.ttl"\n[method]\nname = "path_ranking"\noptions = {max_hops = 1}\n',
         encoding="utf-8",
     )
-
-
-def test_show_of_a_graph_says_what_holds_for_it(project: Path, run: Run) -> None:
-    two_graphs(project)
     file = str(project / "kgsparql.toml")
     assert settings(run)["languages"] == (["en", "de"], file)  # of the default graph
     assert "graphs.other" in settings(run)
@@ -128,10 +126,6 @@ def test_show_of_a_graph_says_what_holds_for_it(project: Path, run: Run) -> None
     assert not any(key.startswith("graphs.") for key in found)
     found = settings(run, "-k", "prizes")
     assert found["prefixes"] == ({"laureate": "http://dbpedia.org/resource/Marie_"}, file)
-
-
-def test_prefixes_of_a_graph_are_read_and_written_by_every_command(project: Path, run: Run) -> None:
-    two_graphs(project)
     assert run("show", "laureate:Curie", "-q").stdout.startswith("laureate:Curie ")
     assert "laureate:Curie" in run("find", "Marie Curie", "-q").stdout
     select = "SELECT * { ?who <http://dbpedia.org/ontology/spouse> laureate:Curie }"
@@ -184,7 +178,7 @@ def test_a_strangers_file_is_refused_before_it_takes_memory_or_time(project: Pat
         ("graph = 17", "graph: write a text, or a list of them"),
     ):
         (project / "kgsparql.toml").write_text(text)
-        for words in (("query", "ASK {}", "-k", "nobel.ttl"), ("config", "show"), ("info",)):
+        for words in (("query", "ASK {}", "-k", "nobel.ttl"), ("config", "show")):
             done = run(*words)
             assert (done.exit_code, said in done.stderr, "hint:" in done.stderr) == (2, True, True), text[:20]
     lines = ",\n".join(f'"a.b.c.{i}.ttl"' for i in range(500))

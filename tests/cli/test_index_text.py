@@ -26,7 +26,7 @@ def index(run: Run, directory: Path, *more: object) -> list[str]:
     return result.stderr.splitlines()
 
 
-def test_documents_are_indexed_and_found(run: Run) -> None:
+def test_documents_are_indexed_found_and_cleared(run: Run, empty_cache: Path) -> None:
     said = index(run, TEXTS)
     assert said[-1].startswith("indexed 2 documents, 4 passages that mention entities ")
     assert said[-2].startswith("indexed 8")
@@ -38,9 +38,13 @@ def test_documents_are_indexed_and_found(run: Run) -> None:
     passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
     assert passages[0]["source"]["document"] == "feynman.txt"
     assert "a glass of ice water" in passages[0]["text"]
+    assert run("cache", "--clear", "labels").exit_code == 0
+    assert list(empty_cache.rglob("*.lance")) == []
 
 
-def test_each_file_that_is_left_out_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
+def test_each_file_that_is_left_out_is_named_with_the_reason_and_of_very_many_the_first(
+    run: Run, tmp_path: Path
+) -> None:
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
@@ -55,17 +59,12 @@ def test_each_file_that_is_left_out_is_named_with_the_reason(run: Run, tmp_path:
     ]
     assert any("not UTF-8 (byte 3)" in line for line in said)
     assert said[-1] == "indexed 1 document, 1 passage that mention entities 1 time"
-
-
-def test_of_very_many_files_that_are_left_out_the_first_are_named(run: Run, tmp_path: Path) -> None:
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    (texts / "good.txt").write_text("Nobody.", encoding="utf-8")
     for i in range(25):
         (texts / f"{i:02}.docx").write_bytes(b"")
+    (texts / "good.txt").write_text("Nobody.", encoding="utf-8")
     said = index(run, texts)
     assert sum(line.startswith("left out") for line in said) == 21
-    assert "left out 5 more files" in said
+    assert "left out 8 more files" in said
     assert said[-1] == "no label of the graph is in these documents: they will not be found"
 
 
@@ -99,9 +98,3 @@ def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run:
     result = run("ask", "Where was Ann Alpha?", "-k", graph, "-r", "entity", "--embedder", "none")
     assert "documents were indexed with an earlier state of this graph" in result.stdout
     assert "here" not in result.stdout.split("Notes")[0]
-
-
-def test_clearing_the_cache_takes_the_passages_too(run: Run, empty_cache: Path) -> None:
-    index(run, TEXTS)
-    assert run("cache", "--clear", "labels").exit_code == 0
-    assert list(empty_cache.rglob("*.lance")) == []

@@ -46,13 +46,25 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
     assert [one["id"] for one in json.loads(run("log", "--rated", "-f", "json").stdout)] == [1]
 
 
-def test_lines_of_stdin_and_errors_are_logged_too(run: Run, tmp_path: Path) -> None:
+def test_lines_of_stdin_and_errors_are_logged_too_and_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "q.sqlite"
     run("ask", "-", "-k", GRAPH, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
     assert PHYSICS in run("log", "show", "1", "--log", path).stdout
     found = json.loads(run("log", "--log", path, "-f", "json").stdout)
     assert [one["answer"]["status"] for one in found] == ["error", "answered"]
     assert "at most 4,000" in run("log", "show", "2", "--log", path).stdout
+    for words in (
+        ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"),
+        ("rate", "1", "--right", ""),
+    ):  # fmt: skip
+        done = run("log", *words, "--log", tmp_path / "q.sqlite")
+        assert (done.exit_code, "hint" in done.stderr) == (2, True), words
+    asked(run, tmp_path / "q.sqlite", "What is \x1b[31m\u202ered <script>?")
+    for words in ("list",), ("show", "3"):
+        shown = run("log", *words, "--log", tmp_path / "q.sqlite").stdout
+        assert "red <script>" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
 
 
 def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path) -> None:
@@ -62,22 +74,3 @@ def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_
         done = run("ask", PHYSICS, "-k", GRAPH, "-f", "plain", "-q", "--log", tmp_path / place)
         assert (done.exit_code, "Marie Curie" in done.stdout, "not logged" in done.stderr) == (0, True, True)
     assert (tmp_path / "not_a_log.ttl").read_text() == "<a:b> <a:c> <a:d> ."
-
-
-def test_wrong_use(run: Run, tmp_path: Path) -> None:
-    asked(run, tmp_path / "q.sqlite")
-    for words in (
-        ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"),
-        ("rate", "1", "--right", ""),
-    ):  # fmt: skip
-        done = run("log", *words, "--log", tmp_path / "q.sqlite")
-        assert (done.exit_code, "hint" in done.stderr) == (2, True), words
-
-
-def test_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
-    asked(run, tmp_path / "q.sqlite", "What is \x1b[31m\u202ered <script>?")
-    for words in ("list",), ("show", "1"):
-        shown = run("log", *words, "--log", tmp_path / "q.sqlite").stdout
-        assert "red <script>" in shown
-        assert "\x1b" not in shown
-        assert "\u202e" not in shown

@@ -23,7 +23,7 @@ TEXT = {"term": "<http://e.org/p>", "kind": "text"}
 BORN = a.Value(PropertyPath.of(DBO + "birthDate"), "date")
 
 
-def test_a_table_of_groups_is_shown_in_its_order(run: Run) -> None:
+def test_a_table_of_groups_is_shown_in_its_order_and_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
     done = run("plan", "--plan", PLANS / "laureates_by_country.json", "-k", NOBEL)
     assert done.exit_code == 0, done.stderr
     rows, _, words = done.stdout.partition("\n\n")
@@ -34,9 +34,6 @@ def test_a_table_of_groups_is_shown_in_its_order(run: Run) -> None:
     assert (
         "SELECT ?key ?column0" in run("plan", "--plan", PLANS / "laureates_by_country.json", "-k", NOBEL, "-v").stdout
     )
-
-
-def test_json_has_the_plan_the_rows_and_the_facts(run: Run) -> None:
     file = PLANS / "oldest_laureate.json"
     found = json.loads(run("plan", "--plan", file, "-k", NOBEL, "-f", "json").stdout)
     assert {"names": found["names"], "plan": found["plan"]} == json.loads(file.read_text())
@@ -89,9 +86,6 @@ def test_a_zero_says_where_the_plan_ran_dry_and_an_absence_is_not_confirmed(
     alive = nobel.run(a.Lacks(LAUREATES, PropertyPath.of(DBO + "deathDate")))
     assert alive.items
     assert (alive.all_facts, alive.is_confirmed) == (True, None)
-
-
-def test_a_calculation_of_many_numbers_is_the_value_itself_and_not_one_of_them(nobel: kgsparql.KnowledgeBase) -> None:
     number: a.Number = a.Count(LAUREATES)
     for _ in range(9):
         number = a.Calculated("+", number, a.Count(LAUREATES))

@@ -110,7 +110,7 @@ def test_all_methods_are_listed_with_what_they_cost(run: Run) -> None:
         assert said in one
 
 
-def test_as_json_and_as_markdown(run: Run, tmp_path: Path) -> None:
+def test_as_json_and_as_markdown_and_what_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
     listed = json.loads(run("retrievers", "-f", "json").stdout)
     assert [one["name"] for one in listed] == names()
     one = json.loads(run("retrievers", "mindmap", "-f", "json").stdout)
@@ -122,9 +122,6 @@ def test_as_json_and_as_markdown(run: Run, tmp_path: Path) -> None:
     table = (tmp_path / "methods.md").read_text()
     assert table == run("retrievers", "-f", "md").stdout
     assert [line.count(" | ") for line in table.splitlines()[2:]] == [5] * len(names())
-
-
-def test_what_is_not_there_is_said(run: Run) -> None:
     unknown = run("retrievers", "mindmapp")
     assert unknown.exit_code == 2
     assert "'mindmapp'" in unknown.stderr

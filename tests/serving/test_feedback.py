@@ -92,7 +92,7 @@ def test_a_run_of_another_log_is_not_rated(tmp_path: Path) -> None:
             other.rate(run, is_right=True, right_answers=None)
 
 
-def test_a_bad_rating_is_told_what_is_wrong(logging_address: str) -> None:
+def test_a_bad_rating_is_told_what_is_wrong_and_who_may_rate_is_who_may_ask(logging_address: str) -> None:
     name = asked(logging_address, SPOUSE)
     for rating, says in {
         "": "Invalid JSON", "[]": "cannot be read", '{"is_right": 1}': "is_right: ", "{}": "nothing was said",
@@ -104,10 +104,7 @@ def test_a_bad_rating_is_told_what_is_wrong(logging_address: str) -> None:
     }.items():  # fmt: skip
         status, _, body = send(logging_address, "POST", f"/api/runs/{name}/rating", rating, **JSON)
         assert (status, says in error(body)["message"]) == (400, True), rating[:60]
-
-
-def test_who_may_rate_is_who_may_ask(logging_address: str) -> None:
-    path = f"/api/runs/{asked(logging_address, SPOUSE)}/rating"
+    path = f"/api/runs/{name}/rating"
     assert send(logging_address, "POST", path, RIGHT, content_type="text/plain")[0] == 400
     assert send(logging_address, "POST", path, RIGHT, **JSON, origin="https://evil.example")[0] == 403
     assert send(logging_address, "POST", path, RIGHT, **JSON, sec_fetch_site="cross-site")[0] == 403

@@ -64,9 +64,6 @@ def test_U06_U07_a_request_for_another_host_or_of_another_site_is_refused(addres
     assert send(address, "POST", "/api/ask", QUESTION, **JSON, sec_fetch_site="same-origin")[0] == 202
     status, _, body = send(address, "POST", "/api/ask", QUESTION, content_type="text/plain")  # as a form there sends
     assert (status, "application/json" in error(body)["message"]) == (400, True)
-
-
-def test_no_page_of_another_site_has_a_query_run(address: str) -> None:
     path = "/sparql?query=ASK%7B%7D"
     for site in ("cross-site", "same-site"):  # an image of a page there; it sends no Origin
         assert send(address, "GET", path, sec_fetch_site=site, sec_fetch_mode="no-cors")[0] == 403
@@ -92,7 +89,9 @@ def test_a_bad_request_is_told_what_is_wrong(address: str) -> None:
         assert (status, says in error(reply)["message"]) == (400, True), (body[:80], reply)
 
 
-def test_a_meaning_that_was_not_offered_corrects_nothing(address: str) -> None:
+def test_a_meaning_that_was_not_offered_corrects_nothing_and_an_unknown_entity_is_an_error_of_the_run(
+    address: str,
+) -> None:
     run = json.loads(send(address, "POST", "/api/ask", QUESTION, **JSON)[2])
     send(address, "GET", f"/api/runs/{run['id']}/events")
     for name, link, candidate, status in ((run["id"], 0, 999, 400), (run["id"], -1, 0, 400), ("none", 0, 0, 404)):
@@ -101,9 +100,6 @@ def test_a_meaning_that_was_not_offered_corrects_nothing(address: str) -> None:
         got, _, reply = send(address, "POST", "/api/ask", body, **JSON)
         assert got == status
         assert error(reply)["message"]
-
-
-def test_an_entity_that_the_graph_does_not_mention_is_an_error_of_the_run(address: str) -> None:
     body = json.dumps({"question": "Who?", "entities": ["http://e.org/nothing"]})
     name = json.loads(send(address, "POST", "/api/ask", body, **JSON)[2])["id"]
     assert b'"state": "failed"' in send(address, "GET", f"/api/runs/{name}/events")[2]
@@ -126,7 +122,14 @@ def test_U09_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
     assert send(address, "GET", "/healthz")[0] == 200
 
 
-def test_every_reply_has_the_policy(address: str) -> None:
+def test_U08_no_path_leads_out_of_the_runs_and_the_files_of_the_page_and_every_reply_has_the_policy(
+    address: str,
+) -> None:
+    for path in (
+        "/runs/..%2f..%2fetc%2fpasswd.json", "/api/runs/..%2f..%2fx", "/static/..%2fapp.py", "/static/../app.py",
+        "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe", f"/api/runs/{'a' * 300}", "/static/CON", "/api/runs/%00",
+    ):  # fmt: skip
+        assert send(address, "GET", path)[0] == 404, path
     for path in ("/", "/api/graph", "/static/page.js"):
         headers = send(address, "GET", path)[1].headers
         policy = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
@@ -135,14 +138,6 @@ def test_every_reply_has_the_policy(address: str) -> None:
         assert headers["x-content-type-options"] == "nosniff"
         assert "server" not in headers
         assert not any(name.startswith("access-control-") for name in headers)
-
-
-def test_U08_no_path_leads_out_of_the_runs_and_the_files_of_the_page(address: str) -> None:
-    for path in (
-        "/runs/..%2f..%2fetc%2fpasswd.json", "/api/runs/..%2f..%2fx", "/static/..%2fapp.py", "/static/../app.py",
-        "/runs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.exe", f"/api/runs/{'a' * 300}", "/static/CON", "/api/runs/%00",
-    ):  # fmt: skip
-        assert send(address, "GET", path)[0] == 404, path
 
 
 def test_U14_another_address_needs_the_token(tmp_path: Path) -> None:

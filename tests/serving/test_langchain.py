@@ -19,7 +19,6 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 import kgsparql
 from kgsparql.errors import InputError
 from kgsparql.langchain import EvidenceRetriever, tools
-from kgsparql.langchain import EvidenceRetriever as LangChainRetriever
 from kgsparql.llamaindex import NodeRetriever
 from tests.conftest import FIXTURES, ROOT
 
@@ -41,7 +40,7 @@ class TestEvidenceRetriever(RetrieversIntegrationTests):
         return BORN
 
 
-def test_a_document_has_the_triples_and_the_query_that_finds_them_again() -> None:
+def test_a_document_has_the_triples_and_the_query_that_finds_them_again_and_an_id_of_its_own() -> None:
     (document,) = EvidenceRetriever(knowledge=KNOWLEDGE, k=1).invoke(BORN)
     assert isinstance(document, Document)
     assert document.page_content == "Marie Curie —place of birth→ Warsaw"
@@ -51,12 +50,9 @@ def test_a_document_has_the_triples_and_the_query_that_finds_them_again() -> Non
     assert (known["marker"], known["kind"]) == ("P1", "path")
     assert known["score"] > 0
     toolbox = kgsparql.tools(KNOWLEDGE)
-    again = toolbox.call_tool("query", {"sparql": known["query"]})
-    assert [row[0]["label"] for row in again["rows"]] == ["Warsaw"]
+    rows = toolbox.call_tool("query", {"sparql": known["query"]})["rows"]
+    assert [row[0]["label"] for row in rows] == ["Warsaw"]
     json.dumps(known)
-
-
-def test_documents_of_two_questions_are_told_apart() -> None:
     retriever = EvidenceRetriever(knowledge=KNOWLEDGE, k=2)
     found = [
         document for name in ("Marie Curie", "Niels Bohr") for document in retriever.invoke(f"Where was {name} born?")
@@ -67,18 +63,19 @@ def test_documents_of_two_questions_are_told_apart() -> None:
 
 
 def test_options_are_those_of_retrieve_and_a_wrong_question_is_an_error() -> None:
-    meant = EvidenceRetriever(knowledge=KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
-    assert "Copenhagen" in meant.invoke(BORN)[0].page_content
-    with pytest.raises(InputError):
-        meant.invoke(" ")
+    options = {"entities": ("dbr:Niels_Bohr",)}
+    documents = EvidenceRetriever(knowledge=KNOWLEDGE, k=1, options=options)
+    nodes = NodeRetriever(KNOWLEDGE, k=1, options=options)
+    for found in (documents.invoke(BORN)[0].page_content, nodes.retrieve(BORN)[0].text):
+        assert "Copenhagen" in found
+    for retrieve in (documents.invoke, nodes.retrieve):
+        with pytest.raises(InputError):
+            retrieve(" ")
 
 
-@pytest.fixture
-def by_name() -> dict[str, Any]:
-    return {tool.name: tool for tool in tools(kgsparql.tools(KNOWLEDGE))}
-
-
-def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
+def test_the_tools_are_defined_and_called_by_langchain_and_wrong_arguments_are_told_to_the_model() -> None:
+    toolbox = kgsparql.tools(KNOWLEDGE)
+    by_name: dict[str, Any] = {tool.name: tool for tool in tools(toolbox)}
     call = {"name": "ask", "args": {"question": BORN, "max_evidence": 1}, "id": "1", "type": "tool_call"}
     message = by_name["ask"].invoke(call)
     assert json.loads(message.content) == message.artifact
@@ -86,17 +83,10 @@ def test_the_tools_are_called_by_langchain(by_name: dict[str, Any]) -> None:
     refused = by_name["query"].invoke({**call, "name": "query", "args": {"sparql": "DROP ALL"}})
     assert refused.status == "error"
     assert refused.content.startswith("E_FORBIDDEN_QUERY")
-
-
-def test_wrong_arguments_are_told_to_the_model(by_name: dict[str, Any]) -> None:
     call = {"name": "find", "args": {"text": "Curie", "limit": 5_000}, "id": "1", "type": "tool_call"}
     refused = by_name["find"].invoke(call)
     assert refused.status == "error"
     assert refused.content.startswith("E_INPUT: limit: Input should be less than or equal to 100. find takes: text")
-
-
-def test_langchain_gives_a_model_the_same_definitions(by_name: dict[str, Any]) -> None:
-    toolbox = kgsparql.tools(KNOWLEDGE)
     for own in toolbox.openai():
         theirs = convert_to_openai_tool(by_name[own["function"]["name"]])["function"]
         assert theirs["description"] == own["function"]["description"]
@@ -114,28 +104,18 @@ def test_without_the_framework_the_error_says_how_to_get_it(extra: str) -> None:
 
 def test_a_node_has_what_a_document_of_langchain_has() -> None:
     nodes = NodeRetriever(KNOWLEDGE, k=2).retrieve(BORN)
-    documents = LangChainRetriever(knowledge=KNOWLEDGE, k=2).invoke(BORN)
+    documents = EvidenceRetriever(knowledge=KNOWLEDGE, k=2).invoke(BORN)
     assert len(nodes) == 2
     for node, document in zip(nodes, documents, strict=True):
         assert isinstance(node, NodeWithScore)
         assert (node.node_id, node.text, node.metadata) == (document.id, document.page_content, document.metadata)
         assert node.score == node.metadata["score"]
-
-
-def test_a_model_reads_the_text_and_the_marker_alone() -> None:
     (found,) = NodeRetriever(KNOWLEDGE, k=1).retrieve(BORN)
     assert found.node.get_content(MetadataMode.LLM) == "marker: P1\n\nMarie Curie —place of birth→ Warsaw"
     assert found.node.get_content(MetadataMode.EMBED) == "Marie Curie —place of birth→ Warsaw"
     reply = RetrieverQueryEngine.from_args(NodeRetriever(KNOWLEDGE, k=1), llm=MockLLM()).query(BORN)
     assert "marker: P1" in str(reply)
     assert [node.metadata["marker"] for node in reply.source_nodes] == ["P1"]
-
-
-def test_llamaindex_takes_the_options_of_retrieve_and_a_wrong_question_is_an_error() -> None:
-    meant = NodeRetriever(KNOWLEDGE, k=1, options={"entities": ("dbr:Niels_Bohr",)})
-    assert "Copenhagen" in meant.retrieve(BORN)[0].text
-    with pytest.raises(InputError):
-        meant.retrieve(" ")
 
 
 async def test_whoever_waits_and_goes_away_stops_the_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_any_text_is_the_same_in_python() -> None:
         assert [seen.pop(), seen.pop()] == [text, "a'b.ttl ttl"]
 
 
-def test_a_graph_that_is_not_open_is_not_asked(address: str) -> None:
+def test_each_graph_is_asked_where_it_is_without_credentials_and_none_that_is_not_open(address: str) -> None:
     path = f"/api/runs/{asked(address)}/queries/"
     (own,) = json.loads(send(address, "GET", path + "P1")[2])["ways"]
     assert set(own) == {"curl", "Python"}
@@ -84,16 +84,10 @@ def test_a_graph_that_is_not_open_is_not_asked(address: str) -> None:
     answer = answer_to_json(kgsparql.open(NOBEL, embedder="none").ask(SPOUSE, model=None))
     other = kgsparql.open(FIXTURES / "corner_cases.trig", embedder="none")
     assert query_ways(other, answer, "P1", served_at=address, needs_token=False) == [{}]
-
-
-def test_an_endpoint_is_asked_where_it_is_without_credentials(address: str) -> None:
     (own,) = ways_of(address.replace("http://", "http://me:secret@") + "sparql", served_at="http://127.0.0.1:9/sparql")
     assert own["curl"].startswith(f"curl {address}sparql ")
     assert "secret" not in json.dumps(own)
     assert f"kgsparql.open('{address}sparql')" in own["Python"]
-
-
-def test_of_several_graphs_the_one_that_holds_the_evidence_is_asked(address: str) -> None:
     sources = (FIXTURES / "corner_cases.trig", FIXTURES / "wikidata_statements.ttl")
     (own,) = ways_of(*sources, f"{address}sparql")
     assert "Pierre_Curie" in run_in_shell(own["curl"])

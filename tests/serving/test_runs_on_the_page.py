@@ -222,7 +222,9 @@ def take(page: Page) -> None:
     page.wait_for_selector(".card[aria-busy=false]")
 
 
-def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, answered: None) -> None:
+def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours_which_no_marker_lights(
+    page: Page, answered: None
+) -> None:
     click_node(page, "Marie Curie")
     page.wait_for_selector("text=Its neighbours (32)")
     said = page.inner_text(".card p")
@@ -244,18 +246,6 @@ def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours(page: Page, a
     take(page)
     assert page.locator("tbody[data-around] li").count() == 32
     assert page.locator(".card button >> text=more of").is_hidden()
-
-
-def test_a_drawing_that_moved_down_is_clicked_where_it_is(page: Page, answered: None) -> None:
-    page.wait_for_selector(".canvas canvas")
-    page.evaluate("document.querySelector('header').style.paddingBottom = '60px'")
-    click_node(page, "Marie Curie")
-    page.wait_for_selector("text=Its neighbours (32)")
-
-
-def test_the_evidence_alone_lights_up_with_its_markers(page: Page, answered: None) -> None:
-    click_node(page, "Marie Curie")
-    take(page)
     page.hover(".best button.marker >> nth=0")
     page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
     assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
@@ -286,7 +276,9 @@ def test_sixty_nodes_are_in_view_until_more_are_asked_for(page: Page, address: s
 
 
 def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: None) -> None:
-    click_node(page, "Pierre Curie")
+    page.wait_for_selector(".canvas canvas")
+    page.evaluate("document.querySelector('header').style.paddingBottom = '60px'")
+    click_node(page, "Pierre Curie")  # where it is now: the drawing has moved down
     page.click("text=Ask about this")
     assert page.inner_text(".chip") == "about Pierre Curie ×"
     assert page.evaluate("document.activeElement.id") == "question"

@@ -96,7 +96,10 @@ def test_kgsparql_answers_over_the_endpoint_as_over_the_file(server: SparqlServe
     assert far.text == near.text
 
 
-def test_a_result_is_written_as_the_client_likes_it_best(server: SparqlServer) -> None:
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
+def test_a_result_is_written_as_the_client_likes_it_best_and_triples_are_the_same_in_each_format(
+    server: SparqlServer,
+) -> None:
     for accept, media_type in {
         "": "application/sparql-results+json", "application/json": "application/sparql-results+json",
         "text/csv;q=0.5, text/tab-separated-values;q=0.6": "text/tab-separated-values; charset=utf-8",
@@ -109,10 +112,6 @@ def test_a_result_is_written_as_the_client_likes_it_best(server: SparqlServer) -
             assert reply.headers["vary"] == "Accept"
         else:
             assert (reply.status, "application/sparql-results+json" in reply.text) == (406, True)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers
-def test_triples_are_the_same_in_each_format(server: SparqlServer) -> None:
     query = "DESCRIBE <http://dbpedia.org/resource/Marie_Curie>"
     expected = set(rdflib.Graph().parse(data=server.ask(query, "application/n-triples").text, format="nt"))
     for media_type, form in {
@@ -167,7 +166,9 @@ def test_the_protocol(server: SparqlServer) -> None:
             assert reply.text.strip(), name
 
 
-def test_what_is_not_run_is_said_with_its_place(server: SparqlServer) -> None:
+def test_U09_what_is_not_run_is_said_with_its_place_and_a_body_of_ten_megabytes_is_refused(
+    server: SparqlServer,
+) -> None:
     for query, status, said in (
         ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: expected"),
         ("SELECT * { ?s nosuch:p ?o }", 400, "line 1:15: the prefix nosuch: is not declared"),
@@ -178,28 +179,22 @@ def test_what_is_not_run_is_said_with_its_place(server: SparqlServer) -> None:
         reply = server.send("POST", "/sparql", query.encode(), Content_Type=QUERY)
         assert (reply.status, said in reply.text) == (status, True), reply.text
         assert number(server.ask(COUNT).body) == 124
-
-
-def test_U09_a_body_of_ten_megabytes_is_refused(server: SparqlServer) -> None:
     for kind in (FORM, QUERY):
         assert server.send("POST", "/sparql", b"query=" + b"#" * 10_000_000, Content_Type=kind).status == 413
     assert server.send("POST", "/sparql", b"#" * 2_000_000, Content_Type=QUERY).status == 413  # read, and too long
     assert number(server.ask(COUNT).body) == 124
 
 
-def test_head_has_the_headers_of_get_and_options_names_the_methods(server: SparqlServer) -> None:
+def test_twenty_clients_at_once_are_all_answered_and_so_are_head_and_options(server: SparqlServer) -> None:
+    with ThreadPoolExecutor(20) as clients:
+        replies = list(clients.map(lambda _: server.ask(COUNT), range(100)))
+    assert [(reply.status, number(reply.body)) for reply in replies] == [(200, 124)] * 100
     got, head = server.ask(COUNT), server.ask(COUNT, method="HEAD")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["content-length"] == got.headers["content-length"] == str(len(got.body))
     options = server.send("OPTIONS", "/sparql", Origin="http://e.org")
     assert (options.status, options.headers["allow"]) == (204, "GET, HEAD, POST, OPTIONS")
     assert not [name for name in (*options.headers, *got.headers) if name.startswith("access-control")]
-
-
-def test_twenty_clients_at_once_are_all_answered(server: SparqlServer) -> None:
-    with ThreadPoolExecutor(20) as clients:
-        replies = list(clients.map(lambda _: server.ask(COUNT), range(100)))
-    assert [(reply.status, number(reply.body)) for reply in replies] == [(200, 124)] * 100
 
 
 def test_an_endless_query_is_killed_at_its_limit_and_the_next_is_answered(hurried: SparqlServer) -> None:
@@ -264,7 +259,7 @@ def test_a_cut_result_says_so_in_its_headers_and_where_there_is_room_in_its_body
     assert b"incomplete" not in whole.body
 
 
-def test_without_a_query_the_endpoint_describes_itself(server: SparqlServer) -> None:
+def test_without_a_query_the_endpoint_describes_itself_and_it_is_of_one_graph(server: SparqlServer) -> None:
     pyshacl = pytest.importorskip("pyshacl")
     shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
     reply = server.send(Accept="application/rdf+xml;q=0.1, text/turtle")
@@ -278,6 +273,8 @@ def test_without_a_query_the_endpoint_describes_itself(server: SparqlServer) -> 
     as_xml = server.send(Accept="application/rdf+xml")
     assert set(rdflib.Graph().parse(data=as_xml.text, format="xml")) == set(described)
     assert server.send(Accept="text/html").status == 406
+    with pytest.raises(InputError, match="one graph"):
+        BoundedQueries(kgsparql.open(PEOPLE, server.url, embedder="none"))
 
 
 def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written_as_xml(tmp_path: Path) -> None:
@@ -302,11 +299,6 @@ def test_labels_are_data_in_every_format_and_what_xml_cannot_hold_is_not_written
             reply = served.ask(query, accept)
             assert reply.status == 406, reply.text
             assert served.ask(query, accept + ";q=.1, application/json").status == 200
-
-
-def test_several_graphs_as_one_are_refused(server: SparqlServer) -> None:
-    with pytest.raises(InputError, match="one graph"):
-        BoundedQueries(kgsparql.open(PEOPLE, server.url, embedder="none"))
 
 
 def test_the_command_serves_sparql_alone_or_beside_the_page(tmp_path: Path, address: str) -> None:

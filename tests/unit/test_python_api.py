@@ -46,11 +46,11 @@ def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
     return nobel.ask(ASKED)
 
 
-@pytest.mark.parametrize("question", [ASKED, "How many laureates were born in each country?", "Who was Shroedingr?"])
-def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase, question: str) -> None:
-    printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
-    texts = (render(nobel.ask(question)), printed.stdout)
-    assert len({re.sub(r" · \d+\.\d\d s$", "", text.rstrip()) for text in texts}) == 1
+def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> None:
+    for question in (ASKED, "How many laureates were born in each country?", "Who was Shroedingr?"):
+        printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
+        texts = (render(nobel.ask(question)), printed.stdout)
+        assert len({re.sub(r" · \d+\.\d\d s$", "", text.rstrip()) for text in texts}) == 1
 
 
 def test_an_answer_is_shown_in_short_and_its_evidence_found_by_place_and_by_marker(answer: Answer) -> None:
@@ -109,9 +109,7 @@ def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, m
     with pytest.raises(OptionError, match="needs pandas") as caught:
         to_dataframe(answer)
     assert caught.value.hint == "pip install pandas"
-
-
-def test_the_evidence_has_a_line_for_each_triple_and_one_for_a_passage(answer: Answer) -> None:
+    monkeypatch.undo()
     frame = to_dataframe(answer, "evidence")
     assert len(frame) == sum(len(item.triples) for item in answer.evidence)
     assert frame.loc[0, ["marker", "subject_label", "predicate_label", "object_label"]].tolist() == [
@@ -205,9 +203,6 @@ def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobe
     with pytest.raises(OptionError, match="has no solutions") as caught:
         list(made)
     assert "triples" in caught.value.hint
-
-
-def test_a_query_is_checked_bounded_and_can_be_stopped(nobel: kgsparql.KnowledgeBase) -> None:
     with pytest.raises(ForbiddenQueryError):
         nobel.query("DELETE WHERE { ?s ?p ?o }")
     endless, cancel = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", threading.Event()
@@ -277,7 +272,9 @@ def test_each_option_is_a_parameter_that_is_completed(nobel: kgsparql.KnowledgeB
             assert "allow_model_knowledge=" in found
 
 
-def test_a_wrong_option_is_an_error_that_names_the_right_one(nobel: kgsparql.KnowledgeBase) -> None:
+def test_a_wrong_option_is_an_error_that_names_the_right_one_and_a_method_has_its_own(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
     for options, message, hint in (
         ({"retreiver": "mindmap"}, "no option 'retreiver'; did you mean 'retriever'?", "there are: retriever, options"),
         ({"paths_kept": 3}, "no option 'paths_kept'", "those of a method go into options="),
@@ -292,9 +289,6 @@ def test_a_wrong_option_is_an_error_that_names_the_right_one(nobel: kgsparql.Kno
             nobel.ask(ASKED, **options)  # type: ignore[arg-type]
         assert message in str(caught.value)
         assert hint in caught.value.hint
-
-
-def test_a_method_with_its_options_and_one_name_as_entity(nobel: kgsparql.KnowledgeBase) -> None:
     found = nobel.ask(ASKED, retriever=kgsparql.MindMap(paths_kept=1))
     assert len([item for item in found.evidence if item.kind == "path"]) == 1
     for entities in ("Marie Curie", ["Marie Curie"], IRI(CURIE)):

@@ -38,7 +38,7 @@ def told(recording: Recording, request: dict[str, Any] = ASKED) -> object:
         return type(error), error.to_json()
 
 
-def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> None:
+def test_who_asks_again_in_a_run_is_told_the_same_without_asking_and_what_is_measured_is_as_it_was(file: Path) -> None:
     with Recording(file, mode="write") as recording:
         assert recording.get("query", ASKED) is None
         recording.put("query", ASKED, {"n": 1})
@@ -51,6 +51,10 @@ def test_who_asks_again_in_a_run_is_told_the_same_without_asking(file: Path) -> 
         assert [replay.get("query", ASKED) for _ in range(3)] == [{"n": 2}] * 3
     with ResponseCache(file) as plain:
         assert plain.get("query", ASKED) == {"n": 2}, "it lies in a file of replies like any other"
+    with Recording(file, mode="write") as recording:
+        assert [recording.recorded_value("clock", {}, {"s": s})["s"] for s in (0.1, 0.2)] == [0.1, 0.2]
+    with Recording(file, mode="only") as replay:
+        assert [replay.recorded_value("clock", {}, {"s": 9.9})["s"] for _ in range(3)] == [0.1, 0.2, 0.2]
 
 
 def test_who_asks_is_known_by_their_place_alone(file: Path) -> None:
@@ -110,13 +114,6 @@ def test_a_replay_tells_what_the_run_was_told(outcomes: list[tuple[int, bool, in
             heard.append((which, kept))
     with Recording(file, mode="only") as replay:
         assert [(which, told(replay, {"which": which})) for which, _ in heard] == heard
-
-
-def test_what_is_measured_is_as_it_was_time_after_time(file: Path) -> None:
-    with Recording(file, mode="write") as recording:
-        assert [recording.recorded_value("clock", {}, {"s": s})["s"] for s in (0.1, 0.2)] == [0.1, 0.2]
-    with Recording(file, mode="only") as replay:
-        assert [replay.recorded_value("clock", {}, {"s": 9.9})["s"] for _ in range(3)] == [0.1, 0.2, 0.2]
 
 
 def test_a_miss_names_what_was_asked_what_can_be_replayed_and_how_to_record_the_rest(tmp_path: Path) -> None:

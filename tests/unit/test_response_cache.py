@@ -48,59 +48,43 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCa
     assert kept.get("model", REQUEST) == REPLY, "what is closed opens again"
 
 
-def test_modes_say_what_a_kept_reply_is_good_for(kept: ResponseCache, path: Path) -> None:
+def test_modes_say_what_a_kept_reply_is_good_for_and_nothing_is_made_before_one_is_kept(
+    kept: ResponseCache, path: Path
+) -> None:
+    modes: dict[Mode, object] = {"use": REPLY, "write": None, "only": REPLY}
+    for mode in modes:
+        with ResponseCache(path, mode=mode) as opened:
+            assert (opened.lookup("model", REQUEST), opened.summary(), opened.clear()) == (None, {}, 0)
+            with pytest.raises(ReplayMissError) if mode == "only" else contextlib.nullcontext():
+                assert opened.get("model", REQUEST) is None
+    assert not path.parent.exists()
     kept.put("model", REQUEST, REPLY)
-    for mode, found in (("use", REPLY), ("write", None), ("only", REPLY)):
+    for mode, found in modes.items():
         with ResponseCache(path, mode=mode) as opened:
             assert opened.get("model", REQUEST) == found
             assert opened.lookup("model", REQUEST) == REPLY
-    with ResponseCache(path, mode="only") as replay:
-        with pytest.raises(ReplayMissError) as caught:
-            replay.get("model", {"another": 1})
-        assert str(path) in caught.value.message
-        assert (caught.value.code, caught.value.exit_code) == ("E_REPLAY", 5)
-        assert replay.lookup("model", {"another": 1}) is None
+    with ResponseCache(path, mode="only") as replay, pytest.raises(ReplayMissError) as caught:
+        replay.get("model", {"another": 1})
+    assert str(path) in caught.value.message
+    assert (caught.value.code, caught.value.exit_code) == ("E_REPLAY", 5)
 
 
-@pytest.mark.parametrize("mode", ["use", "write", "only"])
-def test_nothing_is_made_before_something_is_kept(path: Path, mode: Mode) -> None:
-    with ResponseCache(path, mode=mode) as opened:
-        assert opened.lookup("model", REQUEST) is None
-        assert opened.summary() == {}
-        assert opened.clear() == 0
-        if mode == "only":
-            with pytest.raises(ReplayMissError):
-                opened.get("model", REQUEST)
-        else:
-            assert opened.get("model", REQUEST) is None
-    assert not path.parent.exists()
-
-
-def test_summary_counts_each_kind(kept: ResponseCache) -> None:
+def test_each_kind_is_counted_and_cleared_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:
     before = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
-    for i in range(3):
-        kept.put("model", {"i": i}, {"text": "x" * 100})
+    for i in range(20):
+        kept.put("model", {"i": i}, {"text": "x" * 50_000})
     kept.put("abilities", {}, {})
     found = kept.summary()
     assert (list(found), found["abilities"][:2]) == (["abilities", "model"], (1, 4))
     count, size, oldest, newest = found["model"]
-    assert (count, size) == (3, 3 * len('{"i":0}{"text":""}' + "x" * 100))
+    assert (count, size) == (20, 20 * len('{"i":0}{"text":""}' + "x" * 50_000) + 10)
     assert before <= oldest <= newest
     assert oldest.endswith("+00:00")
-
-
-def test_clear_removes_a_kind_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:
-    for i in range(20):
-        kept.put("model", {"i": i}, {"text": "x" * 50_000})
-    kept.put("abilities", {}, {"rung": "text"})
-    large = _size(path)
-    assert large > 1_000_000
+    assert _size(path) > 1_000_000
     assert kept.clear("model") == 20
     assert _size(path) < 100_000
-    assert kept.get("abilities", {}) == {"rung": "text"}
-    assert kept.clear("no such kind") == 0
-    assert kept.clear() == 1
-    assert kept.summary() == {}
+    assert kept.get("abilities", {}) == {}
+    assert (kept.clear("no such kind"), kept.clear(), kept.summary()) == (0, 1, {})
 
 
 def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:

@@ -40,7 +40,7 @@ def notes(file: SqliteFile) -> list[str] | None:
         return None if connection is None else [text for (text,) in connection.execute("SELECT text FROM note")]
 
 
-def test_who_reads_makes_no_file_and_who_writes_does(path: Path) -> None:
+def test_who_writes_makes_the_file_and_a_piece_of_work_is_kept_whole_or_not_at_all(path: Path) -> None:
     file = SqliteFile(path, NOTES)
     assert notes(file) is None
     assert not path.parent.exists()
@@ -48,11 +48,6 @@ def test_who_reads_makes_no_file_and_who_writes_does(path: Path) -> None:
     assert notes(SqliteFile(path, NOTES)) == ["one"]
     file.close()
     assert notes(file) == ["one"], "it opens again"
-
-
-def test_a_piece_of_work_is_kept_whole_or_not_at_all(path: Path) -> None:
-    file = SqliteFile(path, NOTES)
-    added(file, "one")
     with pytest.raises(StoreError):
         added(file, "two", "one")
 
