@@ -162,13 +162,13 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
 
 def _strangers_text(key: str, file: Path, text: str) -> str:
     """Refuse what a stranger's file must not say: a key, a server that would get one, a place outside its folder."""
-    from kgsparql.http.address import host_of, is_address, is_loopback
+    from kgsparql.http.address import Address, is_address
 
     is_server, why = key == "model.base_url" or (key == "embedder" and is_address(text)), ""
     is_inside = Path(os.path.realpath(text)).is_relative_to(os.path.realpath(file.parent))
     if key == "model.api_key" or redacted(text) != text:
         why = "keys do not belong into a project"
-    elif is_server and not (is_address(text) and is_loopback(host_of(text))):
+    elif is_server and not (is_address(text) and Address.parse(text).is_loopback):
         why = "a project may not say which server gets your key"
     elif key in _WRITTEN_PLACES and ("://" in text or not is_inside):
         why = "a project may not have files written outside its folder"

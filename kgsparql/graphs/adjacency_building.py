@@ -30,7 +30,7 @@ from kgsparql.graphs.adjacency import (
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.parsing import blank_nodes, quads
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, whole_number
 from kgsparql.rdf.vocabulary import CLASS_KINDS, RDF_TYPE
@@ -147,7 +147,7 @@ def _triples_of_files(sources: Iterable[StoredSource], predicates: Mapping[IRI, 
         form, base, encoding, skip_bad = (part or None for part in source.recipe)
         file = RdfFile(source.source, Path(source.source))
         options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
-        for quad in quads(file, options, BlankNodes()):
+        for quad in quads(file, options, blank_nodes()):
             subject, object_, number = str(quad.subject), str(quad.object), predicates.get(quad.predicate)
             if number is None or subject[0] == "_" or object_[0] == "_":
                 raise StoreError("is not what was loaded, or has blank nodes, which the store names in its own way")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
-import io
 import json
 import re
 import zlib
@@ -16,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
@@ -61,35 +60,18 @@ class Tally:
     digest: _Hash = field(default_factory=hashlib.sha256)
 
 
-class _CountedFile(io.RawIOBase):
-    """The bytes of an open file, hashed and counted as they are read."""
-
-    def __init__(self, file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None) -> None:
-        self._file, self._tally, self._on_read = file, tally, on_read
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        self._tally.digest.update(data)
-        self._tally.packed_bytes += len(data)
-        if self._on_read is not None and data:
-            self._on_read(self._tally.packed_bytes)
-        return len(data)
-
-
 def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
-    name, raw = tally.name, io.BufferedReader(_CountedFile(file, tally, on_read), _CHUNK_BYTES)
-    source = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(_GZIP) else raw
+    head, chunks = _with_head(_counted_chunks(file, tally, on_read))
+    name, source = tally.name, cast("BinaryIO", ChunkReader(chunks))
+    if head.startswith(_GZIP):
+        source = gzip.GzipFile(fileobj=source)
     try:
         while chunk := source.read(_CHUNK_BYTES):
-            for magic, what in _ARCHIVES.items():
-                if tally.unpacked_bytes == 0 and chunk.startswith(magic):
-                    hint = "unpack it first; only gzip is read, packed once"
-                    raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
+            what = next((what for magic, what in _ARCHIVES.items() if chunk.startswith(magic)), "")
+            if what and not tally.unpacked_bytes:
+                hint = "unpack it first; only gzip is read, packed once"
+                raise GraphLoadError(f"{name}: looks like {what}", code="E_FORMAT", hint=hint, path=name)
             done = tally.unpacked_bytes = tally.unpacked_bytes + len(chunk)
             if done > MAX_UNPACKED_BYTES:
                 raise LimitError(f"{name}: more than {MAX_UNPACKED_BYTES:,} bytes unpacked", hint="split it", path=name)
@@ -100,6 +82,16 @@ def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         what = "the gzip data is cut off" if isinstance(error, EOFError) else f"damaged gzip data ({error})"
         raise GraphLoadError(f"{name}: {what}", hint="fetch or pack the file again", path=name) from error
+
+
+def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None) -> Iterator[bytes]:
+    """Yield the bytes of an open file, hashed and counted."""
+    while data := file.read(_CHUNK_BYTES):
+        tally.digest.update(data)
+        tally.packed_bytes += len(data)
+        if on_read is not None:
+            on_read(tally.packed_bytes)
+        yield data
 
 
 def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Iterator[bytes]:

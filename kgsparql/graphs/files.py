@@ -22,11 +22,12 @@ import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs.decoding import Tally, unpacked
-from kgsparql.rdf.terms import IRI, printable
+from kgsparql.rdf.terms import IRI, BlankNode, printable
 from kgsparql.redaction import shown_source
 from kgsparql.resources import option_file
 from kgsparql.storage.files import digest_of
 
+GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the phase (``reading``, ``writing``), the bytes done and the bytes in all (0: not known)."""
 
@@ -97,7 +98,7 @@ class RdfFile:
     :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
     :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
-    :param prefixes: declared in Turtle or TriG; known after reading.
+    :param prefixes: declared in Turtle or TriG; known after reading, as are the ``graphs`` of its quads.
     """
 
     name: str
@@ -106,6 +107,7 @@ class RdfFile:
     skipped: int = field(default=0, init=False)
     first_skipped: str = field(default="", init=False)
     prefixes: dict[str, str] = field(default_factory=dict, init=False)
+    graphs: set[GraphName] = field(default_factory=set, init=False)
 
     @property
     def iri(self) -> IRI:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count
-from typing import IO, TypeAlias, cast
+from typing import IO, cast
 
 import pyoxigraph as ox
 
@@ -19,23 +19,14 @@ from kgsparql.graphs.manifest import StoredSource
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple, printable, renamed
 from kgsparql.storage.files import disk_full, is_disk_full
 
-GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
-
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
 _LONGEST_TERM = 17 << 20
 
 
-class BlankNodes:
-    """Names for blank nodes in the order they are met, the same for the same files; no two files share a node."""
-
-    def __init__(self, prefix: str = "b") -> None:
-        self._names = (BlankNode(f"{prefix}{number}") for number in count(1))
-
-    def of_file(self) -> Callable[[BlankNode], BlankNode]:
-        """Make a function from a blank node of one file to the node with its new name."""
-        known = defaultdict[str, BlankNode](partial(next, self._names))
-        return lambda node: known[node.value]
+def blank_nodes(prefix: str = "b") -> Iterator[BlankNode]:
+    """Yield blank nodes to take the place of those of files: the same for the same files, no two files share one."""
+    return (BlankNode(f"{prefix}{number}") for number in count(1))
 
 
 @contextlib.contextmanager
@@ -46,7 +37,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     """
     rdf_format, total = format_of(file, options), file.size
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
-    file.tally, file.skipped, file.first_skipped = Tally(file.name), 0, ""
+    file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
         if options.context is not None and rdf_format.name == "JSON-LD":
@@ -64,18 +55,18 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
 def quads(
     file: RdfFile,
     options: ReadOptions,
-    names: BlankNodes,
+    blank: Iterator[BlankNode],
     *,
     graph: IRI | None = None,
-    graphs_met: set[GraphName] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ox.Quad]:
     """Yield the quads of a file, in its order, with the errors of :func:`opened`.
 
+    :param blank: the nodes that take the place of its blank nodes, in the order in which these are met.
     :param graph: the graph for quads of its default graph; ``None`` for the default graph.
-    :param graphs_met: the graphs of the quads are added to this.
     """
-    rename, met = names.of_file(), set[GraphName]() if graphs_met is None else graphs_met
+    known = defaultdict[BlankNode, BlankNode](partial(next, blank))
+    rename = known.__getitem__
     with opened(file, options, progress) as reader:
         for quad in _parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
@@ -84,18 +75,16 @@ def quads(
                 target = rename(name)
             elif graph is not None and isinstance(name, ox.DefaultGraph):
                 target = graph
-            met.add(target)
+            file.graphs.add(target)
             if target is name and not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple):
                 yield quad  # unchanged: a new quad costs more than parsing it
             else:
                 yield ox.Quad(renamed(subject, rename), quad.predicate, renamed(object_, rename), target)
 
 
-def stored_source(
-    file: RdfFile, options: ReadOptions, *, source: str, graph: IRI | None, graphs_met: set[GraphName], triples: int
-) -> StoredSource:
+def stored_source(file: RdfFile, options: ReadOptions, *, source: str, graph: IRI | None, triples: int) -> StoredSource:
     """Describe a file that was read into a store, for its manifest."""
-    graphs = sorted(name.value for name in graphs_met if isinstance(name, IRI) and name != graph)
+    graphs = sorted(name.value for name in file.graphs if isinstance(name, IRI) and name != graph)
     return StoredSource(
         source=source, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
         graphs=tuple(graphs), triples=triples, skipped=file.skipped, first_skipped=file.first_skipped,

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from kgsparql.errors import GraphLoadError, InputError
-from kgsparql.http.address import Address, host_of, is_for_all, server_of
+from kgsparql.http.address import Address
 from kgsparql.rdf.terms import IRI, iri, printable
 
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
@@ -146,14 +146,14 @@ class KnownEndpoints:
         >>> known_endpoints().at("http://dbpedia.org/sparql/").name
         'DBpedia'
         """
-        key, host = _url_key(url), host_of(url)
+        key, address = _url_key(url), Address.parse(url)
         for profile in self.services:
             if key in map(_url_key, profile.urls):
                 return profile
-        hosts = [(at, profile) for profile in self.services for at in profile.hosts if _is_host(host, at)]
+        hosts = [(at, profile) for profile in self.services for at in profile.hosts if _is_host(address.host, at)]
         if hosts:
             return max(hosts, key=lambda found: len(found[0]))[1]
-        return replace(UNKNOWN, **SHARED) if is_for_all(url) else UNKNOWN
+        return replace(UNKNOWN, **SHARED) if address.is_for_all else UNKNOWN
 
     def engine(self, url: str, headers: Mapping[str, str], description: str) -> EndpointProfile | None:
         """Recognise the engine by its signs in a reply, its service description, and its URL; ``None`` if none fits."""
@@ -176,7 +176,8 @@ class KnownEndpoints:
 
 def _url_key(url: str) -> tuple[str, str]:
     """Spell server and path of a URL in one way, without parameters."""
-    return server_of(url), urlsplit(Address.parse(url).url).path.rstrip("/")
+    address = Address.parse(url)
+    return address.server, urlsplit(address.url).path.rstrip("/")
 
 
 def _is_host(host: str, pattern: str) -> bool:
@@ -300,7 +301,7 @@ def _profile_of_table(name: str, tables: Mapping[str, Mapping[str, Any]]) -> End
     if not values.get("urls"):
         return EndpointProfile(**values | {"engine": ""})
     values["aliases"] = (name, *values.get("aliases", ()))
-    is_shared = "is_public" not in values and any(map(is_for_all, values["urls"]))
+    is_shared = "is_public" not in values and any(Address.parse(url).is_for_all for url in values["urls"])
     return EndpointProfile(**(SHARED if is_shared else {}) | values)
 
 

@@ -14,7 +14,7 @@ from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
 from kgsparql.graphs.child_process import connected_to_parent, progress_to_parent, write_frame
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
-from kgsparql.graphs.parsing import BlankNodes, GraphName, opened, quads, stored_source
+from kgsparql.graphs.parsing import blank_nodes, opened, quads, stored_source
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import disk_full, is_disk_full
 
@@ -100,7 +100,7 @@ def _link_store(old: Path, new: Path) -> None:
 def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, report: Progress) -> StoredSource:
     file = RdfFile(job["name"], Path(job["path"]))
     graph = None if job["graph"] is None else IRI(job["graph"])
-    rdf_format, met, size_before = format_of(file, options), set[GraphName](), len(store)
+    rdf_format, size_before = format_of(file, options), len(store)
 
     def progress(phase: str, done: int, total: int) -> None:
         report(phase, done, total)
@@ -108,13 +108,12 @@ def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, repor
             report("writing", done, total)
 
     if options.skip_bad or rdf_format.supports_datasets:
-        names = BlankNodes(f"b{uuid4().hex}n")  # like no other node of the store
-        store.bulk_extend(quads(file, options, names, graph=graph, graphs_met=met, progress=progress))
+        blank = blank_nodes(f"b{uuid4().hex}n")  # like no other node of the store
+        store.bulk_extend(quads(file, options, blank, graph=graph, progress=progress))
     else:
         with opened(file, options, progress) as reader:
             store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base, to_graph=graph)
-    triples = len(store) - size_before
-    return stored_source(file, options, source=job["source"], graph=graph, graphs_met=met, triples=triples)
+    return stored_source(file, options, source=job["source"], graph=graph, triples=len(store) - size_before)
 
 
 if __name__ == "__main__":

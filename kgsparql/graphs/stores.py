@@ -21,11 +21,11 @@ import pyoxigraph as ox
 from kgsparql.errors import InputError, OptionError, StoreError, error_from
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.child_process import Child
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, rdf_files, standard_input
+from kgsparql.graphs.files import GraphName, Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
-from kgsparql.graphs.parsing import BlankNodes, GraphName, quads, stored_source
+from kgsparql.graphs.parsing import blank_nodes, quads, stored_source
 from kgsparql.rdf.terms import IRI, iri, printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
@@ -265,16 +265,16 @@ def graph_in_memory(
     files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, progress: Progress | None
 ) -> OxigraphGraph:
     """Files read into memory: a single file into the default graph, of several each into a graph of its own."""
-    store, blank_nodes = ox.Store(), BlankNodes()
+    store, blank = ox.Store(), blank_nodes()
     several = len(files) > 1
     stored: list[StoredSource] = []
     sizes: dict[GraphName, int] = {}  # of graphs: the length of the store would count those of every other file
     for file in files:
-        graph, met, before = file.iri if several else None, set[GraphName](), sum(sizes.values())
-        store.bulk_extend(quads(file, options, blank_nodes, graph=graph, graphs_met=met, progress=progress))
-        sizes |= {name: sum(1 for _ in store.quads_for_pattern(None, None, None, name)) for name in met}
+        graph, before = file.iri if several else None, sum(sizes.values())
+        store.bulk_extend(quads(file, options, blank, graph=graph, progress=progress))
+        sizes |= {name: sum(1 for _ in store.quads_for_pattern(None, None, None, name)) for name in file.graphs}
         triples = sum(sizes.values()) - before
-        stored.append(stored_source(file, options, source=file.name, graph=graph, graphs_met=met, triples=triples))
+        stored.append(stored_source(file, options, source=file.name, graph=graph, triples=triples))
     fingerprint = digest_of([[[source.sha256, source.graph or ""] for source in stored], options.recipe])
     return OxigraphGraph(
         store, name=name or ", ".join(file.name for file in files), fingerprint=fingerprint,

@@ -48,6 +48,43 @@ class Address:
         header = b64encode(pair.encode()).decode("ascii")
         return secret_spellings([self.password, pair, header, header.rstrip("="), *self.keys])
 
+    @property
+    def host(self) -> str:
+        """The host, a name or an IP address, in one spelling.
+
+        >>> Address.parse("https://Query.Wikidata.org.:443/sparql?x=1").host, Address.parse("http://[::1]:3030/ds").host
+        ('query.wikidata.org', '::1')
+        """
+        return self.origin[1].strip("[]").rstrip(".").lower()
+
+    @property
+    def server(self) -> str:
+        """The name of the server, the same for ``http`` and ``https``; with the port where it is not 80 or 443."""
+        port = self.origin[2]
+        return self.host if port in {80, 443} else f"{self.host}:{port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the host is this machine."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith(".localhost")
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether the public may use it: the host is not in a private network, and no credentials are sent.
+
+        >>> [Address.parse(f"http://{host}/ds").is_for_all for host in ("e.example.org", "10.0.0.7:3030", "fuseki")]
+        [True, False, False]
+        """
+        if self.user or self.keys:
+            return False
+        try:
+            return ipaddress.ip_address(self.host).is_global
+        except ValueError:
+            return "." in self.host and not self.host.endswith(_PRIVATE_ENDINGS)
+
     @classmethod
     def parse(cls, text: str) -> Address:
         """Read the address that a URL names."""
@@ -80,43 +117,3 @@ class Address:
             user=user,
             password=password,
         )
-
-
-def host_of(url: str) -> str:
-    """Read the host of a URL, a name or an IP address, in one spelling.
-
-    >>> host_of("https://Query.Wikidata.org.:443/sparql?x=1"), host_of("http://[::1]:3030/ds")
-    ('query.wikidata.org', '::1')
-    """
-    return Address.parse(url).origin[1].strip("[]").rstrip(".").lower()
-
-
-def server_of(url: str) -> str:
-    """Name the server of a URL, the same for ``http`` and ``https``; with the port where it is not 80 or 443."""
-    port = Address.parse(url).origin[2]
-    return host_of(url) if port in {80, 443} else f"{host_of(url)}:{port}"
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def is_for_all(url: str) -> bool:
-    """Tell whether the public may use this URL: the host is not in a private network, and no credentials are sent.
-
-    >>> is_for_all("https://sparql.example.org/"), is_for_all("http://10.0.0.7:3030/ds"), is_for_all("http://fuseki/ds")
-    (True, False, False)
-    """
-    address, host = Address.parse(url), host_of(url)
-    if address.user or address.keys:
-        return False
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        return "." in host and not host.endswith(_PRIVATE_ENDINGS)

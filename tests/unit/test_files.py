@@ -18,7 +18,7 @@ import pytest
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
 from kgsparql.graphs import OxigraphGraph, decoding, load_store, open_graph
 from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
-from kgsparql.graphs.parsing import BlankNodes, quads
+from kgsparql.graphs.parsing import blank_nodes, quads
 from kgsparql.rdf.query import Query
 from tests.conftest import ROOT
 from tests.deep import deep
@@ -201,7 +201,7 @@ def test_skipping_counts_each_line_and_keeps_blank_nodes_joined(tmp_path: Path) 
     good = b"_:a <http://e.org/p> _:b .\n"
     path.write_bytes((good * 3000 + b"<bad\n") * 3 + good)
     file = RdfFile("many.nt", path)
-    found = list(quads(file, ReadOptions(skip_bad=True), BlankNodes()))
+    found = list(quads(file, ReadOptions(skip_bad=True), blank_nodes()))
     assert (len(found), file.skipped) == (9001, 3)
     assert len(set(found)) == 1
     assert file.first_skipped.startswith("3001:")

@@ -36,7 +36,7 @@ from kgsparql.graphs.protocol.request import (
     of_status,
     user_agent,
 )
-from kgsparql.http.address import Address, host_of, is_loopback, server_of
+from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import SHORTEST, is_word, unreadable_url, without
@@ -110,8 +110,9 @@ class RateLimitedSender:
                 raise _given_up_error(outcome, request, pause_s, tries)
 
     def _limiter_for(self, request: SparqlRequest) -> RateLimiter:
-        is_shared = request.profile.is_public and not is_loopback(host_of(request.url))
-        return self.limiter or rate_limiter_of(server_of(request.url), share=is_shared)
+        address = Address.parse(request.url)
+        is_shared = request.profile.is_public and not address.is_loopback
+        return self.limiter or rate_limiter_of(address.server, share=is_shared)
 
     def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
