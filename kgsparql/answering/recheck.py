@@ -19,7 +19,7 @@ from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTi
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.user_query import QueryResult, QueryWorker, check, query_runner
+from kgsparql.graphs.user_query import GraphQueries, QueryResult, QueryWorker, check
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
 MAX_SECONDS = 60.0  # for an answer with all its queries
@@ -164,7 +164,7 @@ class Rechecker(ExitStack):
         own = [member for member in members if member.name == source] or members
         for member in own:
             if member.name not in self._runs:
-                self._runs[member.name] = self.enter_context(query_runner(member))
+                self._runs[member.name] = self.enter_context(GraphQueries(member)).run_checked
         return [self._runs[member.name] for member in own]
 
 

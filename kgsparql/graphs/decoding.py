@@ -63,9 +63,8 @@ class Tally:
 def unpacked(file: BinaryIO, tally: Tally, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the bytes with gzip unpacked, which is recognised by its first bytes and not by the name."""
     head, chunks = _with_head(_counted_chunks(file, tally, on_read))
-    name, source = tally.name, cast("BinaryIO", ChunkReader(chunks))
-    if head.startswith(_GZIP):
-        source = gzip.GzipFile(fileobj=source)
+    name, raw = tally.name, cast("BinaryIO", ChunkReader(chunks))
+    source = gzip.GzipFile(fileobj=raw) if head.startswith(_GZIP) else raw
     try:
         while chunk := source.read(_CHUNK_BYTES):
             what = next((what for magic, what in _ARCHIVES.items() if chunk.startswith(magic)), "")

@@ -81,7 +81,7 @@ class GraphView:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
-    lasts_s: float = math.inf
+    until: float = math.inf
 
 
 @dataclass(slots=True)
@@ -95,8 +95,7 @@ class Probe:
     profile: EndpointProfile
     found: ProbeResult | None = None
     again_from: float = 0.0
-    view: GraphView | None = None
-    view_until: float = 0.0
+    view: GraphView = GraphView(until=0.0)
     fingerprint: str | None = None
     has_named_graphs: bool | None = None
     noted: set[str] = field(default_factory=set)
@@ -115,7 +114,7 @@ class Probe:
             return None
         if self.profile.has_union:
             return GraphView()
-        return self.view if time.monotonic() < self.view_until else None
+        return self.view if time.monotonic() < self.view.until else None
 
 
 class EndpointGraph(KnowledgeGraph):
@@ -344,7 +343,6 @@ class EndpointGraph(KnowledgeGraph):
                     self._read_description(limits)  # and then it is seen whether there is time for more
                 elif probe.known_view is None:
                     view = probe.view = self._probed_view(limits)
-                    probe.view_until = time.monotonic() + view.lasts_s
                     break
             finally:
                 probe.lock.release()
@@ -393,9 +391,9 @@ class EndpointGraph(KnowledgeGraph):
             if is_hurried or not is_about_the_query(error):
                 raise
             # One that took too long is spared for a while; one that failed quickly may just have been restarted.
-            lasts_s = _AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0
+            again_from = time.monotonic() + (_AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0)
             note = f"{self.name}: it cannot be told whether queries see its named graphs"
-            return GraphView({}, note, math.inf if isinstance(error, QueryError) else lasts_s)
+            return GraphView({}, note, math.inf if isinstance(error, QueryError) else again_from)
         return GraphView({}, f"{self.name}: queries do not see its named graphs")
 
 

@@ -139,13 +139,13 @@ class OxigraphGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         with self._results_of(query, ox.QuerySolutions) as results:
-            return Solutions(_names_in(results), tuple(_solutions_in(results)))
+            return Solutions(names_in(results), tuple(solutions_in(results)))
 
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
         if not query.empty:
             with self._results_of(query, ox.QuerySolutions) as results:
-                yield from _solutions_in(results)
+                yield from solutions_in(results)
 
     def ask(self, query: Query) -> bool:
         """Return the answer to an ASK."""
@@ -194,12 +194,14 @@ def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> Kgsp
     return corrupt_store(graph, text) if "Corruption" in text else QueryError(f"{what}: {text}", **detail)
 
 
-def _names_in(results: ox.QuerySolutions) -> tuple[str, ...]:
+def names_in(results: ox.QuerySolutions) -> tuple[str, ...]:
+    """List the variables of results."""
     return tuple(variable.value for variable in results.variables)
 
 
-def _solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
-    names = _names_in(results)
+def solutions_in(results: ox.QuerySolutions) -> Iterator[Solution]:
+    """Yield the solutions of results."""
+    names = names_in(results)
     for solution in results:
         yield {name: term for name, term in zip(names, solution, strict=True) if term is not None}
 

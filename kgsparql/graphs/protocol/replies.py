@@ -78,15 +78,19 @@ def solutions_of(query: Query, reply: HttpReply, request: SparqlRequest) -> Solu
 
 def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
     """Read the solutions of a SELECT, with the errors of :func:`read`."""
-    read_all, invalid = partial(_names_and_solutions, request=request), 0
-    try:
-        names, found = read(reply, request, "SELECT", read_all)
-    except EndpointReplyError as error:
-        whole_reply, invalid = repaired_reply(reply, error, request)
-        names, found = read(whole_reply, request, "SELECT", read_all)
+    (names, found), invalid = read_solutions(reply, request, partial(_names_and_solutions, request=request))
     if _GROUPED.search(request.text):
         found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
     return Solutions(names, found, cut=why_cut(reply, request, len(found) + invalid), invalid=invalid)
+
+
+def read_solutions(reply: HttpReply, request: SparqlRequest, reader: Callable[[Any], _Read]) -> tuple[_Read, int]:
+    """Read a SELECT, as :func:`read`, repaired if need be; count the solutions that were left out for that."""
+    try:
+        return read(reply, request, "SELECT", reader), 0
+    except EndpointReplyError as error:
+        whole_reply, invalid = _repaired_reply(reply, error, request)
+        return read(whole_reply, request, "SELECT", reader), invalid
 
 
 def boolean(reply: HttpReply, request: SparqlRequest) -> bool:
@@ -284,7 +288,7 @@ def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
 # Results that break the W3C format a little
 
 
-def repaired_reply(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[HttpReply, int]:
+def _repaired_reply(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[HttpReply, int]:
     """Repair a reply to a SELECT that could not be read, and count the solutions that were left out for that.
 
     Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, query_runner, run_on_endpoint
+from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, run_on_endpoint
 
 __all__ = [
     "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "QueryWorker", "Target", "check",
-    "query_runner", "run_on_endpoint", "serialise",
+    "run_on_endpoint", "serialise",
 ]  # fmt: skip

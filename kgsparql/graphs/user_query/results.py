@@ -15,6 +15,7 @@ import pyoxigraph as ox
 from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.notes import Cut
+from kgsparql.graphs.oxigraph import names_in, solutions_in
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
@@ -123,11 +124,7 @@ class QueryResult:
             return Solutions()
         with _term_errors():
             results: Any = ox.parse_query_results(self.content, format=ox.QueryResultsFormat.TSV)
-            names = tuple(variable.value for variable in results.variables)
-            found = tuple(
-                {name: term for name, term in zip(names, solution, strict=True) if term is not None}
-                for solution in results
-            )
+            names, found = names_in(results), tuple(solutions_in(results))
         cut = self.why_cut or ("" if self.complete or self.invalid else "no more are kept")
         return Solutions(names, found, cut=cut, invalid=self.invalid)
 

@@ -8,9 +8,7 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +16,6 @@ import pyoxigraph as ox
 
 from kgsparql.errors import (
     CancelledError,
-    EndpointReplyError,
     InputError,
     KgsparqlError,
     LimitError,
@@ -199,23 +196,19 @@ def run_on_endpoint(
     cancel: threading.Event | None = None,
 ) -> QueryResult:
     """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`."""
-    from kgsparql.graphs.protocol.replies import boolean, read, refuse_other_variables, repaired_reply, triples, why_cut
+    from kgsparql.graphs.protocol.replies import boolean, read_solutions, refuse_other_variables, triples, why_cut
 
-    began = time.monotonic()
+    def taken(results: Any) -> tuple[BoundedLines, bool]:
+        lines = BoundedLines(max_rows, max_bytes)
+        return lines, lines.take(results)
+
+    began, invalid = time.monotonic(), 0
     reply, request = graph.send(query.text, query.form, timeout_s=timeout_s, cancel=cancel)
-    lines, complete, invalid = BoundedLines(max_rows, max_bytes), True, 0
     try:
-        if query.form == "ASK":
-            lines.take(boolean(reply, request))
-        elif query.form == "SELECT":
-            try:
-                complete = read(reply, request, "SELECT", lines.take)
-            except EndpointReplyError as error:
-                reply, invalid = repaired_reply(reply, error, request)
-                lines = BoundedLines(max_rows, max_bytes)
-                complete = read(reply, request, "SELECT", lines.take)
+        if query.form == "SELECT":
+            (lines, complete), invalid = read_solutions(reply, request, taken)
         else:
-            complete = lines.take(triples(reply, request))
+            lines, complete = taken((boolean if query.form == "ASK" else triples)(reply, request))
     except QuerySyntaxError as error:
         raise _placed_syntax_error(str(error.detail.get("said", error.message)), query) from error
     if query.form == "SELECT" and lines.rows:
@@ -226,30 +219,16 @@ def run_on_endpoint(
     return QueryResult(query.form, bytes(lines.content), lines.rows, is_whole, seconds, why, invalid)
 
 
-@contextmanager
-def query_runner(
-    graph: KnowledgeGraph, *, notes: Callable[[str], None] | None = None
-) -> Iterator[Callable[..., QueryResult]]:
-    """Yield the function that runs checked queries on a graph: at its endpoint, or in a process that ends here."""
-    if isinstance(graph, EndpointGraph):
-        yield partial(run_on_endpoint, graph)
-        return
-    if not isinstance(graph, OxigraphGraph):
-        raise InputError("a query of your own runs on one graph", hint="open that graph alone")
-    with QueryWorker(graph.directory or graph.store, notes=notes) as worker:
-        yield worker.run
-
-
-class GraphQueries:
-    """Runs queries on one graph; the process they run in is kept between them, and ends with this.
+class GraphQueries(ClosedAtExit):
+    """Runs queries on one graph: at its endpoint, or in a process that is kept between them, and ends with this.
 
     A graph that its owner may change, such as a ``pyoxigraph.Store``, is sent to a new process for each query.
     """
 
-    def __init__(self, graph: KnowledgeGraph, *, prefixes: PrefixMap, note: Callable[[str], None]) -> None:
-        self._graph = graph
-        self._prefixes = prefixes
-        self._note = note
+    def __init__(
+        self, graph: KnowledgeGraph, *, prefixes: PrefixMap | None = None, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._graph, self._prefixes, self._note = graph, prefixes, note
         self._worker: QueryWorker | None = None
         if isinstance(graph, OxigraphGraph) and graph.is_as_loaded:
             self._worker = QueryWorker(graph.directory or graph.store, notes=note)
@@ -262,9 +241,18 @@ class GraphQueries:
 
     def run(self, text: str, **limits: Any) -> QueryResult:
         """Check a query and run it; limits and errors as of :func:`check` and :meth:`QueryWorker.run`."""
-        query = check(text, prefixes=self._prefixes)
-        with nullcontext(self._worker.run) if self._worker is not None else query_runner(self._graph) as run:
-            result = run(query, **limits)
+        result = self.run_checked(check(text, prefixes=self._prefixes), **limits)
         if result.cut is not None:
             self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
         return result
+
+    def run_checked(self, query: CheckedQuery, **limits: Any) -> QueryResult:
+        """Run a query that was checked; limits and errors as of :meth:`QueryWorker.run`."""
+        if isinstance(self._graph, EndpointGraph):
+            return run_on_endpoint(self._graph, query, **limits)
+        if self._worker is not None:
+            return self._worker.run(query, **limits)
+        if not isinstance(self._graph, OxigraphGraph):
+            raise InputError("a query of your own runs on one graph", hint="open that graph alone")
+        with QueryWorker(self._graph.store) as worker:
+            return worker.run(query, **limits)
