@@ -28,9 +28,9 @@ from kgsparql.exploration.counting import void_triples
 from kgsparql.graphs.user_query import (
     FORMATS,
     CheckedQuery,
+    GraphQueries,
     QueryResult,
     check,
-    query_runner,
     serialise,
 )
 from kgsparql.rdf.terms import Triple, printable
@@ -269,8 +269,10 @@ class BoundedQueries:
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
         self._idle: queue.LifoQueue[Callable[..., QueryResult]] = queue.LifoQueue()  # the last that ran has its graph
         self._runners = ExitStack()
+        if len(knowledge.graph.members) > 1:
+            raise InputError("SPARQL is served of one graph", hint="name it alone with -k")
         for _ in range(at_once):
-            self._idle.put(self._runners.enter_context(query_runner(knowledge.graph)))
+            self._idle.put(self._runners.enter_context(GraphQueries(knowledge.graph)).run_checked)
         self._described: tuple[str, list[Triple]] = ("", [])
         self._describing = threading.Lock()
 
@@ -291,7 +293,7 @@ class BoundedQueries:
     async def run(self, query: CheckedQuery, form: str) -> tuple[bytes, int, str]:
         """Run a query; return its result in a format, its rows, and a clause that says what it lacks, or is empty.
 
-        :raises KgsparqlError: as :func:`query_runner` and :func:`serialise`.
+        :raises KgsparqlError: as :meth:`GraphQueries.run_checked` and :func:`serialise`.
         """
         await self._wait_for_turn()
         cancel = threading.Event()

@@ -230,7 +230,7 @@ class GraphQueries(ClosedAtExit):
     ) -> None:
         self._graph, self._prefixes, self._note = graph, prefixes, note
         self._worker: QueryWorker | None = None
-        if isinstance(graph, OxigraphGraph) and graph.is_as_loaded:
+        if isinstance(graph, OxigraphGraph) and (graph.is_as_loaded or graph.directory is not None):
             self._worker = QueryWorker(graph.directory or graph.store, notes=note)
             weakref.finalize(self, self._worker.close)
 
@@ -248,10 +248,10 @@ class GraphQueries(ClosedAtExit):
 
     def run_checked(self, query: CheckedQuery, **limits: Any) -> QueryResult:
         """Run a query that was checked; limits and errors as of :meth:`QueryWorker.run`."""
-        if isinstance(self._graph, EndpointGraph):
-            return run_on_endpoint(self._graph, query, **limits)
         if self._worker is not None:
             return self._worker.run(query, **limits)
+        if isinstance(self._graph, EndpointGraph):
+            return run_on_endpoint(self._graph, query, **limits)
         if not isinstance(self._graph, OxigraphGraph):
             raise InputError("a query of your own runs on one graph", hint="open that graph alone")
         with QueryWorker(self._graph.store) as worker:
