@@ -15,7 +15,7 @@ from kgsparql.evidence.notes import Fallback
 from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
 from kgsparql.rdf.literals import literal_kind, number_text, value_text
-from kgsparql.rdf.terms import Literal, Term, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
@@ -209,7 +209,7 @@ class Answer:
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
-    labels: Mapping[Term, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
     fallbacks: tuple[Fallback, ...] = ()
     removed: int = 0
     is_ranked: bool = False

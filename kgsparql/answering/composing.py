@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +24,10 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import labels_from_items
-from kgsparql.evidence.verbalising import path_text
+from kgsparql.evidence.verbalising import triple_text
 from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.terms import Term, normalised, printable
+from kgsparql.rdf.terms import Labels, Term, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
 if TYPE_CHECKING:
@@ -290,10 +288,10 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
 def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
     """List the candidates and other terms that the evidence shows, then more candidates, then the linked entities."""
     evidence, linked = retrieval.evidence, {link.term: link.label for link in session.links}
-    labels = session.labels((t for own in evidence.triples for t in (own.subject, own.object)), in_grace=True)
+    labels = session.labels((term for item in evidence for term in item.nodes), in_grace=True)
     markers: dict[Term, list[str]] = {}
     for item in evidence:
-        for term in dict.fromkeys(t for c in item.triples for t in (c.triple.subject, c.triple.object)):
+        for term in item.nodes:
             if not is_mediator(term) and printable(labels[term], 120) in item.text:
                 markers.setdefault(term, []).append(item.marker)
     candidates = {candidate.term: candidate for candidate in retrieval.candidates}
@@ -306,7 +304,6 @@ def _single_answers(retrieval: Retrieval, session: Session) -> list[AnswerTerm]:
 
 
 _LONGEST_ANSWER, _LONGEST_CLAIM, _LONGEST_LIST = 4_000, 1_000, 2_000  # characters
-_MAX_REMOVED_NAMES = 5  # removed things that are named
 _MAX_NAMES = 60  # names that stand for an answer in words
 
 _CITATION = re.compile(r"\[[A-Z]\d+(?:, [A-Z]\d+)*\]")
@@ -325,7 +322,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     from kgsparql.models.citations import cited_text, like_markers
 
     evidence, labels = retrieval.evidence, evidence_labels(retrieval.evidence, session)
-    known = {item.marker: None for item in evidence}
+    known = [item.marker for item in evidence]
     quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
@@ -335,32 +332,31 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
     ]
     steps = [(step, _inference_step(step, evidence, labels)) for step in written.steps]
     inference = tuple(found for _, found in steps if found is not None)
-    in_claims = {marker for claim in claims for marker in claim.markers}
-    carrying = {*answer.known, *written.markers, *in_claims, *(step.marker for step in inference)} & known.keys()
+    in_texts = ((*text.known, *text.unknown) for text in (answer, *said))
+    cited = [*chain(*in_texts, written.markers, *(claim.markers for claim in written.claims))]
+    carrying = {*(step.marker for step in inference), *(marker for marker in cited if marker in evidence)}
     by_itself = not carrying
     listed = answer_choices(retrieval, session)
     chosen = [listed[number - 1] for number in dict.fromkeys(written.entities) if number <= len(listed)]
-    named = [*written.markers, *(m for c in written.claims for m in c.markers), *(s.marker for s in written.steps)]
-    made_up = [m for m in dict.fromkeys((*(m for t in (answer, *said) for m in t.unknown), *named)) if m not in known]
-    removed = [f"[{marker}]" for marker in made_up if marker]
+    made_up = dict.fromkeys((*cited, *(step.marker for step in written.steps)))
+    removed = [f"[{marker}]" for marker in made_up if marker and marker not in evidence]
     if not answer.known and not (by_itself and removed):
-        carrying |= {m for c in chosen if not carrying.intersection(c.markers) for m in c.markers} & known.keys()
+        carrying |= {marker for own in chosen if carrying.isdisjoint(own.markers) for marker in own.markers}
     ordered = tuple(marker for marker in known if marker in carrying)
     removed += [f"candidate {number}" for number in written.entities if number > len(listed)]
-    removed += [
-        f"step {printable(f'{step.subject} {step.predicate} {step.object}', 80)!r}"
-        for step, found in steps if found is None and (not step.marker or step.marker in known)
-    ]  # fmt: skip
+    unfound = (step for step, found in steps if found is None and (not step.marker or step.marker in evidence))
+    removed += [f"step {printable(f'{own.subject} {own.predicate} {own.object}', 80)!r}" for own in unfound]
     removed += [f"claim {printable(claim.text, 60)!r}" for claim in claims if not claim.markers]
-    some, count = tuple(removed[:_MAX_REMOVED_NAMES]), len(removed) + written.dropped
-    empty = Draft("", sufficient=written.sufficient, removed=count, removed_names=some)
+    count = len(removed) + written.dropped
+    empty = Draft("", sufficient=written.sufficient, removed=count, removed_names=tuple(removed))
     if written.sufficient is False or not ordered:
         return empty
     answers = _grounded_answers(chosen if written.names_entities else None, answer.text, retrieval, ordered, session)
     text = _shown_text(answer, answers, ordered, by_itself=by_itself)
-    _note_mismatches(answers, ordered if answer.known else known, text, session)
-    stated = (Path(s.cited.triple.subject, (Hop(s.cited.triple),)) for s in inference)
-    said_by_steps = [Claim(path_text(p, labels), (s.marker,)) for p, s in zip(stated, inference, strict=True)]
+    if aside := [own for own in answers if answer.known and carrying.isdisjoint(own.markers)]:
+        what = "; ".join(printable(own.label, 60) for own in aside[:5])
+        session.notes.append(f"the evidence that was cited does not mention {what}", code="uncited_answer")
+    said_by_steps = [Claim(triple_text(step.cited.triple, labels), (step.marker,)) for step in inference]
     kept = [c for c in claims if c.markers and c.text] or said_by_steps
     claimed = {marker for claim in kept for marker in claim.markers}
     kept += [Claim(evidence[marker].text, (marker,)) for marker in ordered if marker not in claimed]
@@ -376,13 +372,13 @@ def _shown_text(said: CitedText, answers: Sequence[AnswerTerm], cited: Sequence[
     return f"{text} [{', '.join(cited)}]" if text and (text is not said.text or not said.known) else text
 
 
-def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Mapping[Term, str]:
+def evidence_labels(evidence: Evidence, session: Session, *, besides: Iterable[Term] = ()) -> Labels:
     """Return a label for every term of the evidence, and of some besides."""
     terms = [*besides, *(term for triple in evidence.triples for term in triple)]
     return labels_from_items(evidence, session.labels(terms, in_grace=True))
 
 
-def _inference_step(step: WrittenStep, evidence: Evidence, labels: Mapping[Term, str]) -> InferenceStep | None:
+def _inference_step(step: WrittenStep, evidence: Evidence, labels: Labels) -> InferenceStep | None:
     """Find the triple that a step means: the one with the same labels, else the only one between its terms."""
     if step.marker not in evidence:
         return None
@@ -437,16 +433,6 @@ def _answers_listed_in(text: str, candidates: Iterable[AnswerTerm]) -> tuple[Ans
     return tuple(dict.fromkeys(known[name] for name in re.findall(f"(?<!\\S){one}", normalised(text))))
 
 
-def _note_mismatches(answers: Iterable[AnswerTerm], cited: Collection[str], text: str, session: Session) -> None:
-    aside = [printable(a.label, 60) for a in answers if not set(cited).intersection(a.markers)]
-    if aside:
-        text_of = f"the evidence that was cited does not mention {'; '.join(aside[:5])}"
-        session.notes.append(text_of, code="uncited_answer")
-    asked, used = _script_name(session.question), _script_name(text)
-    if asked and used and asked != used:
-        session.notes.append(f"the answer is in another script than the question ({used.lower()})", code="other_script")
-
-
 def plain_lines(text: str, limit: int) -> str:
     r"""Write what a model wrote as safe lines without marks for emphasis; empty lines are left out.
 
@@ -463,12 +449,3 @@ def plain_lines(text: str, limit: int) -> str:
         if left <= 0:
             break
     return "\n".join(kept)
-
-
-def _script_name(text: str) -> str:
-    """Name the script that most letters of a text are in, as Unicode names it; empty for too few to tell."""
-    letters = [char for char in text if char.isalpha()]
-    if len(letters) < 3:
-        return ""
-    counts = Counter(unicodedata.name(char, "").split(" ")[0] for char in letters)
-    return min(counts, key=lambda script: (-counts[script], script))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
@@ -110,10 +110,9 @@ class AnswerFile:
         answers: list[KeptAnswer] = []
         damaged: list[AnswerFileError] = []
         unanswered = 0
-        for what, number, found in _json_objects(data):
+        for what, number, part in _json_parts(data):
             try:
-                if isinstance(found, AnswerFileError):
-                    raise found
+                found = _parsed_json(part) if isinstance(part, bytes) else part
                 if isinstance(found, dict) and found.get("status") in {"empty", "error"}:
                     unanswered += 1
                 else:
@@ -232,25 +231,23 @@ def _term_text(term: Term) -> str:
 # -- JSON --------------------------------------------------------------------------------------------------------
 
 
-def _json_objects(data: bytes) -> Iterator[tuple[str, int, Any]]:
-    """Yield each line or object, its number, and what it holds, or the error that it is."""
-    whole = _parsed_json(data)
-    if isinstance(whole, list):
-        yield from (("object", number, one) for number, one in enumerate(whole, 1))
-    elif not isinstance(whole, AnswerFileError):
-        yield "line", 1, whole
-    else:
+def _json_parts(data: bytes) -> list[tuple[str, int, Any]]:
+    """List the objects of a list, or the lines that are to be read one by one, with their numbers."""
+    try:
+        whole = _parsed_json(data)
+    except AnswerFileError:
         lines = enumerate(data.split(b"\n"), 1)  # a text in JSON may hold what ends a line elsewhere, such as U+2028
-        yield from (("line", number, _parsed_json(line)) for number, line in lines if line.strip())
+        return [("line", number, line) for number, line in lines if line.strip()]
+    return [("object", *one) for one in enumerate(whole, 1)] if isinstance(whole, list) else [("line", 1, whole)]
 
 
 def _parsed_json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return AnswerFileError(f"not UTF-8 at byte {error.start:,}", hint=_HOW_TO_KEEP)
-    except (ValueError, RecursionError):
-        return AnswerFileError("not JSON, or cut off", hint=_HOW_TO_KEEP)
+        raise AnswerFileError(f"not UTF-8 at byte {error.start:,}", hint=_HOW_TO_KEEP) from error
+    except (ValueError, RecursionError) as error:
+        raise AnswerFileError("not JSON, or cut off", hint=_HOW_TO_KEEP) from error
 
 
 def _answer_of_object(found: Any) -> KeptAnswer:

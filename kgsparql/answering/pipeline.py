@@ -30,6 +30,7 @@ _NOTHING: dict[Status, str] = {
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
+_MAX_REMOVED_NAMES = 5  # of what a model made up
 _NOT_SURE = "No sure answer:"
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 # Words that ask for something that Wikidata says about a statement, not about a thing.
@@ -107,8 +108,8 @@ def _removed_text(draft: Draft) -> str:
     >>> _removed_text(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
     '[P77], candidate 99 and 1 more'
     """
-    more = draft.removed - len(draft.removed_names)
-    named = ", ".join(draft.removed_names)
+    names = draft.removed_names[:_MAX_REMOVED_NAMES]
+    more, named = draft.removed - len(names), ", ".join(names)
     return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
@@ -22,7 +21,6 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.user_query import GraphQueries, QueryResult, QueryWorker, check
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
-MAX_SECONDS = 60.0  # for an answer with all its queries
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))  # literals that are compared by their meaning
 
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
@@ -33,15 +31,13 @@ _RunQuery: TypeAlias = Callable[..., QueryResult]
 class RecheckedItem:
     """What became of a piece of evidence.
 
+    :param kept: the piece.
     :param gone: rows that its query no longer gives: an answer, a value, a row of a table.
     :param new: those that it gives now.
     :param why: for one that is refused or unknown, or has no query, why that is.
     """
 
-    marker: str
-    text: str
-    is_cited: bool
-    is_computed: bool
+    kept: KeptItem
     verdict: ItemVerdict
     gone: tuple[Row, ...] = ()
     new: tuple[Row, ...] = ()
@@ -94,34 +90,36 @@ class Recheck:
             "triples": {"found": self.found, "gone": gone, "unnamed": self.unnamed, "unknown": self.unknown},
             "items": [
                 {
-                    "marker": item.marker, "text": item.text, "is_cited": item.is_cited, "verdict": item.verdict,
-                    "gone": texts(item.gone), "new": texts(item.new), "why": item.why,
+                    "marker": item.kept.marker, "text": item.kept.text, "is_cited": item.kept.is_cited,
+                    "verdict": item.verdict, "gone": texts(item.gone), "new": texts(item.new), "why": item.why,
                 }
                 for item in self.items
             ],
         }  # fmt: skip
 
 
-def recheck(answer: KeptAnswer, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> Recheck:
-    """Check an answer again.
-
-    :param max_seconds: for the answer as a whole; what is not done then is unknown.
-    :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
-    """
-    with Rechecker(graph, max_seconds=max_seconds) as rechecker:
+def recheck(answer: KeptAnswer, graph: KnowledgeGraph) -> Recheck:
+    """Check one answer again; errors as of :meth:`Rechecker.recheck`."""
+    with Rechecker(graph) as rechecker:
         return rechecker.recheck(answer)
 
 
 class Rechecker(ExitStack):
-    """Checks many answers on one graph; its processes are kept between them, and end with the ``with`` block."""
+    """Checks many answers on one graph; its processes are kept between them, and end with the ``with`` block.
 
-    def __init__(self, graph: KnowledgeGraph, *, max_seconds: float = MAX_SECONDS) -> None:
+    :param max_seconds: for an answer with all its queries; what is not done then is unknown.
+    """
+
+    def __init__(self, graph: KnowledgeGraph, *, max_seconds: float = 60.0) -> None:
         super().__init__()
         self._graph, self._max_seconds = graph, max_seconds
         self._runs: dict[str, _RunQuery] = {}
 
     def recheck(self, answer: KeptAnswer) -> Recheck:
-        """Check an answer again; errors as of :func:`recheck`."""
+        """Check an answer again.
+
+        :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
+        """
         ends = time.monotonic() + self._max_seconds
         named = named_triples(answer.cited)
         budget = Budget(max_queries=None, max_seconds=self._max_seconds)
@@ -144,9 +142,8 @@ class Rechecker(ExitStack):
         )
 
     def _rechecked_item(self, item: KeptItem, before: _RunQuery, ends: float) -> RecheckedItem:
-        said = partial(RecheckedItem, item.marker, item.text, item.is_cited, item.is_computed)
         if not item.queries:
-            return said("no_query", why="of a document, which is in no graph")
+            return RecheckedItem(item, "no_query", why="of a document, which is in no graph")
         try:
             checked = [(source, check(text)) for source, text in item.queries]
             then = [before(query, timeout_s=_seconds_left(ends)) for _, query in checked]
@@ -154,10 +151,10 @@ class Rechecker(ExitStack):
                 run(query, timeout_s=_seconds_left(ends)) for source, query in checked for run in self._runs_of(source)
             ]
         except QueryTimeoutError as error:
-            return said("unknown", why=error.message)
+            return RecheckedItem(item, "unknown", why=error.message)
         except (ForbiddenQueryError, LimitError, QueryError) as error:
-            return said("refused", why=error.message)
-        return _compared_item(said, item, then, now)
+            return RecheckedItem(item, "refused", why=error.message)
+        return _compared_item(item, then, now)
 
     def _runs_of(self, source: str) -> list[_RunQuery]:
         members = self._graph.members
@@ -168,9 +165,7 @@ class Rechecker(ExitStack):
         return [self._runs[member.name] for member in own]
 
 
-def _compared_item(
-    said: Callable[..., RecheckedItem], item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]
-) -> RecheckedItem:
+def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequence[QueryResult]) -> RecheckedItem:
     """Compare what a query gives now with what it gave; of what was cut, or kept only in part, only what is sure."""
     column = "" if item.ends is None else "answer"  # what is said of each end is kept in part, too
     then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
@@ -179,17 +174,16 @@ def _compared_item(
         now = frozenset(row[:width] for row in now)
     old = _known_rows(item, then, now)
     gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
-    if not (gone or new):
-        return said("stands")
-    if item.is_part or not all(result.complete for result in after):
-        return said("unknown", why="more was there than was kept, so that this cannot be told")
+    is_in_part = item.ends is not None and item.ends > len(old)
+    is_whole = all(result.complete for result in after)
+    if not (gone or new) or (is_in_part and is_whole and len(now) == item.ends and not gone):
+        return RecheckedItem(item, "stands")
+    if item.is_part or not is_whole:
+        return RecheckedItem(item, "unknown", why="more was there than was kept, so that this cannot be told")
     if item.is_computed and item.rows is None:
-        return said("unknown", why="the file does not say what was computed")
-    if item.ends is not None and item.ends > len(old):
-        if len(now) == item.ends and not gone:
-            return said("stands")
-        return said("changed", gone=gone, why=f"it led to {item.ends:,}, and leads to {len(now):,} now")
-    return said("changed", gone=gone, new=new)
+        return RecheckedItem(item, "unknown", why="the file does not say what was computed")
+    why = f"it led to {item.ends:,}, and leads to {len(now):,} now" if is_in_part else ""
+    return RecheckedItem(item, "changed", gone=gone, new=() if is_in_part else new, why=why)
 
 
 def _known_rows(item: KeptItem, then: frozenset[Row], now: frozenset[Row]) -> frozenset[Row]:

@@ -17,7 +17,7 @@ from kgsparql.events import Verified
 from kgsparql.evidence.evidence import Evidence, verify
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.same_as import with_reasons
-from kgsparql.evidence.term_labels import name_by_itself
+from kgsparql.exploration.labels import own_label
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term
 
@@ -87,8 +87,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
     markers = dict(sorted(markers.items(), key=lambda found: (found[0] in named, -len(topics[found[0]]))))
     labels = session.labels(islice(markers, LABELLED), in_grace=True)
     return tuple(
-        AnswerTerm(end, labels.get(end) or name_by_itself(end, str(end)), scores[end], tuple(own))
-        for end, own in markers.items()
+        AnswerTerm(end, labels.get(end) or own_label(end).text, scores[end], tuple(own)) for end, own in markers.items()
     )
 
 
@@ -99,13 +98,11 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
     """
     found, notes = verify(retrieval.evidence, session.graph.unlimited()), session.notes
     if found.removed:
-        are, them = ("is", "it") if len(found.removed) == 1 else ("are", "them")
-        gone = f"{counted(len(found.removed), 'cited triple')} {are} not in the graph any more"
-        notes.append(f"{gone}: what rested on {them} is gone", code="triples_gone")
-    if (nameless := found.unknown - found.unanswered) > 0:
-        have = "has" if nameless == 1 else "have"
-        what = f"{counted(nameless, 'cited triple')} {have} blank nodes"
-        notes.append(f"{what} and could not be looked up again", code="unverified")
+        gone = counted(len(found.removed), "cited triple")
+        notes.append(f"not in the graph any more, and gone with what rested on it: {gone}", code="triples_gone")
+    if nameless := found.unknown - found.unanswered:
+        what = counted(nameless, "cited triple")
+        notes.append(f"{what} with blank nodes could not be looked up again", code="unverified")
     if found.unanswered:
         is_noted = found.failure is not None or session.graph.failures
         why = ": no time was left" if found.ended else "" if is_noted else ": the endpoint cut the results"

@@ -149,8 +149,9 @@ def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
 
 
 def _item_lines(item: RecheckedItem, prefixes: PrefixMap) -> Iterator[str]:
-    role = "" if item.is_cited else " (only found on the way)"
-    yield f"    {printable(item.marker, 8):<4}    {printable(item.text, 160)}{role}"
+    kept = item.kept
+    role = "" if kept.is_cited else " (only found on the way)"
+    yield f"    {printable(kept.marker, 8):<4}    {printable(kept.text, 160)}{role}"
     if item.why:
         word = {"no_query": "not run", "unknown": "not told"}.get(item.verdict, item.verdict)
         yield f"            {word}: {printable(item.why, 300)}"
@@ -158,7 +159,7 @@ def _item_lines(item: RecheckedItem, prefixes: PrefixMap) -> Iterator[str]:
         [" | ".join("" if term is None else _term_text(term, prefixes) for term in row) for row in rows]
         for rows in (item.gone, item.new)
     )
-    if item.is_computed and len(gone) == len(new) == 1:
+    if kept.is_computed and len(gone) == len(new) == 1:
         yield f"            was {gone[0]}, now {new[0]}"
         return
     for word, rows in (("gone", gone), ("new", new)):

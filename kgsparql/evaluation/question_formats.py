@@ -30,7 +30,7 @@ from pyoxigraph import QueryResultsFormat, parse_query_results
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
-from kgsparql.evidence.term_labels import name_by_itself
+from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
@@ -311,7 +311,7 @@ class TableEntry(Entry):
         terms = dict.fromkeys((term_of(part), part) for part in self.answers)
         if not terms and not self.sparql and not (self.path and self.topics):  # answers may have been forgotten
             raise InputError(_NOTHING_FINDS_ANSWERS)
-        answers = tuple(GoldAnswer(term, part if term is None else name_by_itself(term, part)) for term, part in terms)
+        answers = tuple(GoldAnswer(term, part if term is None else own_label(term).text) for term, part in terms)
         return Question(
             id=self.id, text=self.question, answers=answers or None, topics=tuple(map(_table_topic, self.topics)),
             hops=self.hops, type=self.type, path=tuple(self.path), sparql=self.sparql, reference=self.reference,

@@ -11,13 +11,14 @@ from typing import Literal as OneOf
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import lookup
+from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.graph import Halving, Solution, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.literals import data_frame, python_value
 from kgsparql.rdf.paths import Direction, Hop, Path
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,9 +109,13 @@ class EvidenceItem:
 
     @property
     def terms(self) -> frozenset[Term]:
-        """What it is about: its ends, what lies between, and the subjects and objects of its triples."""
-        stated = (term for cited in self.triples for term in (cited.triple.subject, cited.triple.object))
-        return frozenset((*self.ends, *(term for place in self.between for term in place), *stated))
+        """What it is about: its ends, what lies between, and its nodes."""
+        return frozenset((*self.ends, *(term for place in self.between for term in place), *self.nodes))
+
+    @property
+    def nodes(self) -> tuple[Term, ...]:
+        """The subjects and objects of its triples, in order."""
+        return tuple(dict.fromkeys(end for own in self.triples for end in (own.triple.subject, own.triple.object)))
 
     @property
     def graphs(self) -> tuple[str, ...]:
@@ -179,7 +184,7 @@ class Evidence:
         """Every cited triple once, in order."""
         return tuple(dict.fromkeys(cited.triple for item in self for cited in item.triples))
 
-    def to_dataframe(self, labels: Mapping[Term, str] = MappingProxyType({})) -> pd.DataFrame:
+    def to_dataframe(self, labels: Labels = MappingProxyType({})) -> pd.DataFrame:
         """Make a line for each triple of each item, and one for an item without triples, such as a passage.
 
         :param labels: of the terms; of one that has none here, the local name.
@@ -197,14 +202,13 @@ class Evidence:
         return Evidence(item for item in self if item.marker in wanted)
 
 
-def _triple_columns(cited: CitedTriple, labels: Mapping[Term, str]) -> dict[str, Any]:
+def _triple_columns(cited: CitedTriple, labels: Labels) -> dict[str, Any]:
     source = cited.sources[0] if cited.sources else None
     columns: dict[str, Any] = {"direction": cited.direction, "verified": cited.verified}
     if source is not None:
         columns |= {"graph": source.graph, "named_graph": source.named_graph}
     for name, term in zip(("subject", "predicate", "object"), cited.triple, strict=True):
-        own = local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else str(term)
-        columns |= {name: python_value(term), f"{name}_label": labels.get(term) or own}
+        columns |= {name: python_value(term), f"{name}_label": labels.get(term) or own_label(term).text}
     return columns
 
 
@@ -252,7 +256,7 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
         if not has_a_name(triple):
             sources[triple] = graph.sources_of(triple)
             continue
-        held = {source for part in parts for source in part.named.get(triple, ())}
+        held = {source for part in parts for source in part.held.get(triple, ())}
         silent = [part for part in parts if triple in part.open_]
         sources[triple] = tuple(sorted(held)) or (None if silent else ())
         if not held and len(silent) == 1 < len(parts):
@@ -301,30 +305,28 @@ def _confirmed_item(
 
 @dataclass(slots=True)
 class _Lookup:
-    """What a graph says of triples without blank nodes."""
+    """What a graph says of triples without blank nodes: where it holds them, and of which it has not said."""
 
     source: Source
-    held: set[Triple] = field(default_factory=set)
-    open_: set[Triple] = field(default_factory=set)
-    named: dict[Triple, list[Source]] = field(default_factory=dict)
+    open_: set[Triple]
+    held: dict[Triple, list[Source]] = field(default_factory=dict)
     failure: EndpointError | QueryError | None = None
     ended: BudgetExceededError | None = None
 
 
 def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
-    plain = [triple for triple in triples if has_a_name(triple)]
-    found = _Lookup(graph.source(None), open_=set(plain))
+    plain = [*filter(has_a_name, triples)]
+    found = _Lookup(graph.source(None), set(plain))
     try:
         _find_triples(plain, graph, found)
         for batch in _batches_of([triple for triple in plain if triple in found.held]):
             for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
-                found.named.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
+                found.held.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
     except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint
         found.failure = error
     except BudgetExceededError as error:
         found.ended = error
-    for triple in found.held:
-        found.named.setdefault(triple, [found.source])
+    found.held = {triple: own or [found.source] for triple, own in found.held.items()}
     return found
 
 
@@ -336,7 +338,7 @@ def _find_triples(triples: Sequence[Triple], graph: MeteredGraph, found: _Lookup
         batch = todo.popleft()
         solutions = graph.select(lookup(batch))
         is_enough = halving.should_give_up(solutions)
-        found.held.update(triple for triple, _ in _triples_in(solutions))
+        found.held.update((triple, []) for triple, _ in _triples_in(solutions))
         missing = [triple for triple in batch if triple not in found.held]
         if solutions.complete or not missing:
             found.open_.difference_update(batch)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
+from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import FallbackUsed, LimitReached
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut, Note
@@ -123,13 +123,3 @@ class Notes:
             self.lose(error)
         except BudgetExceededError as error:
             self.end(error)
-
-    @contextmanager
-    def looking_up(self, *, in_grace: bool) -> Iterator[None]:
-        """Look something up: what goes wrong is raised, or, ``in_grace``, noted."""
-        try:
-            yield
-        except (*GRAPH_FAILED, BudgetExceededError) as error:
-            if not in_grace:
-                raise
-            self.end(error) if isinstance(error, BudgetExceededError) else self.lose(error)

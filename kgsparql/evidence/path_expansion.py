@@ -16,7 +16,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -137,7 +137,7 @@ def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
             return
 
 
-def _in_natural_order(ends: Sequence[Term], labels: Mapping[Term, str]) -> Sequence[Term]:
+def _in_natural_order(ends: Sequence[Term], labels: Labels) -> Sequence[Term]:
     """Put ends in natural order of their labels; very many that are no literals stay in the order of their text.
 
     Labels cost a query for each thousand.
@@ -149,7 +149,7 @@ def _in_natural_order(ends: Sequence[Term], labels: Mapping[Term, str]) -> Seque
     return by_value if len(by_value) == len(ends) else ends
 
 
-def _first_ends(ends: Sequence[Term], labels: Mapping[Term, str], question: str, at_most: int) -> list[Term]:
+def _first_ends(ends: Sequence[Term], labels: Labels, question: str, at_most: int) -> list[Term]:
     names = [labels.get(end) or (end.value if isinstance(end, Literal) else "") for end in ends]
     return [ends[i] for i in first_to_show(names, question, at_most)]
 
@@ -168,7 +168,7 @@ def _rows_to_show(ways: Sequence[Way], ends: Sequence[Term], at_most: int, *, fi
     return sorted([*kept.values(), *beside[: max(0, 2 * at_most - len(kept))]], key=lambda way: place[way.path.end])
 
 
-def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Mapping[Term, str]) -> EvidenceItem:
+def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> EvidenceItem:
     walk, ways = one.walk, (*(way.path for way in one.ways), *one.cells)
     left_out = [end for end in one.met.items if is_mediator(end)]
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
@@ -244,7 +244,7 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     return sorted((*kept, *islice(rest, max(0, at_most - len(kept)))))
 
 
-def _row_texts(one: _FollowedWalk, labels: Mapping[Term, str]) -> dict[Term, str]:
+def _row_texts(one: _FollowedWalk, labels: Labels) -> dict[Term, str]:
     """Write the values of each row, after the predicates that lead to them."""
     rows: dict[Term, dict[PropertyPath, list[Path]]] = {}
     for way in one.cells:

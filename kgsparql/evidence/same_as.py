@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verbalising import path_text
+from kgsparql.evidence.verbalising import name_of, path_text
 from kgsparql.exploration import Found, predicates
 from kgsparql.exploration.batched_select import batched_select, hop_in, lookup, order_key, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
@@ -19,7 +19,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import MAX_ARMS, Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, iri
 from kgsparql.rdf.vocabulary import EXACT_MATCH, SAME_AS, UNWALKED, claim_part
 
 # Equivalents of the entities of a question; of more, the first in the order of their text are taken.
@@ -184,15 +184,15 @@ def _holders_of(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Ide
     return holders
 
 
-def same_items(pairs: Sequence[Same], labels: Mapping[Term, str]) -> list[EvidenceItem]:
+def same_items(pairs: Sequence[Same], labels: Labels) -> list[EvidenceItem]:
     """Make an item of evidence for each pair: the triples that say it."""
     items = []
     for same in pairs:
         ways, text = {hop.triple: hop.direction for hop in same.path.hops}, path_text(same.path, labels)
         if same.formatter is not None:
             other = same.other if same.path.start == same.term else same.term
-            pattern, name = (printable(labels.get(t) or str(t), 120) for t in (same.formatter.stated.object, other))
-            text = f"{text}, by {pattern} the same as {name}"
+            pattern = name_of(same.formatter.stated.object, labels)
+            text = f"{text}, by {pattern} the same as {name_of(other, labels)}"
         items.append(
             EvidenceItem(
                 kind="path",
@@ -213,8 +213,7 @@ def with_reasons(some: Iterable[Any], evidence: Evidence, pairs: Sequence[Same])
     said = {frozenset(cited.triple for cited in item.triples): item.marker for item in evidence}
     made = []
     for one in some:
-        items = [evidence[marker] for marker in one.markers if marker in evidence]
-        about = {term for item in items for c in item.triples for term in (c.triple.subject, c.triple.object)}
+        about = {term for marker in one.markers if marker in evidence for term in evidence[marker].nodes}
         reasons = [said.get(frozenset(same.triples)) for same in pairs if same.other in about]
         made.append(replace(one, markers=tuple(dict.fromkeys((*one.markers, *filter(None, reasons))))))
     return tuple(made)

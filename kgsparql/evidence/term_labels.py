@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides, types
+from kgsparql.exploration.labels import own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, normalised, printable
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
 
@@ -54,12 +57,12 @@ class TermLabels:
         known, wanted = self.notes.labels, list(dict.fromkeys(terms))
         if missing := [term for term in wanted if term not in known]:
             found: Mapping[Term, Label] | None = None
-            with self.notes.looking_up(in_grace=in_grace):
-                found = labels(self._graph_asked(in_grace=in_grace), missing, languages=self.languages)
+            with self.asking(in_grace=in_grace) as graph:
+                found = labels(graph, missing, languages=self.languages)
             if found is None:
                 if self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
-                return {term: known.get(term) or name_by_itself(term, "[]") for term in wanted}
+                return {term: known.get(term) or own_label(term).text for term in wanted}
             known.update({term: label.text for term, label in found.items()})
             self._derived.update(term for term, label in found.items() if label.derived)
         return {term: known[term] for term in wanted}
@@ -94,8 +97,8 @@ class TermLabels:
         terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
         if missing := [term for term in terms if ask and term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
-            with self.notes.looking_up(in_grace=in_grace):
-                found = types(self._graph_asked(in_grace=in_grace), missing)
+            with self.asking(in_grace=in_grace) as graph:
+                found = types(graph, missing)
             self._types.update({term: found.get(term, ()) for term in missing})
         names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
         counted = []
@@ -109,13 +112,18 @@ class TermLabels:
             counted.append(counts)
         return counted
 
-    def _graph_asked(self, *, in_grace: bool) -> MeteredGraph:
-        return self.graph.unlimited() if in_grace else self.graph
-
-
-def name_by_itself(term: Term, nameless: str) -> str:
-    """Name a term without asking the graph; ``nameless`` for what is no IRI and no literal."""
-    return local_name(term) if isinstance(term, IRI) else term.value if isinstance(term, Literal) else nameless
+    @contextmanager
+    def asking(self, *, in_grace: bool) -> Iterator[MeteredGraph]:
+        """Give the graph to be asked; ``in_grace``, whatever the budget says, and what goes wrong is a note."""
+        if not in_grace:
+            yield self.graph
+            return
+        try:
+            yield self.graph.unlimited()
+        except GRAPH_FAILED as error:
+            self.notes.lose(error)
+        except BudgetExceededError as error:
+            self.notes.end(error)
 
 
 def _literal_type(literal: Literal) -> str:
@@ -156,7 +164,7 @@ def descriptions_of(groups: Sequence[Sequence[IRI]], terms: TermLabels) -> dict[
     return found
 
 
-def described_starts(evidence: Evidence, descriptions: Mapping[Term, str], terms: TermLabels) -> Evidence:
+def described_starts(evidence: Evidence, descriptions: Labels, terms: TermLabels) -> Evidence:
     """Tell paths from different things of the same name apart in the texts of the evidence."""
     all_starts = {item.marker: {path.start for path in item.paths} for item in evidence}
     starts = {marker: own.pop() for marker, own in all_starts.items() if len(own) == 1 and own <= descriptions.keys()}
@@ -180,8 +188,8 @@ def read_statements(paths: Iterable[Path], terms: TermLabels, *, in_grace: bool 
         return
     found = {}
     if not in_grace or terms.notes.lost is None:
-        with terms.notes.looking_up(in_grace=in_grace):
-            found = statement_sides(terms.graph.unlimited() if in_grace else terms.graph, wanted)
+        with terms.asking(in_grace=in_grace) as graph:
+            found = statement_sides(graph, wanted)
     known.update({key: found.get(key) for key in wanted})
 
 
@@ -196,8 +204,8 @@ def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool =
 
 
 def statement_labels(
-    paths: Sequence[Path], terms: TermLabels, labels: Mapping[Term, str], *, in_grace: bool = True
-) -> tuple[Mapping[Term, str], tuple[CitedTriple, ...]]:
+    paths: Sequence[Path], terms: TermLabels, labels: Labels, *, in_grace: bool = True
+) -> tuple[Labels, tuple[CitedTriple, ...]]:
     """Labels in which the statements on these paths have names, and the triples that say so, to be cited too."""
     hops = statement_hops(paths, terms, in_grace=in_grace)
     if not hops:
@@ -208,7 +216,7 @@ def statement_labels(
     return with_statements(named, paths, [hop.triple for hop in hops]), cited
 
 
-def labels_from_items(items: Iterable[EvidenceItem], labels: Mapping[Term, str]) -> Mapping[Term, str]:
+def labels_from_items(items: Iterable[EvidenceItem], labels: Labels) -> Labels:
     """Labels in which the statements of these items have names: of one in several items, that in the first."""
     for item in reversed(list(items)):
         labels = with_statements(labels, item.paths, [cited.triple for cited in item.triples])

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from types import MappingProxyType
 
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.paths import Direction, Path, PropertyPath, Step
-from kgsparql.rdf.terms import Term, Triple, printable
+from kgsparql.rdf.terms import Labels, Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
 
-_NOTHING: Mapping[Term, str] = MappingProxyType({})
+_NOTHING: Labels = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Line:
         return tuple(dict.fromkeys(way.end for way in self.ways))
 
 
-def path_text(path: Path, labels: Mapping[Term, str], beside: Mapping[Term, str] = _NOTHING) -> str:
+def path_text(path: Path, labels: Labels, beside: Labels = _NOTHING) -> str:
     """Write a path as one line; arrows show the direction of each triple, whichever way it was walked."""
     parts = [_with_aside(path.start, labels, beside)]
     for hop in path.hops:
@@ -47,17 +48,23 @@ def path_text(path: Path, labels: Mapping[Term, str], beside: Mapping[Term, str]
     return " ".join(parts)
 
 
-def _with_aside(term: Term, labels: Mapping[Term, str], beside: Mapping[Term, str]) -> str:
+def triple_text(triple: Triple, labels: Labels) -> str:
+    """Write a triple as one line."""
+    subject, predicate, object_ = (name_of(term, labels) for term in triple)
+    return f"{subject} {_pointed(predicate, 'forward')} {object_}"
+
+
+def _with_aside(term: Term, labels: Labels, beside: Labels) -> str:
     return name_of(term, labels) + (f" ({beside[term]})" if term in beside else "")
 
 
 def line_text(
     line: Line,
-    labels: Mapping[Term, str],
+    labels: Labels,
     *,
     shown: int = 12,
     times: Mapping[Term, int] = MappingProxyType({}),
-    beside: Mapping[Term, str] = _NOTHING,
+    beside: Labels = _NOTHING,
     more_are: str = "more",
     bar: str = " | ",
 ) -> str:
@@ -95,7 +102,7 @@ def _part_since(before: Path, path: Path) -> Path:
     return Path(path.hops[shared].end, path.hops[shared + 1 :]) if path.hops else path
 
 
-def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
+def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str:
     """Write a property path as a noun phrase, inside out: what a question about its ends would say."""
     phrase = kinds[0] or "thing"
     for step, kind in zip(path.steps, kinds[1:], strict=True):
@@ -104,7 +111,7 @@ def nested_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, 
     return phrase
 
 
-def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
+def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str:
     """Write a property path as a chain from the start: the second of the three wordings a ranker reads."""
     parts = [kinds[0] or "thing"]
     for step, kind in zip(path.steps, kinds[1:], strict=True):
@@ -112,7 +119,7 @@ def arrow_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, s
     return " -> ".join(parts)
 
 
-def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Mapping[Term, str]) -> str:
+def reversed_text(path: PropertyPath, kinds: Sequence[str], labels: Labels) -> str:
     """Write a property path from its end back: the third wording."""
     names = []
     for step, kind in zip(reversed(path.steps), reversed(kinds[1:]), strict=True):
@@ -126,7 +133,7 @@ def line_terms(lines: Iterable[Line]) -> dict[Term, None]:
     return dict.fromkeys(term for line in lines for way in line.ways for triple in way.triples for term in triple)
 
 
-def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: Iterable[Triple]) -> Mapping[Term, str]:
+def with_statements(labels: Labels, ways: Iterable[Path], triples: Iterable[Triple]) -> Labels:
     """Name each statement of a Wikibase on these ways: by what it joins that its way does not say.
 
     That is its value where a way comes from whom it is about, and the other way round; both for one between qualifiers.
@@ -154,13 +161,16 @@ def with_statements(labels: Mapping[Term, str], ways: Iterable[Path], triples: I
     return {**labels, **named} if named else labels
 
 
-def arrow(step: Step, labels: Mapping[Term, str]) -> str:
+def arrow(step: Step, labels: Labels) -> str:
     """Write a step as an arrow that points the way of the triple, whichever way it is walked."""
-    name = name_of(step.predicate, labels)
-    return f"—{name}→" if step.direction == "forward" else f"←{name}—"
+    return _pointed(name_of(step.predicate, labels), step.direction)
 
 
-def name_of(term: Term, labels: Mapping[Term, str]) -> str:
+def _pointed(name: str, direction: Direction) -> str:
+    return f"—{name}→" if direction == "forward" else f"←{name}—"
+
+
+def name_of(term: Term, labels: Labels) -> str:
     """Write the label of a term, short enough for a line; what has none is written as it is."""
     return printable(labels.get(term) or str(term), 120)
 
@@ -208,13 +218,10 @@ class DecisionTree:
 
     def mermaid(self) -> str:
         """Draw a Mermaid flow chart, in which every arrow points the way of its triple."""
-        lines = ["flowchart LR"]
-        count = 0
+        lines, numbers = ["flowchart LR"], count(1)
 
         def draw(node: Node) -> int:
-            nonlocal count
-            count += 1
-            number = count
+            number = next(numbers)
             marks = f" [{', '.join(node.markers)}]" if node.markers else ""
             lines.append(f'  n{number}["{mermaid_text(node.label + marks)}"]')
             for child, below in [(child, draw(child)) for child in node.shown]:
@@ -229,9 +236,7 @@ class DecisionTree:
         return "\n".join(lines)
 
 
-def decision_tree(
-    evidence: Iterable[EvidenceItem], labels: Mapping[Term, str], *, only: Collection[Triple] = ()
-) -> DecisionTree:
+def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels, *, only: Collection[Triple] = ()) -> DecisionTree:
     """Draw every item as a path from its start; paths share their beginnings, and leaves carry markers.
 
     :param only: the triples that count, where not all do: a path is drawn as far as the last of them.
@@ -245,11 +250,10 @@ def decision_tree(
             drawn = [i for i, hop in enumerate(path.hops, 1) if not only or hop.triple in only]
             if not drawn:
                 continue
-            before = node = roots.setdefault(path.start, Node(_node_label(path.start, named)))
+            before = node = roots.setdefault(path.start, Node(name_of(path.start, named)))
             for hop in path.hops[: drawn[-1]]:
-                label, step = _node_label(hop.end, named), _node_label(hop.step.predicate, named)
-                before = node
-                node = node.children.setdefault((hop.step, hop.end), Node(label, step, hop.step.direction))
+                below = Node(name_of(hop.end, named), name_of(hop.step.predicate, named), hop.step.direction)
+                before, node = node, node.children.setdefault((hop.step, hop.end), below)
             above[id(before)] = before
             node.markers += [item.marker] if item.marker not in node.markers else []
         if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
@@ -277,7 +281,7 @@ def _branch_lines(node: Node, indent: str) -> Iterator[str]:
     for i, child in enumerate(node.shown, 1):
         last = i == len(node.shown) and not node.hidden
         marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
-        arrow = f"—{child.step}→" if child.direction == "forward" else f"←{child.step}—"
+        arrow = _pointed(child.step, child.direction)
         yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
         yield from _branch_lines(child, indent + ("   " if last else "│  "))
     if node.hidden:
@@ -289,7 +293,3 @@ def mermaid_text(text: str) -> str:
     for char, entity in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")):
         text = text.replace(char, entity)
     return text
-
-
-def _node_label(term: Term, labels: Mapping[Term, str]) -> str:
-    return printable(labels.get(term) or str(term), 80)

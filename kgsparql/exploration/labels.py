@@ -70,10 +70,11 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
         found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
         best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
         best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, ())
-    return {term: best.get(term) or _own_label(term) for term in wanted}
+    return {term: best.get(term) or own_label(term) for term in wanted}
 
 
-def _own_label(term: Term) -> Label:
+def own_label(term: Term) -> Label:
+    """Name a term without asking a graph: ``[]`` for what has no name."""
     if isinstance(term, Literal):
         return Label(term.value, term.language)
     return Label(local_name(term) if isinstance(term, IRI) and not is_mediator(term) else "[]", derived=True)

@@ -17,14 +17,17 @@ from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
 
 __all__ = [
-    "IRI", "BlankNode", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "local_name", "normalised",
-    "parse_term", "printable", "renamed", "spellings", "text_literal", "validated", "whole_number",
+    "IRI", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "local_name",
+    "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal", "validated", "whole_number",
 ]  # fmt: skip
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
+
+Labels: TypeAlias = Mapping[Term, str]
+"""What terms are called."""
 
 # Never shown: control characters (except white space), zero-width and bidirectional marks, lone surrogates.
 _UNPRINTABLE = re.compile(

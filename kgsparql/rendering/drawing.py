@@ -6,7 +6,7 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
@@ -14,9 +14,10 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
-from kgsparql.evidence.verbalising import with_statements
+from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, local_name, printable
+from kgsparql.rdf.paths import Direction, Hop
+from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, printable
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -86,26 +87,26 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
     terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
     links: dict[Triple, dict[str, None]] = {}
-    walked_back: dict[Triple, bool] = {}
+    walked: dict[Triple, Direction] = {}
     for item in items:
         for part in _whole_parts(item):
-            ends = dict.fromkeys(end for triple in part for end in (triple.subject, triple.object))
-            if len(ends.keys() | terms.keys()) > most_nodes:
+            ends = [end for hop in part for end in (hop.triple.subject, hop.triple.object)]
+            if len(terms.keys() | set(ends)) > most_nodes:
                 continue
             for end in ends:
                 terms.setdefault(end, {})[item.marker] = None
-            for triple in part:
-                links.setdefault(triple, {})[item.marker] = None
-            walked_back = part | walked_back
+            for hop in part:
+                links.setdefault(hop.triple, {})[item.marker] = None
+                walked.setdefault(hop.triple, hop.direction)
     ids = {term: number for number, term in enumerate(terms)}
     descriptions: dict[Term, str] = {link.term: link.description for link in answer.linked}
     descriptions.update({one.term: one.description for one in answer.answers if one.description})
-    labels = _node_labels(answer, items, terms, descriptions)
+    labels = _node_labels(answer, terms, descriptions)
     edges = tuple(
         DrawnEdge(
             number, ids[link.subject], ids[link.object],
             _label_text(answer.labels.get(link.predicate, ""), link.predicate), link.predicate, tuple(markers),
-            walked_back[link],
+            walked[link] == "inverse",
         )
         for number, (link, markers) in enumerate(links.items())
     )  # fmt: skip
@@ -125,23 +126,18 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
     return Drawing(nodes, edges, len(everything - ids.keys()))
 
 
-def _whole_parts(item: EvidenceItem) -> Iterator[dict[Triple, bool]]:
-    """Yield what is drawn whole or not at all, paths and other triples, with whether the evidence walks against it."""
-    cited = {one.triple: one.direction == "inverse" for one in item.triples}
-    for path in item.paths:
-        yield {hop.triple: hop.direction == "inverse" for hop in path.hops if hop.triple in cited}
-    on_paths = {hop.triple for path in item.paths for hop in path.hops}
-    yield from ({triple: back} for triple, back in cited.items() if triple not in on_paths)
+def _whole_parts(item: EvidenceItem) -> list[list[Hop]]:
+    """List what is drawn whole or not at all: paths, and each other triple."""
+    rest = {one.triple: one.hop for one in item.triples}
+    paths = [[hop for hop in path.hops if hop.triple in rest] for path in item.paths]
+    for hop in (hop for path in paths for hop in path):
+        rest.pop(hop.triple, None)
+    return [*paths, *([hop] for hop in rest.values())]
 
 
-def _node_labels(
-    answer: Answer, items: Iterable[EvidenceItem], terms: Iterable[Term], descriptions: Mapping[Term, str]
-) -> Mapping[Term, str]:
+def _node_labels(answer: Answer, terms: Iterable[Term], descriptions: Labels) -> Labels:
     """Return a label for each term; those of several IRIs with a description, or the end of the IRI."""
-    named = dict(answer.labels)
-    for item in items:
-        named.update(with_statements(named, item.paths, [cited.triple for cited in item.triples]))
-    labels = {term: _label_text(named.get(term, ""), term) for term in terms}
+    labels = {term: _label_text(answer.labels.get(term, ""), term) for term in terms}
     shared = Counter(label for term, label in labels.items() if isinstance(term, IRI))
     for term, label in labels.items():
         if isinstance(term, IRI) and shared[label] > 1:
@@ -153,8 +149,7 @@ def _label_text(label: str, term: Term) -> str:
     """Return the label, on one line; where there is none, what the term says of itself."""
     if isinstance(term, Literal):
         return printable(value_text(term), _LABEL_LENGTH) or '""'
-    by_itself = local_name(term) if isinstance(term, IRI) else "[]" if isinstance(term, BlankNode) else str(term)
-    return printable(label, _LABEL_LENGTH) or printable(by_itself, _LABEL_LENGTH)
+    return printable(label, _LABEL_LENGTH) or printable(own_label(term).text, _LABEL_LENGTH)
 
 
 # -- Where the nodes stand ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
@@ -14,7 +14,7 @@ from kgsparql.answering.answer_json import term_json
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.literals import data_frame, python_value, value_text
-from kgsparql.rdf.terms import Literal, Term, printable
+from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ def markdown_table(answer: Answer, escaped: Callable[[str], str]) -> list[str]:
     return [*lines, "", f"{more}\\[{COMPUTED_MARKER}\\]"]
 
 
-def _first_rows(found: Computed, labels: Mapping[Term, str]) -> tuple[list[list[str]], str]:
+def _first_rows(found: Computed, labels: Labels) -> tuple[list[list[str]], str]:
     """Return the names of the columns and the first rows, for a person; and how many are not among them."""
     rows = [
         [cell_text(term, i, found, labels.__getitem__) for i, term in enumerate(row)] for row in found.rows[:LISTED]
@@ -195,15 +195,10 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
             are_values = is_iri or all(isinstance(term, Literal | None) for term in terms)
             columns[name] = [python_value(t) if are_values or t is None else answer.labels[t] for t in terms]
         return data_frame(columns)
-    best = frozenset(answer.best)
-    return data_frame(
-        {
-            "status": [answer.status for _ in answer.answers],
-            "answer": [python_value(one.term) for one in answer.answers],
-            "label": [one.label for one in answer.answers],
-            "description": [one.description for one in answer.answers],
-            "score": [one.score for one in answer.answers],
-            "is_best": [one in best for one in answer.answers],
-            "markers": [one.markers for one in answer.answers],
-        }
-    )
+    best, status = frozenset(answer.best), answer.status
+    rows = [
+        (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers)
+        for one in answer.answers
+    ]
+    names = ("status", "answer", "label", "description", "score", "is_best", "markers")
+    return data_frame({name: [row[i] for row in rows] for i, name in enumerate(names)})

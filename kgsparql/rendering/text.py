@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgsparql import events as e
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, InferenceStep, more_text
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, more_text
 from kgsparql.evidence.evidence import EvidenceItem
+from kgsparql.evidence.verbalising import triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
 from kgsparql.rdf.literals import value_text
@@ -55,11 +56,6 @@ def _titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str,
     rest = [item for item in answer.evidence if item.marker not in cited]
     yield from [("Evidence", used)] if used else []
     yield from [("Also found" if used else "Found in the graph", rest)] if rest else []
-
-
-def _step_text(step: InferenceStep, answer: Answer) -> str:
-    names = [printable(answer.labels.get(term) or str(term), 120) for term in step.cited.triple]
-    return f"{names[0]} —{names[1]}→ {names[2]}"
 
 
 def _link_lines(answer: Answer) -> Iterator[str]:
@@ -147,7 +143,8 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
-    steps = [f"{i:>4}  {_step_text(step, answer)}  [{step.marker}]" for i, step in enumerate(answer.inference, 1)]
+    inferred = enumerate(answer.inference, 1)
+    steps = [f"{i:>4}  {triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for i, step in inferred]
     sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
     sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
@@ -272,9 +269,9 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(listed, 1)]
     yield from _markdown_section("Answers", [*numbered, "", _escaped_text(more)] if more else numbered)
-    steps = [
-        f"{i}. {_escaped_text(_step_text(step, answer))} [{step.marker}]" for i, step in enumerate(answer.inference, 1)
-    ]
+    inferred = enumerate(answer.inference, 1)
+    said = ((i, _escaped_text(triple_text(step.cited.triple, answer.labels)), step.marker) for i, step in inferred)
+    steps = [f"{i}. {text} [{marker}]" for i, text, marker in said]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
     yield from _markdown_section("Linked", [f"- {_escaped_text(line)}" for line in _link_lines(answer)])

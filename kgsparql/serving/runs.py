@@ -285,7 +285,7 @@ def recheck_words(found: Recheck) -> dict[str, Any]:
     if found.is_of_other_graphs:
         notes.append(f"answered from {', '.join(found.answer.graphs)}, but checked on {', '.join(found.graphs)}")
     changed = [
-        f"{item.marker}: " + (item.why or f"{counted(len(item.gone), 'answer')} gone, {len(item.new):,} new")
+        f"{item.kept.marker}: " + (item.why or f"{counted(len(item.gone), 'answer')} gone, {len(item.new):,} new")
         for item in found.items
         if item.verdict in {"changed", "refused"}
     ]

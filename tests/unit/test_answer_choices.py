@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.model_server import Text
 from tests.scripted import Asked, marked, numbered
 from tests.unit.test_path_ranking import FILMS, ask, picks
@@ -37,27 +35,19 @@ def test_everything_that_a_fact_names_has_a_number_and_groups_come_first() -> No
     assert names[6:] == ["Sigourney Weaver"], "the entity that the question names comes last"
 
 
-@pytest.mark.parametrize(
-    ("choice", "expected"),
-    [
+def test_what_lies_on_the_way_can_be_chosen_and_is_grounded() -> None:
+    for choice, expected in (
         ("all 2 in the middle of P1", ["Alien", "Gorillas"]),
         ("all 2 at the end of P1", ["Michael Apted", "Ridley Scott"]),
         ("Gorillas", ["Gorillas"]),
         ("Sigourney Weaver", ["Sigourney Weaver"]),
-    ],
-)
-def test_what_lies_on_the_way_can_be_chosen_and_is_grounded(choice: str, expected: list[str]) -> None:
-    asked = answered(FILMS, choice)
-    answer = asked.answer
-    assert sorted(asked.labels) == expected
-    assert all(term.markers == ("P1",) for term in answer.answers)
-    assert not any("does not mention" in str(note) for note in answer.notes)
-    assert answer.status == "answered"
-
-
-def test_a_choice_on_the_way_cites_its_item_where_the_text_cites_nothing() -> None:
+    ):
+        asked = answered(FILMS, choice)
+        assert (sorted(asked.labels), asked.answer.status) == (expected, "answered")
+        assert all(term.markers == ("P1",) for term in asked.answer.answers)
+        assert not any("does not mention" in str(note) for note in asked.answer.notes)
     asked = answered(FILMS, "Alien", "It is Alien.")
-    assert (asked.answer.cited, asked.labels) == (("P1",), ["Alien"])
+    assert (asked.answer.cited, asked.labels) == (("P1",), ["Alien"]), "where the text cites nothing"
 
 
 def test_the_kind_that_is_asked_for_comes_first() -> None:

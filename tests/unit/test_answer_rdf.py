@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import pyoxigraph
 import pytest
+import rdflib
 
 import kgsparql
 from kgsparql.answering.answer import Answer
@@ -172,19 +173,17 @@ def wrong(answer: Answer) -> Iterator[str]:
     yield right.replace("schema:position", "schema:rank")
 
 
-def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, Answer]) -> None:
+def conforms(trig: str) -> bool:
+    """Whether an answer has the shape that is promised."""
     pyshacl = pytest.importorskip("pyshacl")
-    import rdflib
+    said = rdflib.Graph()
+    for quad in pyoxigraph.parse(trig.encode(), pyoxigraph.RdfFormat.TRIG):
+        if isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
+            said.parse(data=f"{quad.triple} .", format="nt")
+    return bool(pyshacl.validate(said, shacl_graph=rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl"))[0])
 
-    shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
 
-    def conforms(trig: str) -> bool:
-        said = rdflib.Graph()
-        for quad in pyoxigraph.parse(trig.encode(), pyoxigraph.RdfFormat.TRIG):
-            if isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
-                said.parse(data=f"{quad.triple} .", format="nt")
-        return bool(pyshacl.validate(said, shacl_graph=shapes)[0])
-
+def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, Answer]) -> None:
     for kind, answer in answers.items():
         assert conforms(answer_to_trig(answer)), kind
     assert not any(conforms(trig) for trig in wrong(answers["cited"]))

@@ -67,14 +67,10 @@ def test_evidence_says_from_which_of_several_namesakes_it_starts(knowledge: Know
     assert "Springfield (capital of Illinois) —twin city→ Ashikaga" in texts
     assert "Springfield (town) —twin city→ Killarney" in texts
     assert len(set(texts)) == len(texts)
-
-
-def test_nothing_is_asked_where_no_label_is_there_twice(knowledge: KnowledgeBase) -> None:
-    answer, queries = asked(
-        knowledge, "Which twin city has it?", entities=("http://example.org/s1",), options={"max_hops": 1}
-    )
+    given: dict[str, object] = {"entities": ("http://example.org/s1",), "options": {"max_hops": 1}}
+    answer, queries = asked(knowledge, "Which twin city has it?", **given)
     assert "Ashikaga" in {term.label for term in answer.answers}
-    assert queries == []
+    assert queries == [], "no label is there twice"
 
 
 def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: KnowledgeBase) -> None:
@@ -95,11 +91,6 @@ def test_descriptions_are_in_the_readers_language() -> None:
     assert (found["s1"], found["s2"]) == ("Hauptstadt von Illinois", "Kleinstadt")
 
 
-def test_the_same_description_does_not_tell_apart(knowledge: KnowledgeBase) -> None:
-    found = told(knowledge.ask("Where has Ann Lee lived?"))
-    assert (found["s5"], found["s6"], found["a1"]) == ("a city, s5", "A city, s6", "")
-
-
 SEARCHING = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix schema: <http://schema.org/> .
@@ -112,7 +103,8 @@ SEARCHING = """
 
 
 def test_one_list_of_namesakes_and_a_count_that_fits() -> None:
-    answer = knowledge_of(SEARCHING).ask("Who is the founder of Quaero?")
+    searching = knowledge_of(SEARCHING)
+    answer = searching.ask("Who is the founder of Quaero?")
     (note,) = [note for note in answer.notes if "things are called" in note]
     before, _, named = note.partition("; to take another, add ")
     assert before == "3 things are called 'Quaero': <http://example.org/firm> (company) is linked"
@@ -122,31 +114,26 @@ def test_one_list_of_namesakes_and_a_count_that_fits() -> None:
     others = {"<http://example.org/site> (search engine)", ".quaero <http://example.org/domain> (top-level domain)"}
     (line,) = [line for line in render(answer, "text").splitlines() if "Quaero' →" in line]
     assert set(line.removesuffix(")").partition("; or ")[2].split(", ")) == others
-
-
-def test_what_a_part_of_a_name_is_called_is_not_shown_as_meant() -> None:
-    answer = knowledge_of(SEARCHING).ask("Of what is Ann Beuys the founder?")
+    answer = searching.ask("Of what is Ann Beuys the founder?")
     (link,) = answer.linked
-    assert "http://example.org/given" in {candidate.term.value for candidate in link.candidates}
+    assert "http://example.org/given" in {candidate.term.value for candidate in link.candidates}, "but not as meant"
     assert "'Ann Beuys' → Ann Beuys <http://example.org/ann> (exact 1.00)" in render(answer, "text")
     assert not [note for note in answer.notes if "things are called" in note]
 
 
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
+def test_what_is_shown_tells_apart(knowledge: KnowledgeBase) -> None:
+    found = told(knowledge.ask("Where has Ann Lee lived?"))
+    assert (found["s5"], found["s6"], found["a1"]) == ("a city, s5", "A city, s6", ""), "the same does not"
+    for texts, expected in (
         ((f"{'long ' * 14}and one", f"{'long ' * 14}and two"), ("long … long…, s1", "long … long…, s2")),
         (("\u200b\u200d", "a town"), ("s1", "a town")),
         (("\u200b", "\u200b\u200b"), ("s1", "s2")),
-    ],
-    ids=["alike as far as they are shown", "nothing to be seen", "nothing to be seen of either"],
-)
-def test_what_is_shown_tells_apart(texts: tuple[str, str], expected: tuple[str, str]) -> None:
-    lines = "".join(
-        f':s{n} rdfs:label "Springfield"@en ; schema:description "{text}"@en . :ann :livedIn :s{n} .\n'
-        for n, text in enumerate(texts, start=1)
-    )
-    prefix = TURTLE.partition(":City")[0]
-    knowledge = knowledge_of(f'{prefix}{lines}:ann rdfs:label "Ann Lee"@en . :livedIn rdfs:label "lived in" .')
-    found = told(knowledge.ask("Where has Ann Lee lived?"))
-    assert tuple(re.sub("(long )+", "long … ", found[name]) for name in ("s1", "s2")) == expected
+    ):
+        lines = "".join(
+            f':s{n} rdfs:label "Springfield"@en ; schema:description "{text}"@en . :ann :livedIn :s{n} .\n'
+            for n, text in enumerate(texts, start=1)
+        )
+        prefix = TURTLE.partition(":City")[0]
+        known = knowledge_of(f'{prefix}{lines}:ann rdfs:label "Ann Lee"@en . :livedIn rdfs:label "lived in" .')
+        found = told(known.ask("Where has Ann Lee lived?"))
+        assert tuple(re.sub("(long )+", "long … ", found[name]) for name in ("s1", "s2")) == expected

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -87,13 +86,10 @@ def test_only_what_the_answer_cites_is_drawn() -> None:
     assert '"answers"' not in drawing_to_dot(drawing_of(nothing))
 
 
-def test_paths_that_share_terms_share_nodes_and_edges_with_the_markers_of_both() -> None:
+def test_paths_share_nodes_and_edges_with_the_markers_of_both_and_begin_at_linked_entities() -> None:
     drawn = drawing_of(answered(along(path("a", ("p", "b"), ("q", "c"))), along(path("a", ("p", "b"), ("r", "d")))))
     assert [(one.label, one.markers) for one in drawn.nodes][:2] == [("a", ("P1", "P2")), ("b", ("P1", "P2"))]
     assert {e.label: e.markers for e in drawn.edges} == {"p": ("P1", "P2"), "q": ("P1",), "r": ("P2",)}
-
-
-def test_a_linked_entity_stands_in_the_first_column_even_at_the_end_of_a_path() -> None:
     made = answered(along(path("a", ("p", "b"), ("q", "c"))))
     link = LinkedEntity(node("c"), "c", 1.0, "entity", "exact", Mention("c", 0, 1), description="the third")
     drawn = drawing_of(replace(made, linked=(link,)))
@@ -123,9 +119,8 @@ def test_literals_are_told_as_values_and_labels_never_empty() -> None:
 
 
 def test_the_json_is_what_the_page_takes() -> None:
-    made = drawing_of(
-        answered(along(path("ann", ("^knows", "bob"))), answers=[node("bob")], labels={node("bob"): "Bob"})
-    ).to_json()
+    asked = answered(along(path("ann", ("^knows", "bob"))), answers=[node("bob")], labels={node("bob"): "Bob"})
+    made = drawing_of(asked).to_json()
     assert list(made) == ["nodes", "edges", "left_out"]
     assert made["nodes"][0] | {"x": 0, "y": 0} == {
         "id": 0, "term": "<http://e.org/bob>", "label": "Bob", "description": "", "layer": 1, "x": 0, "y": 0,
@@ -137,13 +132,14 @@ def test_the_json_is_what_the_page_takes() -> None:
     ]  # fmt: skip
 
 
-STAR = [("hub", "worksAt", i, False) for i in range(40)]
-LOOPS = [("a", "p", "a", False), ("a", "p", "b", False), ("b", "q", "a", True), ("a", "r", "b", False)]
-RING = [(i, "next", (i + 1) % 7, False) for i in range(7)]
-MANY_WAYS = [("a", f"p{i}", "b", bool(i % 2)) for i in range(4)]
+Triples = Sequence[tuple[object, str, object, bool]]
+STAR: Triples = [("hub", "worksAt", i, False) for i in range(40)]
+LOOPS: Triples = [("a", "p", "a", False), ("a", "p", "b", False), ("b", "q", "a", True), ("a", "r", "b", False)]
+RING: Triples = [(i, "next", (i + 1) % 7, False) for i in range(7)]
+MANY_WAYS: Triples = [("a", f"p{i}", "b", bool(i % 2)) for i in range(4)]
 
 
-def graph(triples: Sequence[tuple[object, str, object, bool]]) -> Answer:
+def graph(triples: Triples) -> Answer:
     cited = tuple(
         CitedTriple(Triple(node(s), predicate(p), node(o)), "inverse" if walked_back else "forward")
         for s, p, o, walked_back in triples
@@ -154,17 +150,14 @@ def graph(triples: Sequence[tuple[object, str, object, bool]]) -> Answer:
     return replace(made, linked=(link,))
 
 
-@pytest.mark.parametrize("triples", [STAR, LOOPS, RING, MANY_WAYS])
-def test_nodes_and_labels_stand_apart(triples: list[tuple[object, str, object, bool]]) -> None:
-    drawn = drawing_of(graph(triples))
-    nodes = node_boxes(drawn)
-    labels = [shape.label for shape in edge_shapes(drawn, nodes)]
-    boxes = [*nodes.values(), *(label for label in labels if label)]
-    assert None not in labels
-    assert [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)] == []
-
-
-def test_rows_are_ordered_so_that_edges_do_not_cross() -> None:
+def test_nodes_and_labels_stand_apart_and_edges_do_not_cross() -> None:
+    for triples in (STAR, LOOPS, RING, MANY_WAYS):
+        drawn = drawing_of(graph(triples))
+        nodes = node_boxes(drawn)
+        labels = [shape.label for shape in edge_shapes(drawn, nodes)]
+        boxes = [*nodes.values(), *(label for label in labels if label)]
+        assert None not in labels
+        assert [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)] == []
     tangled = [("a", "p", 1, False), ("a", "p", 2, False), ("a", "p", 3, False)]
     tangled += [(3, "q", "z", False), (1, "q", "x", False), (2, "q", "y", False)]
     rows = {one.label: one.y for one in drawing_of(graph(tangled)).nodes}
@@ -177,9 +170,7 @@ TEXTS = st.text(max_size=60) | st.sampled_from([HOSTILE, "", "\u202e" * 3, "ب" 
 
 @given(st.lists(STEPS, min_size=1, max_size=40), st.lists(TEXTS, min_size=14, max_size=14))
 @example([(0, "0", 0, False), (0, "1", 1, True)], [HOSTILE] * 14)
-def test_any_drawing_is_well_formed_and_all_text_is_text(
-    triples: list[tuple[object, str, object, bool]], texts: list[str]
-) -> None:
+def test_any_drawing_is_well_formed_and_all_text_is_text(triples: Triples, texts: list[str]) -> None:
     terms: list[Term] = [*map(node, range(10)), *(predicate(i) for i in range(4))]
     made = replace(graph(triples), labels=dict(zip(terms, texts, strict=True)), question=texts[0], text=texts[1])
     svg, html = render(made, "svg"), answer_to_html(made)

@@ -12,7 +12,6 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, veri
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from tests.conftest import graph_from
@@ -39,13 +38,7 @@ def stored(*quads: pyoxigraph.Quad) -> OxigraphGraph:
 def test_markers_are_given_once_and_never_renumbered() -> None:
     evidence = Evidence([item(kind="path"), item(), item(), item(kind="path")])
     assert [i.marker for i in evidence] == ["P1", "N1", "N2", "P2"]
-    kept = evidence.keep(["N2", "P2"])
-    assert [i.marker for i in kept] == ["N2", "P2"]
-
-
-def test_a_cut_says_what_how_many_and_of_what() -> None:
-    assert str(Cut("neighbours", 10, 157, "topic")) == "neighbours of topic: at most 10 of 157 taken"
-    assert str(Cut("paths", 1000)) == "paths: at most 1,000 taken, there are more"
+    assert [i.marker for i in evidence.keep(["N2", "P2"])] == ["N2", "P2"]
 
 
 def test_found_triples_carry_their_sources_and_absent_ones_go() -> None:

@@ -1,13 +1,13 @@
 """Questions to several graphs: the answers of one graph of them all, and evidence that says where it is from."""
 
 import json
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyoxigraph
 import pytest
-import rdflib
 
 import kgsparql
 from kgsparql.answering.answer import Answer
@@ -21,7 +21,8 @@ from kgsparql.rdf.terms import IRI
 from kgsparql.rendering import render
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
-from tests.conftest import FIXTURES, ROOT
+from tests.conftest import FIXTURES
+from tests.unit.test_answer_rdf import conforms
 from tests.unit.test_federated import Broken, divided, graph, parsed
 
 NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
@@ -39,19 +40,8 @@ DIRECTED = "Who directed the film that portrays Marie Curie?"
 
 
 @pytest.fixture(scope="module")
-def whole() -> KnowledgeBase:
-    return KnowledgeBase(graph(NOBEL, "whole"), embedder=None)
-
-
-@pytest.fixture(scope="module")
 def parts() -> KnowledgeBase:
     return KnowledgeBase(divided(NOBEL, 3, Random(7)), embedder=None)  # noqa: S311 - divided the same way every time
-
-
-@pytest.fixture(scope="module")
-def films() -> KnowledgeBase:
-    members = [graph(NOBEL, "nobel"), graph(parsed(FILMS), "films")]
-    return KnowledgeBase(FederatedGraph(members), embedder=None)
 
 
 def said(answer: Answer) -> Any:
@@ -64,14 +54,12 @@ def said(answer: Answer) -> Any:
     )
 
 
-@pytest.mark.parametrize("retriever", [name for name in names() if name != "query_plan"])
-def test_the_answers_of_a_divided_graph_are_those_of_the_graph(
-    retriever: str, whole: KnowledgeBase, parts: KnowledgeBase
-) -> None:
-    for asked in QUESTIONS[::10]:
+def test_the_answers_of_a_divided_graph_are_those_of_the_graph(parts: KnowledgeBase) -> None:
+    whole = KnowledgeBase(graph(NOBEL, "whole"), embedder=None)
+    for retriever, asked in product([name for name in names() if name != "query_plan"], QUESTIONS[::10]):
         expected = whole.ask(asked["question"], retriever=retriever)
         found = parts.ask(asked["question"], retriever=retriever)
-        assert said(found) == said(expected), asked["id"]
+        assert said(found) == said(expected), (retriever, asked["id"])
         assert all(cited.verified for item in found.evidence for cited in item.triples)
 
 
@@ -79,6 +67,9 @@ def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query_tha
     parts: KnowledgeBase,
 ) -> None:
     answer = parts.ask(ACROSS)
+    trig = answer_to_trig(answer)
+    assert conforms(trig)
+    assert not conforms(trig.replace("schema:name", "schema:alternateName").replace("sh:select", "sh:ask"))
     members = {member.name: member for member in parts.graph.members}  # type: ignore[attr-defined]
     across = [item for item in answer.evidence if item.queries]
     assert across, "no item has triples in several graphs"
@@ -100,43 +91,24 @@ def test_every_triple_says_which_graph_it_is_from_and_each_graph_has_a_query_tha
     assert f"<summary>SPARQL of {item.queries[0].source}</summary>" in render(answer, "md")
     data = next(one for one in json.loads(render(answer, "json"))["evidence"] if one["marker"] == item.marker)
     assert [(q["source"], q["query"]) for q in data["queries"]] == [(q.source, q.query.shown) for q in item.queries]
-    assert answer_to_trig(answer).count("kgs:sourceQuery") == sum(len(i.queries) for i in answer.evidence)
+    assert trig.count("kgs:sourceQuery") == sum(len(i.queries) for i in answer.evidence)
 
 
-def test_an_answer_from_several_graphs_has_the_shape_that_is_promised(parts: KnowledgeBase) -> None:
-    pyshacl = pytest.importorskip("pyshacl")
-    answer = parts.ask(ACROSS)
-    trig = answer_to_trig(answer)
-
-    def conforms(text: str) -> bool:
-        said = rdflib.Graph()
-        for quad in pyoxigraph.parse(text.encode(), pyoxigraph.RdfFormat.TRIG):
-            if isinstance(quad.graph_name, pyoxigraph.DefaultGraph):
-                said.parse(data=f"{quad.triple} .", format="nt")
-        shapes = rdflib.Graph().parse(ROOT / "ontologies" / "shapes.ttl")
-        return bool(pyshacl.validate(said, shacl_graph=shapes)[0])
-
-    assert conforms(trig)
-    assert not conforms(trig.replace("schema:name", "schema:alternateName").replace("sh:select", "sh:ask"))
-
-
-@pytest.mark.parametrize("retriever", ["path_ranking", "mindmap", "think_on_graph"])
-def test_what_is_the_same_in_another_graph_is_linked_and_cited(retriever: str, films: KnowledgeBase) -> None:
-    answer = films.ask(DIRECTED, retriever=retriever)
-    links = {str(link.term): link for link in answer.linked}
-    assert links["<http://example.org/mc>"].matched == "same as"
-    assert links["<http://example.org/mc>"].mention == links["<http://dbpedia.org/resource/Marie_Curie>"].mention
-    assert "<http://example.org/unknown_elsewhere>" not in links, "nothing else is said of it"
-    (same,) = [item for item in answer.evidence if "same as" in item.text and len(item.triples) == 1]
-    assert [source.graph for source in same.triples[0].sources] == ["films"]
-    leroy = next(found for found in answer.answers if found.label == "Mervyn LeRoy")
-    assert same.marker in leroy.markers
-    assert same.marker in answer.cited
-    born = [found for found in answer.answers if same.marker not in found.markers]
-    assert all("films" not in answer.evidence[marker].graphs for found in born for marker in found.markers)
-
-
-def test_what_is_the_same_is_looked_for_once_and_only_among_several_graphs(films: KnowledgeBase) -> None:
+def test_what_is_the_same_in_another_graph_is_linked_and_cited_and_looked_for_once() -> None:
+    films = KnowledgeBase(FederatedGraph([graph(NOBEL, "nobel"), graph(parsed(FILMS), "films")]), embedder=None)
+    for retriever in ("path_ranking", "mindmap", "think_on_graph"):
+        answer = films.ask(DIRECTED, retriever=retriever)
+        links = {str(link.term): link for link in answer.linked}
+        assert links["<http://example.org/mc>"].matched == "same as"
+        assert links["<http://example.org/mc>"].mention == links["<http://dbpedia.org/resource/Marie_Curie>"].mention
+        assert "<http://example.org/unknown_elsewhere>" not in links, "nothing else is said of it"
+        (same,) = [item for item in answer.evidence if "same as" in item.text and len(item.triples) == 1]
+        assert [source.graph for source in same.triples[0].sources] == ["films"]
+        leroy = next(found for found in answer.answers if found.label == "Mervyn LeRoy")
+        assert same.marker in leroy.markers
+        assert same.marker in answer.cited
+        born = [found for found in answer.answers if same.marker not in found.markers]
+        assert all("films" not in answer.evidence[marker].graphs for found in born for marker in found.markers)
     events: list[Any] = []
     films.ask(DIRECTED, emit=events.append)
     asked = [e for e in events if getattr(e, "name", "") == "group_forward+group_inverse"]
@@ -162,19 +134,12 @@ def test_E22_a_graph_that_fails_is_named_in_the_answer_and_asked_again_for_a_lat
 
 def test_labels_of_several_graphs_are_one_index() -> None:
     e = "http://example.org/"
-    one = MemoryLabels([LabelRow(f"{e}a", "Ann", "ann", degree=2), LabelRow(f"{e}b", "Annb", "annb", "derived")])
-    other = MemoryLabels(
-        [
-            LabelRow(f"{e}a", "Ann", "ann", degree=3),
-            LabelRow(f"{e}b", "Bob", "bob"),
-            LabelRow(f"{e}c", "Ann", "ann", kind="class"),
-        ]
-    )
-    both = CombinedLabels((one, other), ("one", "other"))
-    assert [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])] == [
-        ("a", 5, "entity"),
-        ("c", 0, "class"),
-    ]
+    one = [LabelRow(f"{e}a", "Ann", "ann", degree=2), LabelRow(f"{e}b", "Annb", "annb", "derived")]
+    other = [LabelRow(f"{e}a", "Ann", "ann", degree=3), LabelRow(f"{e}b", "Bob", "bob")]
+    other += [LabelRow(f"{e}c", "Ann", "ann", kind="class")]
+    both = CombinedLabels((MemoryLabels(one), MemoryLabels(other)), ("one", "other"))
+    anns = [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])]
+    assert anns == [("a", 5, "entity"), ("c", 0, "class")]
     assert [row.text for row in both.exact(["annb", "bob"])] == ["Bob"]
     assert both.vocabulary(["ann"]).counts["ann"] == 2
     assert both.vocabulary(["ann"]).labels == 4
@@ -192,7 +157,8 @@ def test_graphs_of_any_kind_are_opened_together(tmp_path: Path) -> None:
     opened = open_graph(named[:3])
     assert isinstance(opened, FederatedGraph)
     assert opened.name == f"{named[0]}, {named[2]}, {named[1]}"
-    found = opened.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), [_pair()]))
+    pair = IRI("http://e.org/x"), IRI("http://e.org/p")
+    found = opened.select(Query.load("group_inverse").bind_rows(("entity", "predicate"), [pair]))
     assert sorted(str(s["subject"]) for s in found) == [f"<http://e.org/{name}>" for name in ("one", "three", "two")]
     assert isinstance(open_graph([named[1], named[1]]), OxigraphGraph)
     with pytest.raises(OptionError, match="given without a file: base"):
@@ -201,7 +167,3 @@ def test_graphs_of_any_kind_are_opened_together(tmp_path: Path) -> None:
         open_graph([named[1], str(tmp_path / "none.ttl")])
     knowledge = kgsparql.open(*named[:3], embedder="none")
     assert {link.term for link in knowledge.find("three")} >= {IRI("http://e.org/three")}
-
-
-def _pair() -> tuple[IRI, IRI]:
-    return IRI("http://e.org/x"), IRI("http://e.org/p")

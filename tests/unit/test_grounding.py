@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +27,6 @@ from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
 from kgsparql.errors import EndpointError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.citations import cited_text
@@ -39,6 +36,7 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.rendering import render
 from kgsparql.retrievers import entity, mindmap
+from tests.conftest import graph_from
 from tests.model_server import ModelServer, Text
 from tests.sessions import labels_of
 
@@ -81,23 +79,17 @@ RETRIEVAL = Retrieval(
     ),
 )  # fmt: skip
 
-MakeSession = Callable[..., Session]
+GRAPH = graph_from(TURTLE)
 
 
-@pytest.fixture
-def make(graph_of: Callable[..., OxigraphGraph]) -> MakeSession:
-    def session(model: LanguageModel | None = None, **options: Any) -> Session:
-        usage = Usage()
-        return Session(
-            question="Who works with Ann?", labels=labels_of(MeteredGraph(graph_of(TURTLE), usage, lambda _: None)),
-            linker=None, ranker=BM25Ranker(), model=model,
-            given=(term("ann"),), **options,
-        )  # fmt: skip
-
-    return session
+def make(model: LanguageModel | None = None, **options: Any) -> Session:
+    return Session(
+        question="Who works with Ann?", labels=labels_of(MeteredGraph(GRAPH, Usage(), lambda _: None)), linker=None,
+        ranker=BM25Ranker(), model=model, given=(term("ann"),), **options,
+    )  # fmt: skip
 
 
-def ground(make: MakeSession, text: str = "", /, **reply: Any) -> Draft:
+def ground(text: str = "", /, **reply: Any) -> Draft:
     """The draft of a reply in JSON, or in prose."""
     return grounded_draft(written_answer(text or json.dumps(reply)), RETRIEVAL, make())
 
@@ -109,35 +101,24 @@ def step(marker: str, subject: str, predicate: str, object_: str) -> dict[str, s
 # --- markers
 
 
-@pytest.mark.parametrize(
-    ("text", "shown", "removed"),
-    [
+def test_M12_a_marker_is_shown_in_one_spelling_or_removed_and_counted() -> None:
+    for text, shown, removed in (
         ("He did [P1].", "He did [P1].", 0),
         ("He did [P1 and P99].", "He did [P1].", 1),
         ("He did [99] [P1].", "He did [P1].", 1),
         ("他在工作[P1和P99]。", "他在工作 [P1]。", 1),
         ("He did [P1], as P99 says.", "He did [P1], as […] says.", 1),
-    ],
-)  # fmt: skip
-def test_M12_a_marker_is_shown_in_one_spelling_or_removed_and_counted(
-    make: MakeSession, text: str, shown: str, removed: int
-) -> None:
-    draft = ground(make, answer=text)
-    assert (draft.text, draft.removed) == (shown, removed)
-    in_claim = ground(make, answer="So [P1].", claims=[{"text": text, "evidence": []}])
-    assert (in_claim.claims[0].text, in_claim.removed) == (shown, removed)
+    ):
+        draft = ground(answer=text)
+        assert (draft.text, draft.removed) == (shown, removed)
+        in_claim = ground(answer="So [P1].", claims=[{"text": text, "evidence": []}])
+        assert (in_claim.claims[0].text, in_claim.removed) == (shown, removed)
 
 
-PIECES = st.lists(
-    st.sampled_from(
-        ["[", "]", "(", ")", "【", "】", "{", "}", "P1", "P99", "p99", "N7", "X2", " ", ",", ";", "-", "–", "/", "12",
-         "P", "9", " and ", "see ", "word", ".", "'", ":", "[P1]", "[P99]", "(P99)", "和", "…"]
-    ),
-    max_size=12,
-).map("".join)  # fmt: skip
+PIECES = "[ ] ( ) 【 】 { } P1 P99 p99 N7 X2 , ; - – / 12 P 9 word . ' : [P1] [P99] (P99) 和 …".split()
 
 
-@given(PIECES)
+@given(st.lists(st.sampled_from([*PIECES, " ", " and ", "see "]), max_size=12).map("".join))
 def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
     once = cited_text(" ".join(text.split()), ["P1", "P2"])
     again = cited_text(once.text, ["P1", "P2"])
@@ -148,110 +129,95 @@ def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
 # --- what carries an answer
 
 
-@pytest.mark.parametrize(
-    "carried",
-    [
+def test_an_answer_without_a_marker_rests_on_what_is_cited_elsewhere() -> None:
+    carried: list[dict[str, Any]] = [
         {"used": ["P1"]},
         {"claims": [{"text": "Bob works there.", "evidence": ["P1"]}]},
         {"claims": [{"text": "Bob works there [P1].", "evidence": []}]},
         {"inference": [step("P1", "Bob", "works at", "Lab")]},
-    ],
-)
-def test_an_answer_without_a_marker_rests_on_what_is_cited_elsewhere(make: MakeSession, carried: Any) -> None:
-    draft = ground(make, answer="It was Bob.", **carried)
-    assert (draft.text, draft.removed) == ("It was Bob. [P1]", 0)
-    assert {marker for claim in draft.claims for marker in claim.markers} == {"P1"}
+    ]
+    for by in carried:
+        draft = ground(answer="It was Bob.", **by)
+        assert (draft.text, draft.removed) == ("It was Bob. [P1]", 0)
+        assert {marker for claim in draft.claims for marker in claim.markers} == {"P1"}
 
 
-@pytest.mark.parametrize(
-    ("reply", "removed"),
-    [
+def test_M12_nothing_that_was_made_up_carries_an_answer() -> None:
+    replies: list[tuple[dict[str, Any], int]] = [
         ({"inference": [step("P1", "Mars", "capital of", "France")]}, 1),
         ({"inference": [step("P99", "Bob", "works at", "Lab"), step("", "Bob", "works at", "Lab")]}, 2),
         ({"claims": [{"text": "It was Mars.", "evidence": ["P99"]}]}, 2),
         ({"entities": [99]}, 1),
         ({"entities": [1], "answer": "It was Bob [P99]."}, 1),
         ({}, 0),
-    ],
-)
-def test_M12_nothing_that_was_made_up_carries_an_answer(make: MakeSession, reply: Any, removed: int) -> None:
-    assert ground(make, **{"answer": "It was Mars.", **reply}) == Draft("", removed=removed)
-
-
-def test_a_rejected_step_does_not_add_its_marker_to_those_of_the_text(make: MakeSession) -> None:
-    draft = ground(make, answer="It was Bob [P1].", inference=[step("N1", "Bob", "was born in", "Lab")], entities=[1])
-    assert draft.claims == (Claim(EVIDENCE["P1"].text, ("P1",)),)
+    ]
+    for reply, removed in replies:
+        assert ground(**{"answer": "It was Mars.", **reply}) == Draft("", removed=removed)
+    draft = ground(answer="It was Bob [P1].", inference=[step("N1", "Bob", "was born in", "Lab")], entities=[1])
+    assert draft.claims == (Claim(EVIDENCE["P1"].text, ("P1",)),), "not that of the rejected step"
     assert (draft.text, draft.removed) == ("It was Bob [P1].", 1)
 
 
-def test_M12_claims_keep_the_markers_of_the_evidence_and_go_without_any(make: MakeSession) -> None:
+def test_M12_claims_keep_the_markers_of_the_evidence_and_go_without_any() -> None:
     claims = [
         {"text": "He works there [P99].", "evidence": ["P1", "P99"]},
         {"text": "He is tall.", "evidence": ["P98"]},
         {"text": "He is old.", "evidence": []},
     ]
-    draft = ground(make, answer="It was Bob [P1].", claims=claims)
+    draft = ground(answer="It was Bob [P1].", claims=claims)
     assert draft.claims == (Claim("He works there.", ("P1",)),)
     assert draft.removed == 4, "P99, P98, and two claims that cite nothing"
-
-
-def test_what_could_not_be_read_of_a_reply_is_counted(make: MakeSession) -> None:
-    reply = {"answer": "It was Bob [P1].", "entities": [1, "all", 1.5], "inference": [["P1", "Bob"]]}
-    assert ground(make, **reply).removed == 3
-    assert ground(make, json.dumps({"answer": "It was Bob [P1].", "entities": [1]})[:-1]).removed == 1
 
 
 # --- steps of inference
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
+def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms() -> None:
+    for said, found in (
         (("P1", "bob", "Works_at", "LAB"), ("bob", "works", "lab")),
         (("P1", "Bob", "is employed by", "Lab"), ("bob", "works", "lab")),
         (("P2", "Cid", "directed", "Lab"), ("cid", "directed", "lab")),
         (("P2", "Cid", "owned", "Lab"), None),
         (("P1", "Bob", "works at", "Labs"), None),
         (("P1", "Ann", "works with", "Bob"), None),
-    ],
-)
-def test_a_step_is_the_triple_it_says_or_the_only_one_between_its_terms(
-    make: MakeSession, said: Sequence[str], found: Sequence[str] | None
-) -> None:
-    draft = ground(make, answer="So [P1].", inference=[step(*said)])
-    triples = [s.cited.triple for s in draft.inference]
-    assert triples == ([] if found is None else [Triple(*(term(name) for name in found))])
-    assert draft.removed == (found is None)
+    ):
+        draft = ground(answer="So [P1].", inference=[step(*said)])
+        triples = [s.cited.triple for s in draft.inference]
+        assert triples == ([] if found is None else [Triple(*(term(name) for name in found))])
+        assert draft.removed == (found is None)
 
 
-def test_what_was_removed_is_named(make: MakeSession) -> None:
+def test_what_was_removed_is_named() -> None:
     claims = [{"text": "It was Mars.", "evidence": []}]
     made = {"answer": "Bob [P1, P77].", "entities": [1, 99], "claims": claims}
     steps = [step("N99", "Ann", "in", "Lab"), step("P1", "Ann", "ate", "Mars")]
-    answered, _ = asked(make, {**made, "inference": steps})
+    answered, _ = asked({**made, "inference": steps})
     assert answered.removed == 5
     assert (
         "removed, since it is not in the evidence: [P77], [N99], candidate 99, step 'Ann ate Mars', "
         "claim 'It was Mars.'" in answered.notes
     )
-    more, _ = asked(make, {**made, "inference": steps * 3})
+    more, _ = asked({**made, "inference": steps * 3})
     (note,) = (note for note in more.notes if note.startswith("removed"))
     assert note.endswith("step 'Ann ate Mars' and 2 more")
     assert more.text == "Bob [P1]."
+    unread = {"answer": "It was Bob [P1].", "entities": [1, "all", 1.5], "inference": [["P1", "Bob"]]}
+    assert ground(**unread).removed == 3
+    assert ground(json.dumps({"answer": "It was Bob [P1].", "entities": [1]})[:-1]).removed == 1
 
 
 # --- lists, and what is only repeated
 
 
-def test_a_list_stays_a_list(make: MakeSession) -> None:
-    draft = ground(make, answer="Two people:\n\n- **Bob** [P1]\n\x1b[2J \n- *Cid* [P99]\n\n")
+def test_a_list_stays_a_list() -> None:
+    draft = ground(answer="Two people:\n\n- **Bob** [P1]\n\x1b[2J \n- *Cid* [P99]\n\n")
     assert draft.text == "Two people:\n- Bob [P1]\n[2J\n- *Cid*"
-    assert ground(make, answer="2**3 and 2**4 [P1]").text == "2**3 and 2**4 [P1]"
+    assert ground(answer="2**3 and 2**4 [P1]").text == "2**3 and 2**4 [P1]"
 
 
-def test_words_of_the_prompt_are_no_answer(make: MakeSession) -> None:
+def test_words_of_the_prompt_are_no_answer() -> None:
     for said in ("Lumen Press published it [P1].", "a sentence or two about the question that was asked, [P1]"):
-        made, requests = asked(make, {"sufficient": True, "answer": said, "entities": [1], "claims": []})
+        made, requests = asked({"sufficient": True, "answer": said, "entities": [1], "claims": []})
         assert len(requests) == 1
         assert (made.status, made.error.code) == ("partial", "E_LLM_FORMAT")
         assert made.text.startswith("Ranked candidates")
@@ -270,57 +236,47 @@ def test_the_examples_of_the_prompts_are_replies_as_they_are_wanted() -> None:
 # --- which candidates are the answer
 
 
-@pytest.mark.parametrize(
-    ("text", "labels"),
-    [
+def test_names_are_answers_only_where_the_text_is_nothing_but_their_list() -> None:
+    for text, labels in (
         ("Bob [P1]", ["Bob"]),
         ("The answers are: Cid [P2], Bob [P1] and New York [N1].", ["Cid", "Bob", "New York"]),
         ("York Minster [N1]", ["York Minster"]),
         ("It was not Bob [P1].", []),
         ("Bobby [P1]", []),
         ("Bob, " * 600 + "Bob [P1]", []),
-    ],
-)
-def test_names_are_answers_only_where_the_text_is_nothing_but_their_list(
-    make: MakeSession, text: str, labels: list[str]
-) -> None:
-    assert [a.label for a in ground(make, text).answers] == labels
-    assert [a.label for a in ground(make, answer=text).answers] == labels
+    ):
+        assert [a.label for a in ground(text).answers] == labels
+        assert [a.label for a in ground(answer=text).answers] == labels
 
 
-def test_M05_numbers_that_are_not_on_the_list_are_counted_and_no_other_entity_is_guessed(make: MakeSession) -> None:
+def test_M05_numbers_that_are_not_on_the_list_are_counted_and_no_other_entity_is_guessed() -> None:
     for entities in ([], [99], ["Bob"]):
-        draft = ground(make, answer="Bob [P1].", entities=entities)
+        draft = ground(answer="Bob [P1].", entities=entities)
         assert (draft.text, draft.answers, draft.removed) == ("Bob [P1].", (), len(entities))
-    draft = ground(make, answer="So [P1].", entities=[1, 999, 1000, 0])
+    draft = ground(answer="So [P1].", entities=[1, 999, 1000, 0])
     assert [a.label for a in draft.answers] == ["Bob"]
     assert draft.removed == 3
-    assert ground(make, answer="[P1]", entities=[1]).text == "Bob [P1]"
-    assert ground(make, answer="", entities=[99]) == Draft("", removed=1)
+    assert ground(answer="[P1]", entities=[1]).text == "Bob [P1]"
+    assert ground(answer="", entities=[99]) == Draft("", removed=1)
 
 
-@pytest.mark.parametrize(
-    ("reply", "text", "cites"),
-    [
+def test_an_answer_that_was_chosen_by_number_cites_its_own_items() -> None:
+    session = make()
+    for reply, text, cites in (
         ({"answer": "", "entities": [1, 2], "used": ["P1"]}, "Bob, Cid [P1, P2]", ["P1", "P2"]),
         ({"answer": "", "entities": [1]}, "Bob [P1]", ["P1"]),
         ({"answer": "It was Mars.", "entities": [1]}, "Bob [P1]", ["P1"]),
         ({"answer": "It was Bobby.", "entities": [1]}, "Bob [P1]", ["P1"]),
         ({"answer": "It is the Lab.", "entities": [3], "used": ["P2"]}, "It is the Lab. [P2]", ["P2"]),
         ({"answer": "It was Bob.", "entities": [1, 99]}, "It was Bob. [P1]", ["P1"]),
-    ],
-)  # fmt: skip
-def test_an_answer_that_was_chosen_by_number_cites_its_own_items(
-    make: MakeSession, reply: Any, text: str, cites: list[str]
-) -> None:
-    session = make()
-    draft = grounded_draft(written_answer(json.dumps(reply)), RETRIEVAL, session)
-    assert draft.text == text
-    assert [marker for claim in draft.claims for marker in claim.markers] == cites
+    ):
+        draft = grounded_draft(written_answer(json.dumps(reply)), RETRIEVAL, session)
+        assert draft.text == text
+        assert [marker for claim in draft.claims for marker in claim.markers] == cites
     assert session.notes.texts == [], "nothing else is cited, so nothing is amiss"
-
-
-def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
+    draft = grounded_draft(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
+    assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
+    assert session.notes.texts == ["the evidence that was cited does not mention New York"], "M13"
     ends = tuple(term(f"e{i}") for i in range(100))
     evidence = Evidence(
         [*EVIDENCE, EvidenceItem("path", "all", EVIDENCE["P1"].triples, Query("q", ""), ends=ends, marker="P3")]
@@ -332,16 +288,9 @@ def test_all_at_the_end_of_an_item_cite_that_item(make: MakeSession) -> None:
     assert len(draft.answers) == 100
 
 
-def test_M13_an_answer_is_told_that_its_evidence_does_not_mention(make: MakeSession) -> None:
-    session = make()
-    draft = grounded_draft(written_answer('{"answer": "So [P1].", "entities": [1, 4]}'), RETRIEVAL, session)
-    assert [(a.label, a.markers) for a in draft.answers] == [("Bob", ("P1",)), ("New York", ("N1",))]
-    assert session.notes.texts == ["the evidence that was cited does not mention New York"]
-
-
-def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts(make: MakeSession) -> None:
+def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts() -> None:
     for reply in ("It was Mars.", {"answer": "It was Mars."}, {"sufficient": True, "answer": "Mars [P9]"}):
-        made, _ = asked(make, reply)
+        made, _ = asked(reply)
         assert made.text.splitlines()[:3] == [UNGROUNDED, "Ranked candidates", " 1. Bob  [P1]"]
         assert (made.status, made.answers, made.error) == ("partial", (), None)
         assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
@@ -349,19 +298,17 @@ def test_a_reply_that_nothing_carries_is_no_judgement_of_the_facts(make: MakeSes
         assert any("rests on no evidence" in note for note in made.notes)
 
 
-@pytest.mark.parametrize(
-    "reply", ["As an AI language model, I do not.", {"sufficient": True, "answer": "Sorry, no.", "entities": []}]
-)
-def test_a_refusal_in_words_is_a_model_that_fails(make: MakeSession, reply: Any) -> None:
-    made, _ = asked(make, reply)
-    assert (made.status, made.error.code, made.error.exit_code) == ("partial", "E_LLM_REFUSED", 5)
-    assert made.text.startswith("Ranked candidates")
-    assert NOT_ANSWERED not in made.text
-    assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
-    judged_so, _ = asked(make, {"sufficient": False, "answer": "Sorry, the facts do not say."})
+def test_a_refusal_in_words_is_a_model_that_fails() -> None:
+    for reply in ("As an AI language model, I do not.", {"sufficient": True, "answer": "Sorry, no.", "entities": []}):
+        made, _ = asked(reply)
+        assert (made.status, made.error.code, made.error.exit_code) == ("partial", "E_LLM_REFUSED", 5)
+        assert made.text.startswith("Ranked candidates")
+        assert NOT_ANSWERED not in made.text
+        assert [fallback.purpose for fallback in made.fallbacks] == ["answer"]
+    judged_so, _ = asked({"sufficient": False, "answer": "Sorry, the facts do not say."})
     assert (judged_so.status, judged_so.error, judged_so.fallbacks) == ("not_in_graph", None, ())
     assert judged_so.text.startswith(NOT_ANSWERED)
-    cites, _ = asked(make, "I can't say for sure, but it was Bob [P1].")
+    cites, _ = asked("I can't say for sure, but it was Bob [P1].")
     assert (cites.status, cites.error) == ("answered", None)
 
 
@@ -390,7 +337,7 @@ class Broken(Given):
         raise EndpointError("http://example.org/sparql: status 500")
 
 
-def asked(make: MakeSession, *replies: Any, retriever: Retriever | None = None, **options: Any) -> Any:
+def asked(*replies: Any, retriever: Retriever | None = None, **options: Any) -> Any:
     """The answer of a scripted model, and the requests it got."""
     server = ModelServer([Text(reply) for reply in replies])
     model = LanguageModel("scripted-model", server.client())
@@ -404,37 +351,28 @@ MEMORY = {
 }
 
 
-def test_M14_what_is_not_enough_is_one_sentence_of_ours_above_the_candidates(make: MakeSession) -> None:
-    made, _ = asked(make, MEMORY)
+def test_M14_what_is_not_enough_is_a_sentence_of_ours_or_the_models_own_words_labelled() -> None:
+    made, _ = asked(MEMORY)
     assert made.text.splitlines()[:3] == [NOT_ANSWERED, "Ranked candidates", " 1. Bob  [P1]"]
     assert "Queens" not in render(made, "json")
     assert (made.status, made.grounding, made.answers, made.removed) == ("not_in_graph", "graph", (), 1)
-
-
-def test_M14_the_models_own_words_are_labelled_and_what_was_removed_stays_counted(make: MakeSession) -> None:
-    made, requests = asked(make, MEMORY, {"answer": "In Queens."}, allow_model_knowledge=True)
+    made, requests = asked(MEMORY, {"answer": "In Queens."}, allow_model_knowledge=True)
     assert made.text == "Not from the graph, but from the model's own knowledge: In Queens."
     assert (made.status, made.grounding, made.removed, len(requests)) == ("answered", "model", 1, 2)
     assert any(note.startswith("removed") for note in made.notes)
-
-
-def test_M14_a_model_that_does_not_know_has_answered_nothing(make: MakeSession) -> None:
     for reply in ("Unknown.", "I don't know."):
-        made, _ = asked(make, MEMORY, {"answer": reply}, allow_model_knowledge=True)
+        made, _ = asked(MEMORY, {"answer": reply}, allow_model_knowledge=True)
         assert (made.status, made.grounding, made.removed) == ("not_in_graph", "graph", 1)
         assert made.text.startswith(NOT_ANSWERED)
-    made, _ = asked(make, MEMORY, {"answer": "Unknown Pleasures"}, allow_model_knowledge=True)
+    made, _ = asked(MEMORY, {"answer": "Unknown Pleasures"}, allow_model_knowledge=True)
     assert made.grounding == "model"
-
-
-def test_M14_without_a_model_there_is_no_knowledge_of_one(make: MakeSession) -> None:
     session = make(allow_model_knowledge=True)
     assert closed_book(session) is None
     made = answer(Given(), session)
     assert (made.grounding, made.text.splitlines()[0]) == ("graph", "Ranked candidates")
 
 
-def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_model_thinks(make: MakeSession) -> None:
+def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_model_thinks() -> None:
     replies = [
         {"sufficient": True, "answer": "Bob [P1].", "entities": [1]}, {"sufficient": True, "answer": "Bob."},
         {"sufficient": False, "answer": "Bob [P1]."},
@@ -447,8 +385,8 @@ def test_evidence_that_does_not_carry_the_answer_is_not_enough_whatever_the_mode
     assert draft_if_enough(RETRIEVAL, make()) is None
 
 
-def test_an_endpoint_that_fails_while_the_answer_is_written_is_not_called_a_model(make: MakeSession) -> None:
-    made, _ = asked(make, retriever=Broken())
+def test_an_endpoint_that_fails_while_the_answer_is_written_is_not_called_a_model() -> None:
+    made, _ = asked(retriever=Broken())
     assert made.notes == ("http://example.org/sparql: status 500: some steps were left out",)
     assert (made.status, made.error.code) == ("partial", "E_ENDPOINT_DOWN")
     assert made.text.startswith("Ranked candidates")
@@ -461,20 +399,14 @@ def shown(retrieval: Retrieval, session: Session) -> str:
     return answer_messages(RULES, REPLY, retrieval, session)[1].content
 
 
-def many(count: int, length: int) -> Evidence:
-    return Evidence(item("path", ("ann", "works", "lab"), text="x" * length) for _ in range(count))
-
-
-@pytest.mark.parametrize(("length", "lines"), [(996, 30), (4_000, 15)])
-def test_the_facts_end_where_the_model_would_be_given_too_much(make: MakeSession, length: int, lines: int) -> None:
-    session = make()
-    facts = re.findall(r"^P\d+ x+…?$", shown(Retrieval(many(100, length)), session), re.MULTILINE)
-    assert lines - 1 <= len(facts) <= lines
-    assert session.notes.texts == [f"the model was shown the first {len(facts)} of 100 pieces of evidence"]
-    assert max(map(len, facts)) <= 2_000
-
-
-def test_a_long_name_of_a_candidate_is_cut_and_its_markers_are_not(make: MakeSession) -> None:
+def test_what_the_model_would_be_given_too_much_of_is_cut() -> None:
+    for length, most in ((996, 30), (4_000, 15)):
+        session = make()
+        evidence = Evidence(item("path", ("ann", "works", "lab"), text="x" * length) for _ in range(100))
+        facts = re.findall(r"^P\d+ x+…?$", shown(Retrieval(evidence), session), re.MULTILINE)
+        assert most - 1 <= len(facts) <= most
+        assert session.notes.texts == [f"the model was shown the first {len(facts)} of 100 pieces of evidence"]
+        assert max(map(len, facts)) <= 2_000
     markers = tuple(f"P{n}" for n in range(1, 31))
     listed: list[tuple[Term, str, tuple[str, ...]]] = [
         (term("a"), "long " * 200, ("P1", "N1")), (term("b"), "Bob [USA]", markers),

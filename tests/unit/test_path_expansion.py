@@ -1,12 +1,14 @@
-"""From a way that was found to every answer on it."""
+"""From a way that was found to every answer on it, and how what it finds is told in rows."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.events import Event, QueryRun
-from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem, verify
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -89,7 +91,7 @@ def test_the_start_is_an_answer_only_if_it_is_the_only_one() -> None:
     assert [again(graph, item.query) for item in items] == [set(item.ends) for item in items]
 
 
-def test_the_triples_of_the_first_ends_are_cited_and_all_are_counted() -> None:
+def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_are_a_cut() -> None:
     events: list[Event] = []
     (item,) = expanded(session_of(graph_from(SEVENTY), events), from_a("p"), shown=10)
     assert (len(item.ends), len(item.triples), item.cuts) == (70, 10, ())
@@ -98,7 +100,7 @@ def test_the_triples_of_the_first_ends_are_cited_and_all_are_counted() -> None:
     assert [name for name in names if "walk" in name] == ["walk", "walk_triples"]
     session = session_of(graph_from(SEVENTY))
     (item,) = expanded(session, from_a("p"), limit=20)
-    assert (len(item.ends), item.cuts[0].limit) == (20, 20), "more ends than the limit are a cut"
+    assert (len(item.ends), item.cuts[0].limit) == (20, 20)
     assert any("at most 20" in line for line in session.notes.lines())
 
 
@@ -119,16 +121,13 @@ def test_several_walks_cost_two_queries_and_keep_their_places() -> None:
     assert sum(1 for event in events if isinstance(event, QueryRun) and event.name.startswith("walk")) == 2
 
 
-def test_a_blank_node_is_passed_but_is_no_end() -> None:
+def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
     session = session_of(graph_from(":a :job [ :employer :uni ; :since 1999 ] ."))
     through, only = expanded_items([from_a("job", "employer"), from_a("job")], session.labels)
     assert through is not None
     assert through.ends == (ex("uni"),)
     assert isinstance(through.ways[0].terms[1], BlankNode)
     assert only is None
-
-
-def test_the_query_leaves_out_blank_nodes_where_the_answers_do() -> None:
     graph = graph_from(
         ":ann :employer :acme , :bolt , [ :country :land ] ; :knows :ann , [ :knows :ann ] . :acme :country :land . "
         ":a :at :u . :b :at :u . [] :at :u ."
@@ -160,13 +159,10 @@ def answered(turtle: str, *walks: tuple[Walk, float], given: str = "a") -> list[
     return [(a.label, a.markers, a.score) for a in answers_at_ends(evidence, linked(session))]
 
 
-def test_answers_are_the_ends_of_the_best_item_first() -> None:
+def test_answers_are_the_ends_of_the_best_item_first_and_before_these_what_several_entities_lead_to() -> None:
     assert answered(COLLEAGUES, (from_a("at"), 0.2), (from_a("at", "^at"), 0.9)) == [
         ("b", ("P2",), 0.9), ("c", ("P2",), 0.9), ("d", ("P2",), 0.9), ("u", ("P1",), 0.2), ("v", ("P1",), 0.2),
     ]  # fmt: skip
-
-
-def test_what_several_entities_of_the_question_lead_to_comes_first() -> None:
     starred = [(Walk(ex(name), path("^star")), 0.0) for name in "ab"]
     found = answered(":f1 :star :a . :f2 :star :a , :b . :f3 :star :b .", *starred, given="a b")
     assert [own[:2] for own in found] == [("f2", ("P1", "P2")), ("f1", ("P1",)), ("f3", ("P2",))]
@@ -179,3 +175,108 @@ def test_what_several_entities_of_the_question_lead_to_comes_first() -> None:
         ((*years, (from_a("like"), 0.96)), ["z", "y"], ""),
     ):
         assert [label for label, _, _ in answered(turtle, *walks, given="a b tag")] == labels, why
+
+
+# --- what paths of one beginning say side by side, how often, and which of many values are shown
+
+FILMS = (
+    ":f1 :star :joan ; :year 1928 ; :by :tod . :f2 :star :joan ; :year 1930 ; :by :sam , :ann . "
+    ":f3 :star :joan ; :year 1928 . :tod :born :rome . :ann :born :oslo ."
+)
+YEAR, BY = Walk(ex("joan"), path("^star", "year")), Walk(ex("joan"), path("^star", "by"))
+
+
+def items_of(
+    graph: KnowledgeGraph,
+    walks: Sequence[Walk],
+    *,
+    events: list[Event] | None = None,
+    question: str = "",
+    columns: Sequence[Walk] | None = None,
+) -> list[EvidenceItem]:
+    labels = session_of(graph, events).labels
+    found = expanded_items(walks, labels, question=question, columns=walks if columns is None else columns)
+    return [item for item in found if item is not None]
+
+
+def test_what_two_paths_say_of_the_same_things_stands_in_one_row_whose_query_finds_the_table() -> None:
+    graph = graph_from(FILMS)
+    events: list[Event] = []
+    table, alone = items_of(graph, [YEAR, BY], events=events)
+    assert table.text == ("joan ←star— f1 (—by→ tod) —year→ 1928 | f3 —year→ 1928 | f2 (—by→ ann; sam) —year→ 1930")
+    assert alone.text == "joan ←star— f2 —by→ ann; sam | f1 —by→ tod"
+    assert sum(isinstance(event, QueryRun) and "walk" in event.name for event in events) == 3
+    (plain,) = items_of(graph, [YEAR], columns=())
+    assert table.ends == plain.ends
+    assert {s["answer"] for s in graph.select(table.query)} == set(plain.ends)
+    rows = {(str(s["row"]), str(s["answer"].value), str(s.get("value2"))) for s in graph.select(table.query)}
+    assert len(rows) == 4
+    assert (str(ex("f2")), "1930", str(ex("sam"))) in rows
+    assert (str(ex("f3")), "1928", "None") in rows
+    assert verify(Evidence([table]), session_of(graph).graph).lost == ()
+    assert {c.triple.predicate for c in table.triples} == {ex("star"), ex("year"), ex("by")}
+    films = Walk(ex("joan"), path("^star"))
+    born = Walk(ex("joan"), path("^star", "by", "born"))
+    (first, *others) = items_of(graph, [films, YEAR, BY, born])
+    assert first.text == (
+        "joan ←star— f1 (—year→ 1928, —by→ tod —born→ rome); f2 (—year→ 1930, —by→ sam, —by→ ann —born→ oslo); "
+        "f3 (—year→ 1928)"
+    )
+    assert len(others) == 3
+    assert "OPTIONAL" in first.query.text
+    assert {s["answer"] for s in graph.select(first.query)} == set(first.ends)
+
+
+def test_only_what_goes_on_from_the_same_things_is_in_a_row_and_nothing_that_leads_back() -> None:
+    graph = graph_from(":uni :laureate :ann , :bo . :ann :at :uni ; :award :p1 . :bo :at :uni .")
+    laureates = Walk(ex("uni"), path("laureate"))
+    back = [Walk(ex("uni"), path("laureate", "at", "laureate")), Walk(ex("uni"), path("laureate", "^laureate"))]
+    (first, *_) = items_of(graph, [laureates, *back, Walk(ex("uni"), path("laureate", "award"))])
+    assert first.text == "uni —laureate→ ann (—award→ p1); bo"
+    graph = graph_from(FILMS + ":f1 :place :x . :joan :likes :f2 .")
+    here = Constraint(1, Step(ex("place")), (ex("x"),))
+    walks = [YEAR, Walk(ex("joan"), path("^star", "by"), (here,)), Walk(ex("joan"), path("likes", "by"))]
+    assert not any("(—" in item.text for item in items_of(graph, walks))
+    assert not any("(—" in item.text for item in items_of(graph, [YEAR, BY], columns=()))
+
+
+def test_of_many_numbers_the_extremes_are_shown_and_of_names_the_one_of_the_question() -> None:
+    graph = graph_from("".join(f":a :p {i} . " for i in range(1, 101)))
+    (item,) = items_of(graph, [from_a("p")])
+    assert [int(end.value) for end in item.ends] == list(range(1, 101))
+    assert item.text == "a —p→ 1; 2; 3; 4; 5; 6; 95; 96; 97; 98; 99; 100; … 88 more between"
+    people = (f':a :p :o{i} . :o{i} rdfs:label "Person {i}{" Smith" * (i == 77)}" . ' for i in range(90))
+    (item,) = items_of(graph_from("".join(people)), [from_a("p")], question="Did it meet Smith?")
+    named = re.findall(r"Person (\d+)", item.text)
+    assert named == [*map(str, range(11)), "77"]
+    assert item.text.endswith("Person 77 Smith; … 78 more")
+
+
+def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_ways() -> None:
+    graph = graph_from("".join(f":joan :in :f{i % 30} . :f{i % 30} :with :o{i} . " for i in range(90)))
+    (item,) = items_of(graph, [Walk(ex("joan"), path("in", "with"))])
+    assert (len(item.ends), len(item.between), len(item.between[0])) == (90, 1, 30)
+    dense = graph_from(
+        "".join(f":joan :in :f{i} . :f{i} :with {', '.join(f':o{j}' for j in range(70))} . " for i in range(60))
+    )
+    events: list[Event] = []
+    (item,) = items_of(dense, [Walk(ex("joan"), path("in", "with"))], events=events)
+    assert (len(item.ends), item.between) == (70, ())
+    assert item.cuts
+    assert sum(isinstance(event, QueryRun) and event.name == "walk_triples" for event in events) == 2
+
+
+def test_a_value_that_repeats_says_how_often_and_a_single_example_stands_for_them() -> None:
+    of_many = Walk(ex("joan"), path("^star", "genre"))
+    graph = graph_from("".join(f":f{i} :star :joan ; :genre :{'drama' if i % 4 else 'war'} . " for i in range(40)))
+    (item,) = items_of(graph, [of_many])
+    assert ("drama (30 times)" in item.text, "war (10 times)" in item.text, item.text.count("times")) == (True, True, 2)
+    assert set(item.between[0]) == {ex(f"f{i}") for i in range(40)}
+    few = graph_from("".join(f":f{i} :star :joan ; :genre :drama . " for i in range(3)))
+    (item,) = items_of(few, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama | f1 —genre→ drama | f2 —genre→ drama"
+    many = graph_from("".join(f":f{i} :star :joan ; :genre :drama ; :by :d{i} . " for i in range(40)))
+    (item,) = items_of(many, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama (40 times)"
+    table, _ = items_of(many, [of_many, BY])
+    assert table.text.count("(—by→ d") == 12

@@ -5,13 +5,12 @@ import csv
 import io
 import json
 from dataclasses import replace
-
-import pytest
+from itertools import product
 
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
-from kgsparql.evidence.verbalising import Line, decision_tree, line_text
+from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.rdf.paths import Hop, Path
@@ -126,7 +125,7 @@ def test_what_a_model_writes_cannot_pass_for_evidence_or_for_the_last_line() -> 
     assert sum(line.startswith("answered") for line in shown) == 1
 
 
-def test_a_long_answer_is_whole_and_a_list_stays_one() -> None:
+def test_a_long_answer_is_whole_a_list_stays_one_and_wide_evidence_is_broken_into_its_parts() -> None:
     long = "x" * 900
     text = f"Two of them:\n- {long} [P1]\n- *Ben* <b> [P1]\n1. one\nThe end."
     assert lines(answer(text))[:5] == text.splitlines()
@@ -136,6 +135,10 @@ def test_a_long_answer_is_whole_and_a_list_stays_one() -> None:
     ]  # fmt: skip
     evidence = Evidence([item(0, text=f"Ann —knows→ {'Friend; ' * 500}the last")])
     assert "the last" in render(answer(evidence=evidence), "md")
+    narrow, wide = "Ann —knows→ Ben | Cas —knows→ Dan", " | ".join(f"Friend {i} —knows→ Somebody" for i in range(5))
+    assert section(answer(evidence=Evidence([item(0, text=narrow)])), "Evidence") == [f"P1  {narrow}"]
+    below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
+    assert below == ["P1  Friend 0 —knows→ Somebody", *(f"| Friend {i} —knows→ Somebody" for i in range(1, 5))]
 
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -199,7 +202,7 @@ def test_a_value_is_in_a_persons_form_and_listed_where_the_text_has_it_in_no_for
     assert section(answer("A lot [P1].", answers=(value,)), "Answers") == ["1  1,200,000  [P1]"]
 
 
-def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v() -> None:
+def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v_and_a_fallback_is_a_note_once() -> None:
     noted = answer(notes=(Note("frontier", "only 50 ends were walked on from"), Note("namesakes", "two Anns")))
     assert section(noted, "Notes") == ["two Anns"]
     assert "walked on from" in render(noted, "text", verbose=1)
@@ -207,33 +210,18 @@ def test_a_note_that_changes_nothing_for_a_person_is_in_json_and_with_v() -> Non
         {"code": "frontier", "text": "only 50 ends were walked on from"}, {"code": "namesakes", "text": "two Anns"},
     ]  # fmt: skip
     assert copy.deepcopy(noted.notes[0]).code == "frontier"
-
-
-def test_a_wide_line_of_evidence_has_its_parts_below_each_other() -> None:
-    narrow, wide = "Ann —knows→ Ben | Cas —knows→ Dan", " | ".join(f"Friend {i} —knows→ Somebody" for i in range(5))
-    shown = section(answer(evidence=Evidence([item(0, text=narrow), item(1, text=wide)])), "Evidence")
-    assert shown == [f"P1  {narrow}"]
-    below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
-    assert below[:2] == ["P1  Friend 0 —knows→ Somebody", "| Friend 1 —knows→ Somebody"]
-    assert len(below) == 5
-
-
-def test_a_line_starts_again_at_the_first_term_that_differs() -> None:
-    """Three hops: what is behind Princeton is not told as if it were behind MIT."""
-    named = ["feynman", "mit", "princeton", "nash", "wheeler", "neumann", "a", "b", "c"]
-    feynman, mit, princeton, nash, wheeler, neumann, *ends = (IRI(f"http://e.org/{name}") for name in named)
-    studied, worked, advisor = (IRI(f"http://e.org/{name}") for name in ("studied", "worked", "advisor"))
-    places = zip((mit, princeton, princeton), (nash, wheeler, neumann), ends, strict=True)
-    hops = [
-        (Hop(Triple(feynman, studied, at)), Hop(Triple(who, worked, at), "inverse"), Hop(Triple(who, advisor, end)))
-        for at, who, end in places
-    ]
-    ways = tuple(Path(feynman, own) for own in hops)
-    labels = {term: term.value.rpartition("/")[2] for way in ways for term in way.terms}
-    labels |= {step.predicate: step.predicate.value.rpartition("/")[2] for step in ways[0].property_path.steps}
-    assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
-        "feynman —studied→ mit ←worked— nash —advisor→ a | princeton ←worked— wheeler —advisor→ b | neumann —advisor→ c"
-    )
+    fallbacks = [
+        Fallback("mentions", "the model refused [E_LLM_REFUSED]"), Fallback("ranking", "no embedding model"),
+        Fallback("predicates", "no number in the reply"), Fallback("predicates", "no number in the reply"),
+        Fallback("answer", "its reply is empty [E_LLM_EMPTY]"),
+    ]  # fmt: skip
+    note = Note("model_failed", "no answer was written: its reply is empty", "its reply is empty [E_LLM_EMPTY]")
+    made = answer(fallbacks=tuple(fallbacks), notes=(note,))
+    said = ["mentions: the model refused; the linker found the names", "predicates: no number in the reply (2 times)"]
+    assert section(made, "Notes") == ["no answer was written: its reply is empty", *said]
+    assert f"- {said[0]}" in lines(made, "md")
+    many = answer(fallbacks=tuple(Fallback("steps", f"trouble {i}") for i in range(20)))
+    assert section(many, "Notes")[-1] == "14 more fallbacks (-f json lists them all)"
 
 
 def test_a_cut_is_told_by_names_and_arrows() -> None:
@@ -249,24 +237,6 @@ def test_a_cut_is_told_by_names_and_arrows() -> None:
     assert str(Cut("ends", 9, where="a < b: c > d")) == "ends of a < b: c > d: at most 9 taken, there are more"
 
 
-def test_every_fallback_is_a_note_once() -> None:
-    fallbacks = [
-        Fallback("mentions", "the model refused [E_LLM_REFUSED]"), Fallback("ranking", "no embedding model"),
-        Fallback("predicates", "no number in the reply"), Fallback("predicates", "no number in the reply"),
-        Fallback("answer", "its reply is empty [E_LLM_EMPTY]"),
-    ]  # fmt: skip
-    note = Note("model_failed", "no answer was written: its reply is empty", "its reply is empty [E_LLM_EMPTY]")
-    made = answer(fallbacks=tuple(fallbacks), notes=(note,))
-    assert section(made, "Notes") == [
-        "no answer was written: its reply is empty",
-        "mentions: the model refused; the linker found the names",
-        "predicates: no number in the reply (2 times)",
-    ]
-    assert "- mentions: the model refused; the linker found the names" in lines(made, "md")
-    many = answer(fallbacks=tuple(Fallback("steps", f"trouble {i}") for i in range(20)))
-    assert section(many, "Notes")[-1] == "14 more fallbacks (-f json lists them all)"
-
-
 def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
     ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, friend(i))),)) for i in range(50))
     drawn = decision_tree([replace(item(*range(50), ends=3_000), ways=ways)], {})
@@ -279,17 +249,16 @@ def test_a_tree_counts_the_ends_that_are_not_drawn() -> None:
 NOTED = Query("noted", '#+ summary: All.\n# Why it is so.\n\nSELECT ?answer {\n  # of each\n  ?answer ?p "#+ 1" }\n')
 
 
-@pytest.mark.parametrize("form", ["text", "md", "json", "trig"])
-def test_queries_are_shown_without_our_comments(form: str) -> None:
+def test_queries_are_shown_without_our_comments() -> None:
     of_each = replace(item(1), query=NOTED, queries=(SourceQuery("one.ttl", NOTED), SourceQuery("two.ttl", NOTED)))
-    for own in (replace(item(1), query=NOTED), of_each):
+    for own, form in product((replace(item(1), query=NOTED), of_each), ("text", "md", "json", "trig")):
         shown = render(answer(evidence=Evidence([own])), form, verbose=1)
         assert "SELECT ?answer {" in shown
         assert "#+ 1" in shown
         assert not any(comment in shown for comment in ("summary: All", "Why it is so", "of each"))
 
 
-@pytest.mark.parametrize(("form", "dialect"), [("csv", "excel"), ("tsv", "excel-tab")])
-def test_rows_are_read_back_whatever_their_cells_hold(form: str, dialect: str) -> None:
+def test_rows_are_read_back_whatever_their_cells_hold() -> None:
     rows = [["a", "b"], ["one\rtwo", 'three"'], ["four\r\nfive", "six\n"], ["", "\t,"]]
-    assert list(csv.reader(io.StringIO(separated(rows, form), newline=""), dialect)) == rows
+    for form, dialect in (("csv", "excel"), ("tsv", "excel-tab")):
+        assert list(csv.reader(io.StringIO(separated(rows, form), newline=""), dialect)) == rows

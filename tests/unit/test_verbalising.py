@@ -25,6 +25,18 @@ def test_a_path_and_a_line_show_the_direction_of_each_triple() -> None:
     ways = tuple(Path(A, (Hop(Triple(A, P, end)),)) for end in (B, C))
     line = Line(ways[0].property_path, ways, 3)
     assert line_text(line, LABELS, times={B: 4}) == "Ann —knows→ Ben (4 times); Cas; … 1 more"
+    # What is behind Cas is not told as if it were behind Ben.
+    mids, ends = (B, C, C), [IRI(f"http://e.org/{name}") for name in ("x", "y", "z")]
+    nodes = [IRI(f"http://e.org/n{i}") for i in range(3)]
+    hops = [
+        (Hop(Triple(A, P, mid)), Hop(Triple(node, P, mid), "inverse"), Hop(Triple(node, P, end)))
+        for mid, node, end in zip(mids, nodes, ends, strict=True)
+    ]
+    ways = tuple(Path(A, own) for own in hops)
+    labels = LABELS | {term: term.value[13:] for term in (*nodes, *ends)}
+    assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
+        "Ann —knows→ Ben ←knows— n0 —knows→ x | Cas ←knows— n1 —knows→ y | n2 —knows→ z"
+    )
     tree = DecisionTree((Node("Ann", children={(Step(P), B): Node("Ben", "knows", markers=["N1"])}),))
     assert tree.text() == "Ann\n└─ —knows→ Ben  [N1]"
     assert tree.mermaid().splitlines()[1:] == ['  n1["Ann"]', '  n2["Ben [N1]"]', '  n1 -- "knows" --> n2']
