@@ -51,7 +51,7 @@ def path_text(path: Path, labels: Labels, beside: Labels = _NOTHING) -> str:
 def triple_text(triple: Triple, labels: Labels) -> str:
     """Write a triple as one line."""
     subject, predicate, object_ = (name_of(term, labels) for term in triple)
-    return f"{subject} {_pointed(predicate, 'forward')} {object_}"
+    return f"{subject} {_named_arrow(predicate, 'forward')} {object_}"
 
 
 def _with_aside(term: Term, labels: Labels, beside: Labels) -> str:
@@ -163,10 +163,10 @@ def with_statements(labels: Labels, ways: Iterable[Path], triples: Iterable[Trip
 
 def arrow(step: Step, labels: Labels) -> str:
     """Write a step as an arrow that points the way of the triple, whichever way it is walked."""
-    return _pointed(name_of(step.predicate, labels), step.direction)
+    return _named_arrow(name_of(step.predicate, labels), step.direction)
 
 
-def _pointed(name: str, direction: Direction) -> str:
+def _named_arrow(name: str, direction: Direction) -> str:
     return f"—{name}→" if direction == "forward" else f"←{name}—"
 
 
@@ -281,7 +281,7 @@ def _branch_lines(node: Node, indent: str) -> Iterator[str]:
     for i, child in enumerate(node.shown, 1):
         last = i == len(node.shown) and not node.hidden
         marks = f"  [{', '.join(child.markers)}]" if child.markers else ""
-        arrow = _pointed(child.step, child.direction)
+        arrow = _named_arrow(child.step, child.direction)
         yield f"{indent}{'└─' if last else '├─'} {arrow} {child.label}{marks}"
         yield from _branch_lines(child, indent + ("   " if last else "│  "))
     if node.hidden:
