@@ -34,6 +34,7 @@ _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
+_FARTHER = 0.1  # what a further step costs where one alone says it all
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
 _BY_CLASS = 0.9  # how well the class of what a path leads to accounts for a word
 DIRECTION = "direction"
@@ -130,6 +131,7 @@ class _Search:
         is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way, is_direct=is_direct)]
+            way.score -= _FARTHER * (is_direct and len(way.path) > 1)
         return sorted(fitting, key=lambda way: (-way.rank, len(way.path), str(way.path)))
 
     def _compare(self, uses: Sequence[PredicateUse]) -> None:
@@ -386,7 +388,8 @@ class _Search:
             return
         for way in found:
             (step, *more) = way.path
-            if not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
+            is_one = way.use is not None and len(way.use.ends) < 2  # of many things, these may be what is in it
+            if is_one and not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
                 yield WayFound((step.reversed,), [], 0.0, None, 0.0, score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:

@@ -262,7 +262,8 @@ class Measuring(PhrasePlanner):
         positions = self.positions(phrase.chunks)
         if phrase.most and positions and self.positions_of_verb(said) and not said.light:
             found = self._counted(given, said, phrase)[:_TRIED]
-            if made := [self._top(one, option, best) for one, option in found if not one.is_free]:
+            found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]
+            if made := [self._top(one, option, best) for one, option in found]:
                 return made
         if given.is_free or not (given.classes or given.is_named):
             kind = self.measured_class(positions)
@@ -282,6 +283,12 @@ class Measuring(PhrasePlanner):
         refined = self._refined(options[:_TRIED], phrase)
         made = [self._top(given, option, best).leaving_out(verb).doubted(*doubts) for option, doubts in refined]
         return made or [given.leaving_out(positions or [best.position])]
+
+    def _has_any(self, given: Denotation, option: MeasureChoice) -> bool:
+        """Whether any of a set has something of what is counted: of six with none, none has the most."""
+        among = option.measure.among if isinstance(option.measure, a.HowMany) else None
+        reached = ends(given.known, option.match)
+        return bool(self.view.members(a.Both((reached, among)) if among is not None else reached).terms)
 
     def _refined(
         self, options: Sequence[MeasureChoice], phrase: NounPhrase

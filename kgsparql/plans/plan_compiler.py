@@ -25,6 +25,7 @@ from kgsparql.plans.expressions import (
     is_readable,
     key_of,
 )
+from kgsparql.plans.type_check import parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
@@ -122,14 +123,20 @@ class PlanCompiler:
             case a.Top():
                 return self._best(items, x)
 
+    def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
+        """The items of a set, each once: of what many lead to, as many rows each would be measured again."""
+        found = self.members(items, x)
+        is_repeated = self.facts is None and any(isinstance(part, a.Ends) for part in parts(items))
+        return (g.Select(((x, None),), found, distinct=True),) if is_repeated else found
+
     def _best(self, top: a.Top, x: Variable) -> Group:
         summary: g.Aggregation = "MAX" if top.largest else "MIN"
         best, y = self.new("m"), x if top.number > 1 else self.new("i")
         with self._unseen():
             other = self.measured(top.measure, y, top.items)
-            others = (*self.members(top.items, y), *other.group)
+            others = (*self._each_once(top.items, y), *other.group)
         found = self.measured(top.measure, x, top.items)
-        members = (*self.members(top.items, x), *found.group)
+        members = (*self._each_once(top.items, x), *found.group)
         if top.number == 1:
             overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
             return (*members, overall, g.Filter(Apply("=", (found.key, best))))
@@ -182,7 +189,7 @@ class PlanCompiler:
             case a.HowMany(path, among):
                 number, far = self.new("n"), self.new("i")
                 with self._unseen():
-                    group = (*self.members(items, x), *self._onward(x, path, among, far))
+                    group = (*self._each_once(items, x), *self._onward(x, path, among, far))
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
                 known = Apply("COALESCE", (number, integer(0)))
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)

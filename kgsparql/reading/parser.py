@@ -190,7 +190,11 @@ class _Parser(VerbPhrases):
 
     def _front_preposition(self, phrase: NounPhrase, preposition: str) -> None:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
-        said = (one for one in reversed(list(relations(phrase.restrictions))) if one.subject is not None)
+        found = [*reversed(list(relations(phrase.restrictions)))]
+        for one in found:
+            if one.light == "be" and one.subject is None and not one.preposition:  # in which country are the places
+                one.subject, one.object = one.object, None
+        said = (one for one in found if one.subject is not None)
         if (relation := next(said, None)) is None or relation.preposition:
             return
         is_stated = {self.texts[at] for at in relation.verb} <= self.lexicon.stated_verbs

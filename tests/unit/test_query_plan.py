@@ -320,6 +320,25 @@ def test_what_the_graph_says_otherwise_is_a_doubt() -> None:
     assert EINSTEIN_AND_KLEINER in rows.rows
 
 
+ALBUMS = """
+:Song a rdfs:Class ; rdfs:label "Song" . :Album a rdfs:Class ; rdfs:label "Album" . :track rdfs:label "track" .
+:Manager a rdfs:Class ; rdfs:label "Manager" . :Label a rdfs:Class ; rdfs:label "Label" .
+:runs rdfs:label "managed by" .
+:abbey a :Album ; rdfs:label "Abbey Road" ; :track :because, :something ; :runs :ann .
+:because a :Song ; rdfs:label "Because" . :something a :Song ; rdfs:label "Something" .
+:ann a :Manager ; rdfs:label "Ann" . :bea a :Manager ; rdfs:label "Bea" . :apple a :Label ; rdfs:label "Apple" .
+"""
+
+
+def test_what_is_in_a_thing_is_counted_and_of_nothing_nobody_has_the_most() -> None:
+    """Both were 0, and the managers of none of the labels all of them; countries were the universities in them."""
+    albums = knowledge_of(ALBUMS)
+    assert said(albums.ask("How many songs are on Abbey Road?")) == ["2"]
+    assert albums.ask("Which manager manages the most labels?").status != "answered"
+    asked = "In which countries are the universities that Albert Einstein worked at?"
+    assert said(nobel().ask(asked)) == ["Czech Republic", "Germany", "Switzerland"]
+
+
 LAUREATES = """
 :Laureate a rdfs:Class ; rdfs:label "Laureate" . :Person a rdfs:Class ; rdfs:label "Person" .
 :University a rdfs:Class ; rdfs:label "University" . :member rdfs:label "member" .
