@@ -93,6 +93,7 @@ def make(
     repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
     """
     from kgsparql.evaluation.datasets import check_folder, write_dataset
+    from kgsparql.made_questions.making import QUESTIONS_OF_A_TOPIC
     from kgsparql.made_questions.making import make as made_from
 
     check_folder(output)
@@ -102,8 +103,9 @@ def make(
         write_dataset(output, made, knowledge, sources=graph.sources, seed=seed)
     c.write("\n".join(_made_lines(made, output, count)), None)
     if len(made.questions) < count:
-        why = "; ".join(made.why_no_more) or "there are no other paths"
-        graph.say(f"{len(made.questions):,} of {count:,}: {why}")
+        graph.say(
+            f"no more: {QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, each in other words"
+        )
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
     is_file = not any(source == "-" or "://" in source for source in graph.sources)
     more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity

@@ -98,7 +98,6 @@ class Row:
     run_name: str = ""
     means: Mapping[str, Interval | None] = field(default_factory=dict)
     slices: Mapping[str, Mapping[str, Slice]] = field(default_factory=dict)
-    risk: RiskCoverage | None = None
     is_ceiling: bool = False
 
     @property
@@ -112,6 +111,11 @@ class Row:
         return f"{self.name} ‡" if self.is_ceiling else self.name
 
     @property
+    def risk(self) -> RiskCoverage | None:
+        """Whether its own score tells its right answers from its wrong ones."""
+        return risk_coverage(self.values)
+
+    @property
     def keys(self) -> list[tuple[str, str]]:
         """What makes a question of two runs the same one: its id and its text."""
         return [(question.id, question.text) for question in self.questions]
@@ -122,7 +126,7 @@ class Row:
 
     def defined(self, metric: str) -> Values:
         """Return the values of a metric where it is defined."""
-        return _defined_values(self.values[metric])
+        return _defined(self.values[metric])
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric; ``None`` where it is not defined."""
@@ -227,7 +231,7 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Row:
     )  # fmt: skip
 
 
-def _defined_values(values: Values) -> Values:
+def _defined(values: Values) -> Values:
     return values[~np.isnan(values)]
 
 
@@ -269,7 +273,7 @@ def _with_means(group: Sequence[Row], run_names: Mapping[Path, str], names: Sequ
         in_order = sorted(there, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), len(v) * v.isdecimal(), v))
         for value in in_order if there - {_UNKNOWN} else ():
             parts += [(i, kind, value, np.flatnonzero(column == value)) for i, column in enumerate(columns)]
-    columns = [_defined_values(group[i].values[name][among]) for i, _, _, among in parts for name in names]
+    columns = [_defined(group[i].values[name][among]) for i, _, _, among in parts for name in names]
     drawn = iter(intervals(columns, shares=[METRICS[name].group != "cost" for name in names] * len(parts)))
     slices: list[dict[str, dict[str, Slice]]] = [{kind: {} for kind in ("", *SLICES)} for _ in group]
     for i, kind, value, among in parts:
@@ -278,7 +282,7 @@ def _with_means(group: Sequence[Row], run_names: Mapping[Path, str], names: Sequ
     return [
         replace(
             row, name=name, run_name=run_names[row.run.path], means=own.pop("")[""].means, slices=own,
-            risk=risk_coverage(row.values), is_ceiling=row.model == ORACLE and has_methods,
+            is_ceiling=row.model == ORACLE and has_methods,
         )
         for row, name, own in zip(group, _row_names(group, run_names), slices, strict=True)
     ]  # fmt: skip

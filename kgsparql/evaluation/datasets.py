@@ -26,8 +26,7 @@ from kgsparql.evaluation.dataset import Dataset, Problem, Question
 from kgsparql.evaluation.question_formats import (
     Entry,
     Folder,
-    LcQuad1Entry,
-    LcQuad2Entry,
+    LcQuadEntry,
     OwnEntry,
     QaldEntry,
     TableEntry,
@@ -239,10 +238,8 @@ def _json_entries(path: Path, data: Any) -> _Entries:
     first = next((entry for entry in listed if isinstance(entry, Mapping)), {})
     if is_qald and (not listed or isinstance(first.get("question"), list)):
         return _Entries(QaldEntry, enumerate(listed, 1))
-    if first.keys() >= {"corrected_question", "sparql_query"}:
-        return _Entries(LcQuad1Entry, enumerate(listed, 1))
-    if "sparql_wikidata" in first or "sparql_dbpedia18" in first:
-        return _Entries(LcQuad2Entry, enumerate(listed, 1))
+    if not first.keys().isdisjoint(("corrected_question", "sparql_wikidata", "sparql_dbpedia18")):
+        return _Entries(LcQuadEntry, enumerate(listed, 1))
     if is_qald or not any(map(_is_own_entry, listed)):
         raise _unknown_format(path)
     return _Entries(OwnEntry, enumerate(listed, 1))

@@ -185,38 +185,22 @@ class OwnEntry(Entry):
         )  # fmt: skip
 
 
-class LcQuad1Entry(Entry):
-    """Question of LC-QuAD 1, over DBpedia of 2016-04."""
+class LcQuadEntry(Entry):
+    """Question of LC-QuAD 1, over DBpedia of 2016-04, or of LC-QuAD 2, over Wikidata or else over DBpedia of 2018."""
 
-    id: Text = Field("", alias="_id")
-    corrected_question: Asked
-    sparql_query: str
-    sparql_template_id: int | None = None
-
-    def to_question(self, _: str, /) -> Question:
-        """Make the question."""
-        kind = "" if self.sparql_template_id is None else f"template {self.sparql_template_id}"
-        sparql = self.sparql_query.strip()
-        return Question(id=self.id, text=self.corrected_question, type=kind, sparql=sparql, topics=topics_in(sparql))
-
-
-class LcQuad2Entry(Entry):
-    """Question of LC-QuAD 2 with SPARQL over Wikidata; where that is missing, over DBpedia of 2018."""
-
-    id: Text = Field("", alias="uid")
-    question: Any = None
+    id: Text = Field("", validation_alias=AliasChoices("_id", "uid"))
+    question: Any = Field(None, validation_alias=AliasChoices("corrected_question", "question"))
     template: str = Field("", alias="NNQT_question")
-    sparql_wikidata: str = ""
+    sparql: str = Field("", validation_alias=AliasChoices("sparql_query", "sparql_wikidata"))
     sparql_dbpedia18: str = ""
-    subgraph: str = ""
+    type: Text = Field("", validation_alias=AliasChoices("subgraph", "sparql_template_id"))
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
         is_text = isinstance(self.question, str) and not _NO_TEXT.fullmatch(self.question.strip())
-        text = self.question if is_text else re.sub(r"[{}<>]", "", self.template)
-        sparql = self.sparql_wikidata.strip() or self.sparql_dbpedia18.strip()
-        topics = topics_in(sparql)
-        return Question(id=self.id, text=checked_question(text), type=self.subgraph, sparql=sparql, topics=topics)
+        text = checked_question(self.question if is_text else re.sub(r"[{}<>]", "", self.template))
+        sparql = self.sparql.strip() or self.sparql_dbpedia18.strip()
+        return Question(id=self.id, text=text, type=self.type, sparql=sparql, topics=topics_in(sparql))
 
 
 class _Wording(_WithoutNulls):

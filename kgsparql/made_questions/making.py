@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MAX_ANSWERS = 20  # answers that a question has at most, by default
 _MAX_PATHS = 60  # the commonest paths of one number of hops and direction, of which questions are made
 _ATTEMPTS = 25  # walks that are tried for each question that is wanted
-_QUESTIONS_OF_A_TOPIC = 3
+QUESTIONS_OF_A_TOPIC = 3
 _MAX_LITERAL_CHARACTERS = 80
 
 
@@ -75,12 +75,10 @@ class MadeQuestions:
 
     :param are_shared: topics share their names with other entities, since nearly every name in this graph is shared:
         then methods should be given the topics.
-    :param why_no_more: if there are fewer than were wanted, why other paths became no questions.
     """
 
     questions: tuple[MadeQuestion, ...]
     are_shared: bool = False
-    why_no_more: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Mapping[Cell, int]:
@@ -119,14 +117,13 @@ def make(
         )
     named = replace(starts, entities=tuple(entity for entity in starts.entities if entity in topics))
     patterns = patterns_of(graph, named, max_hops=max_hops, seed=seed, size=size, progress=progress)
-    maker = _Maker(knowledge, topics, Namer(knowledge, starts), count, max_answers, seed)
-    found = maker.questions(patterns, progress)
+    found = _Maker(knowledge, topics, Namer(knowledge, starts), count, max_answers, seed).questions(patterns, progress)
     if not found:
         raise NotFoundError(
             f"{graph.name}: no path of {max_hops} hops or less leads to at most {max_answers} answers with names",
             hint="allow more with --max-answers",
         )
-    return MadeQuestions(tuple(found), are_shared, maker.why_no_more() if len(found) < count else ())
+    return MadeQuestions(tuple(found), are_shared)
 
 
 @dataclass
@@ -140,7 +137,6 @@ class _Maker:
     max_answers: int
     seed: int
     tried: int = 0
-    unused: Counter[str] = field(default_factory=Counter)
     _texts: set[str] = field(default_factory=set)
     _uses: Counter[IRI] = field(default_factory=Counter)
 
@@ -182,7 +178,6 @@ class _Maker:
         """Yield questions of the walks that lead to a few answers with names; so many are looked up together."""
         while some := list(islice(walks, at_once)):
             if self.tried >= _ATTEMPTS * self.count:
-                self.unused["untried"] += len(some)
                 return
             self.tried += len(some)
             kept: list[tuple[Walk, list[Term]]] = []
@@ -190,15 +185,10 @@ class _Maker:
                 terms = [term for term in ends.items if term != walk.start]
                 if not ends.cuts and 0 < len(terms) <= self.max_answers and _are_answers(terms):
                     kept.append((walk, terms))
-            self.unused["answers"] += len(some) - len(kept)
             labels = self.knowledge.labels({term for _, terms in kept for term in terms})
             for walk, terms in kept:
                 text = self._text_of(walk, several=len(terms) > 1)
-                if self._uses[walk.start] >= _QUESTIONS_OF_A_TOPIC:
-                    self.unused["topic"] += 1
-                elif text in self._texts:
-                    self.unused["text"] += 1
-                else:
+                if self._uses[walk.start] < QUESTIONS_OF_A_TOPIC and text not in self._texts:
                     self._texts.add(text)
                     self._uses[walk.start] += 1
                     yield MadeQuestion(text, walk, self.topics[walk.start], {term: labels[term] for term in terms})
@@ -208,16 +198,6 @@ class _Maker:
         kinds = [namer.kind(path, i) for i in range(len(path.steps))]
         topic = self.topics[walk.start]
         return question_text(path, topic, namer.wordings, kinds, several=several, many=namer.many, dates=namer.dates)
-
-    def why_no_more(self) -> tuple[str, ...]:
-        """Say what became of the walks that no question was made of."""
-        reasons = {
-            "answers": f"{{:,}} paths lead to more than {self.max_answers} answers or to none that has a name",
-            "topic": f"{{:,}} begin at an entity that {_QUESTIONS_OF_A_TOPIC} questions are about already",
-            "text": "{:,} read like another question",
-            "untried": f"after {self.tried:,} paths no more were tried",
-        }
-        return tuple(text.format(self.unused[reason]) for reason, text in reasons.items() if self.unused[reason])
 
 
 def _are_answers(terms: Sequence[Term]) -> bool:

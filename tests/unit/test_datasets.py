@@ -262,7 +262,7 @@ def test_lc_quad_1_and_2() -> None:
     assert len(first.problems) == 1
     (question,) = first.questions
     assert question.topics == (Topic(IRI("http://dbpedia.org/resource/Ulm"), "Ulm"),)
-    assert (question.id, question.type, question.answers) == ("11", "template 3", None)
+    assert (question.id, question.type, question.answers) == ("11", "3", None)
     second = load(DATASETS / "lcquad_2.json")
     assert [q.text for q in second.questions] == [
         "What does the Rhine flow into?", "What is the mouth of the watercourse of Elbe ?",

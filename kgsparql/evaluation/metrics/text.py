@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-import threading
+import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import islice
@@ -27,7 +27,6 @@ _RULE = (
     " Nothing said, or a failed question: 0. Not defined without a reference and right answers."
 )
 
-_lock = threading.Lock()
 _bert_f1: dict[tuple[str, str], float] = {}
 
 
@@ -60,20 +59,16 @@ def _import_package(module: str) -> Any:
 
 
 @cache
-def _rouge_parts() -> tuple[Any, Any]:
-    """Load the tokenizer and the scorer."""
-    tokenizer = _import_package("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
-    kinds = ["rouge1", "rouge2", "rougeL"]
-    return tokenizer, _import_package("rouge_score.rouge_scorer").RougeScorer(kinds, tokenizer=tokenizer)
+def _rouge_scorer() -> Any:
+    return _import_package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
 
 
 @lru_cache(maxsize=64)
 def _rouge_f1(text: str, reference: str) -> dict[str, float] | None:
     """Return F1 of each kind of ROUGE; ``None`` if the package sees no word in the reference."""
-    tokenizer, scorer = _rouge_parts()
-    if not tokenizer.tokenize(reference):
-        return None
-    return {kind: float(score.fmeasure) for kind, score in scorer.score(reference, text).items()}
+    scores = _rouge_scorer().score(reference, text)
+    is_seen = re.search(r"[a-z0-9]", reference.lower())
+    return {kind: float(score.fmeasure) for kind, score in scores.items()} if is_seen else None
 
 
 def _rouge_metric(kind: str, about: str) -> Metric:
@@ -108,8 +103,7 @@ def prepare(questions: Iterable[tuple[Question, Record]]) -> None:
     new = [pair for pair in pairs if pair is not None and pair[0] and pair not in _bert_f1]
     if not new:
         return
-    with _lock:
-        _, _, f1 = _bert_scorer().score([text for text, _ in new], [reference for _, reference in new])
+    _, _, f1 = _bert_scorer().score([text for text, _ in new], [reference for _, reference in new])
     # Where nothing is alike the package divides 0 by 0.
     _bert_f1.update((pair, 0.0 if math.isnan(value) else value) for pair, value in zip(new, f1.tolist(), strict=True))
 
