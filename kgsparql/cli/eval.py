@@ -68,10 +68,8 @@ def opened_dataset(
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
-    for problem in loaded.problems[:_MAX_PROBLEMS]:
-        graph.say(f"  {printable(str(problem), 300)}")
-    if len(loaded.problems) > _MAX_PROBLEMS:
-        graph.say(f"  … and {len(loaded.problems) - _MAX_PROBLEMS:,} more: kgsparql eval validate lists them")
+    problems = [f"  {printable(str(problem), 300)}" for problem in loaded.problems]
+    graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: kgsparql eval validate lists them")))
     drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
     is_beside = loaded.graph and not graph.kg
     return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
-from kgsparql.exploration.counting import predicates, step_key
+from kgsparql.exploration.counting import degrees, step_key
 from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView, Marks, Numbers, batches, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
@@ -173,10 +173,8 @@ class HopNames:
     def degrees(self, numbers: Numbers) -> Numbers:
         """Count the triples of terms, up to a bound."""
         terms = [self.term(number) for number in numbers.tolist()]
-        degrees: Counter[Term] = Counter()
-        for count in predicates(self._graph, sorted({t for t in terms if isinstance(t, IRI)}, key=str), skip=()).items:
-            degrees[count.entity] += count.count
-        return np.minimum([degrees[term] for term in terms], MAX_DEGREE)
+        found = degrees(self._graph, sorted({t for t in terms if isinstance(t, IRI)}, key=str), skip=())
+        return np.minimum([found[term] for term in terms], MAX_DEGREE)
 
 
 def ordered_paths(

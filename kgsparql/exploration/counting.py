@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -78,6 +79,14 @@ def predicates(
     cuts = (Cut("predicates", len(some), None, str(entity)) for entity, some in batched.over.items())
     ordered = [c for entity in starts for c in sorted(counts[entity], key=lambda count: step_key(count.step))]
     return Found(tuple(ordered), tuple(cuts))
+
+
+def degrees(graph: KnowledgeGraph, entities: Iterable[Term], *, skip: Iterable[IRI] = UNWALKED) -> Counter[Term]:
+    """Add up what :func:`predicates` counts at each entity."""
+    found: Counter[Term] = Counter()
+    for count in predicates(graph, entities, skip=skip).items:
+        found[count.entity] += count.count
+    return found
 
 
 def step_key(step: Step) -> tuple[str, str]:

@@ -9,14 +9,14 @@ import math
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, get_args
 from typing import Literal as OneOf
 
 from kgsparql.errors import NotFoundError
-from kgsparql.exploration import predicate_counts, predicates, types
+from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.linking.english_forms import is_past_form, is_person
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.made_questions.patterns import SampleSize
@@ -136,7 +136,8 @@ def example_questions(
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
     found = list(_about_things(knowledge, [one for question in made.questions for one in _example_forms(question)]))
-    ranked = _ranked_examples(found, _topic_degrees(knowledge, {example.topic for example in found}))
+    topics = sorted({example.topic for example in found}, key=str)
+    ranked = _ranked_examples(found, degrees(knowledge.graph, topics))
     chosen: list[_Example] = []
     turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
     while turns and len(chosen) < count and not (chosen and time.monotonic() > ends):
@@ -199,22 +200,15 @@ def _is_readable(text: str, topic: str) -> bool:
     return not (_CLUMSY.search(words) or _DULL.search(words))
 
 
-def _ranked_examples(examples: Iterable[_Example], degrees: Counter[Term]) -> list[_Example]:
+def _ranked_examples(examples: Iterable[_Example], sizes: Counter[Term]) -> list[_Example]:
     """Put those first that are pleasant to read and about well-known things."""
 
     def key(example: _Example) -> tuple[int, int, str]:
         written = set(example.names.split())
         has_lost_capital = any(word.islower() and word.capitalize() in written for word in example.text.split())
-        return bool(_STILTED.search(example.text)) + has_lost_capital, -degrees[example.topic], example.text
+        return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.topic], example.text
 
     return sorted(examples, key=key)
-
-
-def _topic_degrees(knowledge: KnowledgeBase, topics: Collection[IRI]) -> Counter[Term]:
-    degrees: Counter[Term] = Counter()
-    for counted in predicates(knowledge.graph, sorted(topics, key=str)).items:
-        degrees[counted.entity] += counted.count
-    return degrees
 
 
 def as_asked(text: str) -> str:

@@ -172,7 +172,7 @@ def test_a_model_that_is_gone_stops_the_run_which_then_goes_on(run: Run, nobel: 
 
 
 def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -> None:
-    asked = ("eval", nobel, "--oracle", "--gold-topics", "-r", "struct_gpt", *PLAIN, "-o")
+    asked = ("eval", nobel, "--oracle", "--gold-topics", "-r", "struct_gpt", "--limit", "9", *PLAIN, "-o")
     assert run(*asked, tmp_path / "run").exit_code == 0
     made = Made.open(tmp_path / "run")
     assert made.model == "oracle"

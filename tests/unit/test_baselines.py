@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
-from kgsparql.errors import EmbeddingError, ModelReplyError, OptionError
+from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.baselines import NOT_KNOWN, TripleEmbedding, TripleIndex, predicates_of
 from kgsparql.events import Event, QueryRun
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import IRI, Literal
@@ -147,8 +146,10 @@ def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_i
 
 
 def test_nearest_embedded_is_nearest_by_cosine(embedded: Knowledge) -> None:
-    embedder = HashedEmbedder()
-    index = TripleIndex.made_of(embedded, embedder)
+    embedder, told = HashedEmbedder(), list[Any]()
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", progress=lambda *one: told.append(one))
+    index = TripleIndex.made_of(knowledge, embedder)
+    assert told[-1] == ("embedding triples", len(index.triples), len(index.triples))
     labels = embedded.labels({term for t in index.triples for term in (t.subject, t.predicate, t.object)})
     texts = [" ".join(labels[term] for term in (t.subject, t.predicate, t.object)) for t in index.triples]
     scores = embedder.embed(texts) @ embedder.embed([RADIUM])[0]
@@ -180,39 +181,6 @@ def test_names_and_blank_nodes_are_no_triples_to_compare_and_a_triple_in_two_gra
     knowledge = Knowledge(graph_of(':ann rdfs:label "Ann" .'), embedder=HashedEmbedder())
     answer = ask(knowledge, "triple_embedding", "Who is Ann?")
     assert (len(answer.evidence), answer.status) == (0, "not_in_graph")
-
-
-class Failing(HashedEmbedder):
-    """Embeds so many texts, then fails."""
-
-    def __init__(self, texts: int, log: Path) -> None:
-        super().__init__(log=log)
-        self.left = texts
-
-    def embed(self, texts: Any) -> Any:
-        if self.left < len(texts):
-            raise EmbeddingError("gone")
-        self.left -= len(texts)
-        return super().embed(texts)
-
-
-def test_what_was_embedded_is_kept_and_never_embedded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    told: list[Any] = []
-    sizes = []
-    for texts in (1_100, 1_000_000, 0):
-        failing = Failing(texts, tmp_path / "log")
-        cached = CachedEmbedder(failing, tmp_path / "vectors.sqlite")
-        knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none", progress=lambda *one: told.append(one))
-        with closing(cached):
-            if texts == 1_100:
-                with pytest.raises(EmbeddingError):
-                    TripleIndex.made_of(knowledge, cached)
-            else:
-                sizes.append(len(TripleIndex.made_of(knowledge, cached).triples))
-    written = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
-    assert sizes[0] == sizes[1] >= len(written) == len(set(written))
-    assert told[-1] == ("embedding triples", sizes[0], sizes[0])
 
 
 def test_what_takes_long_is_left_out_and_says_how_to_have_it(

@@ -116,15 +116,7 @@ def test_a_line_that_cannot_be_used_is_a_problem_with_its_number(written: Any) -
         assert message in problem.message
 
 
-def test_ids_are_made_distinct_and_that_is_said(written: Any) -> None:
-    ids = ["a", "a", None, "a#2", "a"]
-    dataset = written(lines(*[entry(id=own, question=f"Where is {n}?") for n, own in enumerate(ids)]))
-    assert [question.id for question in dataset.questions] == ["a", "a#2", "3", "a#2#2", "a#3"]
-    assert [problem.where[-2:] for problem in dataset.problems] == [":2", ":4", ":5"]
-    assert dataset.problems[0].message == "read as a#2: its id is there already"
-
-
-def test_a_question_that_is_there_twice_counts_once(written: Any) -> None:
+def test_a_question_that_is_there_twice_counts_once_and_another_of_its_id_gets_a_number(written: Any) -> None:
     other = entry(answers=["Ulm"], answer_iris=[R + "Ulm"])
     dataset = written(lines(entry(), other, entry(), entry(id="b"), other))
     assert [question.id for question in dataset.questions] == ["a", "a#2", "b"]
@@ -133,6 +125,9 @@ def test_a_question_that_is_there_twice_counts_once(written: Any) -> None:
         ("3", "left out: the same as questions.jsonl:1"),
         ("5", "left out: the same as questions.jsonl:2"),
     ]
+    ids = ["a", "a", None, "a#2", "a"]
+    dataset = written(lines(*[entry(id=own, question=f"Where is {n}?") for n, own in enumerate(ids)]))
+    assert [question.id for question in dataset.questions] == ["a", "a#2", "3", "a#2#2", "a#3"]
     queries = [{"id": "q", "question": "Why?", "sparql": text} for text in ("ASK {}", "ASK { ?s ?p 1 }", "ASK {}")]
     dataset = written(json.dumps(queries), "a.json")
     assert [question.id for question in dataset.questions] == ["q", "q#2"]
@@ -245,16 +240,11 @@ def test_yaml_that_is_broken_or_means_harm(written: Any) -> None:
         with pytest.raises(DataError, match=message) as caught:
             written(content, "a.yml")
         assert len(str(caught.value)) < 500
-
-
-def test_features_of_a_question_in_yaml_are_texts_and_numbers(written: Any) -> None:
     own = "  - question: {{en: 'Where is {0}?'}}\n    query: {{sparql: 'ASK {{}}'}}\n    {1}\n"
-    uses = ("features: [SELECT, 2]", "features: [[SELECT]]", "features: {a: b}", f"id: 0x{'f' * 9000}")
+    uses = ("features: [SELECT, 2]", "features: [[SELECT]]", f"id: 0x{'f' * 9000}")
     dataset = written("questions:\n" + "".join(own.format(n, use) for n, use in enumerate(uses)), "a.yml")
     assert [question.type for question in dataset.questions] == ["SELECT,2"]
-    problems = [str(problem).partition("left out: ")[2] for problem in dataset.problems]
-    assert problems[:2] == ["features.0: Input should be a valid string", "features: Input should be a valid list"]
-    assert "4300 digits" in problems[2]
+    assert ["valid string" in dataset.problems[0].message, "4300 digits" in dataset.problems[1].message] == [True, True]
 
 
 def test_lc_quad_1_and_2() -> None:

@@ -3,7 +3,6 @@
 import random
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,21 +81,3 @@ def test_giving_exactly_what_is_right_is_perfect(pair: tuple[Question, Record]) 
     perfect = record(*given, status="answered" if given else "not_in_graph", ranked=True)
     names = [m.name for m in METRICS.values() if m.group == "answer"]
     assert [scores(question, perfect)[name] for name in names] == [1] * len(names)
-
-
-@given(asked())
-def test_a_record_scores_the_same_after_it_was_on_disk(pair: tuple[Question, Record]) -> None:
-    question, made = pair
-    again = Question.from_json(question.to_json()), Record.from_json(made.to_json())
-    assert scores(*again) == scores(question, made)
-
-
-def test_a_failed_question_has_no_quality_above_0_but_for_what_is_not_defined() -> None:
-    failed = Record(question="1", method="test", status="error")
-    question = asking("a", topics=topics("a"), golden_triples=(triple("a p b"),))
-    higher = [m.name for m in METRICS.values() if m.group in QUALITY and m.better == "higher"]
-    found = scores(question, failed)
-    assert {found[name] for name in higher if not name.startswith("abstention")} == {0.0}
-    assert [found[name] for name in higher if name.startswith("abstention")] == [None, None]
-    with pytest.raises(TypeError):
-        METRICS["hits@1"] = METRICS["f1"]  # type: ignore[index]

@@ -80,18 +80,6 @@ def test_wilson_and_bonett_and_price_by_hand() -> None:
         assert bonett_price(losses, wins, n) == (pytest.approx(-high, abs=5e-5), pytest.approx(-low, abs=5e-5))
 
 
-def test_a_share_is_in_its_interval_about_as_often_as_is_said() -> None:
-    for n, p in ((9, 0.9), (40, 0.95), (100, 0.99)):
-        chance = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-        columns = [np.repeat([1.0, 0.0], [k, n - k]) for k in range(n + 1)]
-        found = intervals(columns, shares=[True] * len(columns))
-        assert all(
-            one is not None and 0 <= one.low <= one.mean <= one.high <= 1 and one.low < one.high for one in found
-        )
-        held = sum(c for c, one in zip(chance, found, strict=True) if one is not None and one.low <= p <= one.high)
-        assert held > 0.9  # of the bootstrap: 56 % for the first, 87 % for the second
-
-
 def test_only_shares_of_zeros_and_ones_are_wilsons() -> None:
     ones, halves, mixed = np.ones(8), np.full(8, 0.5), np.array([1.0, 0.5, 1.0])
     found = intervals([ones, ones, halves, mixed, np.array([])], shares=[True, False, True, True, True])
@@ -151,28 +139,6 @@ def test_holm_by_hand() -> None:
     # of 6: .004 · 6, .01 · 5, .03 · 4
     assert holm([0.01, 0.004, 0.03], comparisons=6) == [pytest.approx(0.05), pytest.approx(0.024), pytest.approx(0.12)]
     assert holm([0.5], comparisons=3) == [1.0]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=10), st.data())
-@examples(60)
-def test_some_of_a_family_are_never_less_than_in_the_whole(family: list[float], data: st.DataObject) -> None:
-    size = data.draw(st.integers(1, len(family)))
-    some, whole = holm(family[:size], comparisons=len(family)), holm(family)[:size]
-    assert all(own >= other - 1e-12 for own, other in zip(some, whole, strict=True))
-
-
-def test_the_best_of_equal_methods_is_seldom_said_to_be_better() -> None:
-    methods, n, draws = 9, 90, 500
-    random = np.random.default_rng(0)
-    wrong = {methods - 1: 0, methods * (methods - 1) // 2: 0}
-    for _ in range(draws):
-        right = random.integers(0, 2, (methods, n)).astype(bool)
-        best, *others = right[np.argsort(-right.sum(axis=1), kind="stable")]
-        found = [mcnemar(int((best & ~one).sum()), int((one & ~best).sum())) for one in others]
-        for count in wrong:
-            wrong[count] += min(holm(found, comparisons=count)) < 0.05
-    assert wrong[36] / draws <= 0.05
-    assert wrong[8] > wrong[36]  # as if the best had been named before: more than the 5 % that are said
 
 
 def test_they_agree_with_scipy() -> None:

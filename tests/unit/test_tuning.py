@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgsparql
-from kgsparql.answering.ask_options import AskOptions
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
 from kgsparql.evaluation.comparison import Row, compare
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.datasets import load, sample
-from kgsparql.evaluation.runs import plan as config
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.runs.plan import Plan
-from kgsparql.evaluation.tuning import Setting, Split, Tuning, best, settings_of, split, tune, tuning_text
+from kgsparql.evaluation.tuning import Setting, Split, Tuning, best, settings_of, split, tuning_text
 from kgsparql.rdf.terms import IRI, Triple
-from kgsparql.retrievers._loading import Preset
-from tests.conftest import FIXTURES
 from tests.made_runs import made_run, record
 from tests.made_runs import question as made_question
 
@@ -174,35 +167,3 @@ def test_the_held_out_questions_say_what_the_choice_is_worth(
     stayed = Tuning("hits@1", parts, trials, 0, held_out)
     assert stayed.verdict == "Nothing beat the defaults: no setting that was tried has a better hits@1."
     assert stayed.preset(kgsparql="1").options == {}
-
-
-def test_a_grid_on_a_real_graph(tmp_path: Path) -> None:
-    dataset = load(FIXTURES / "nobel_questions.jsonl")
-    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-    parts = split(sample(dataset.questions, 8), 0.5, seed=0)
-    plan = Plan(questions=(), methods=(), asking=AskOptions())
-    configuration = partial(config.configuration, dataset, knowledge, sampling={}, embedder="none")
-    settings = settings_of("path_ranking", {"max_hops": "1,2", "paths_kept": "1"})
-
-    def tried(folder: str, parts: Split) -> Tuning:
-        return tune(
-            knowledge, plan, settings, parts, tmp_path / folder, method="path_ranking", metric="queries",
-            configuration=configuration,
-        )  # fmt: skip
-
-    found = tried("run", parts)
-    assert [setting for setting, _ in found.trials] == settings
-    assert (found.chosen, settings[1]) == (1, {"max_hops": 1, "paths_kept": 1})
-    development, held_out = (Run.open(tmp_path / "run" / name) for name in ("development", "held_out"))
-    assert development.methods == ("default", "1-max_hops-1-paths_kept-1", "2-max_hops-2-paths_kept-1")
-    assert development.questions == parts.development
-    assert held_out.config["methods"][1]["options"]["max_hops"] == 1
-    assert all(len(held_out.records(name)) == 4 for name in ("default", "chosen"))
-    file = tmp_path / "preset.toml"
-    file.write_text(found.preset(kgsparql="0.1.0").to_toml(), encoding="utf-8")
-    assert Preset.load(file).options == settings[1]
-    # the held-out questions have no say in the choice
-    spoilt = tried("other", replace(parts, held_out=tuple(replace(one, text="Who?") for one in parts.held_out)))
-    assert spoilt.chosen == found.chosen
-    means = [one.held_out.rows[0].mean("queries") for one in (spoilt, found)]
-    assert means[0] != means[1], "the held-out questions were others indeed"

@@ -32,7 +32,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
 from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, QueryRun
-from kgsparql.exploration import predicates
+from kgsparql.exploration import degrees
 from kgsparql.http.address import is_address
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.knowledge_base import open as open_knowledge
@@ -264,15 +264,14 @@ def _question_options(plan: Plan, method: Method, question: Question, emit: Call
     return asking
 
 
-def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> dict[Term, int]:
+def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, int]:
     """Count the triples of the first answers, where several share a place; endpoints are not asked."""
     first = [a for a in answer.answers[:_MAX_DEGREES] if isinstance(a.term, IRI)]
     if knowledge.graph.is_remote or len({(a.score, a.markers[:1]) for a in first}) == len(first):
         return {}
-    degrees: dict[Term, int] = dict.fromkeys((a.term for a in first), 0)
-    for count in predicates(knowledge.graph, degrees, skip=()).items:
-        degrees[count.entity] += count.count
-    return degrees
+    terms = dict.fromkeys(a.term for a in first)
+    found = degrees(knowledge.graph, terms, skip=())
+    return {term: found[term] for term in terms}
 
 
 def _replayed_seconds(knowledge: KnowledgeBase, method: Method, question: Question, what: str, seconds: float) -> float:
