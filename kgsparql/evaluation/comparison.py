@@ -156,16 +156,16 @@ class Leaderboard:
     """The rows of one dataset, the best first.
 
     :param primary: the metric that decides which row is best; empty if no row has one.
-    :param best: the place of the best row on the questions that all were asked.
-    :param reference: the place of the row that the others are compared with.
-    :param tests: by the place of a row, then by metric.
+    :param best: the best row on the questions that all were asked.
+    :param reference: the row that the others are compared with.
+    :param tests: by row, then by metric.
     """
 
     rows: tuple[Row, ...]
     primary: str
-    best: int | None
-    reference: int | None
-    tests: Mapping[int, Mapping[str, PairwiseTest]]
+    best: Row | None
+    reference: Row | None
+    tests: Mapping[Row, Mapping[str, PairwiseTest]]
     notes: tuple[str, ...]
 
 
@@ -256,7 +256,7 @@ def compare(
     short = [run.path.resolve().name for run in runs]
     run_names = {r.path: name if short.count(name) == 1 else str(r.path) for r, name in zip(runs, short, strict=True)}
     datasets = [_with_means(group, run_names, names) for group in groups.values()]
-    if baseline and all(_baseline_place(baseline, rows) is None for rows in datasets):
+    if baseline and all(_baseline_row(baseline, rows) is None for rows in datasets):
         there = ", ".join(dict.fromkeys(row.name for rows in datasets for row in rows))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
     boards = tuple(_dataset_leaderboard(rows, shown if metrics else (), baseline) for rows in datasets)
@@ -305,11 +305,11 @@ def _dataset_leaderboard(rows: Sequence[Row], named: Sequence[str], baseline: st
     tested = metrics if named else metrics[:3]
     primary = metrics[0] if metrics else ""
     rows = sorted(rows, key=lambda row: _badness_key(primary, row.mean(primary)))
-    best, place = _best_row(rows, metrics), _baseline_place(baseline, rows)
-    reference = best if place is None else place
+    best, chosen = _best_row(rows, metrics), _baseline_row(baseline, rows)
+    reference = chosen or best
     return Leaderboard(
         rows=tuple(rows), primary=primary, best=best, reference=reference,
-        tests={} if reference is None else _pairwise_tests(rows, reference, tested, is_named=place is not None),
+        tests=_pairwise_tests(rows, reference, tested, is_named=chosen is not None) if reference else {},
         notes=tuple(_comparison_notes(rows, tested)),
     )  # fmt: skip
 
@@ -319,58 +319,57 @@ def _badness_key(metric: str, mean: float | None) -> float:
     return np.inf if mean is None else -mean if METRICS[metric].better == "higher" else mean
 
 
-def _baseline_place(baseline: str, rows: Sequence[Row]) -> int | None:
+def _baseline_row(baseline: str, rows: Sequence[Row]) -> Row | None:
     """Find the row of this name, else the one row of this method."""
-    found = [i for i, row in enumerate(rows) if row.name == baseline]
-    found = found or [i for i, row in enumerate(rows) if row.method == baseline]
+    found = [row for row in rows if row.name == baseline] or [row for row in rows if row.method == baseline]
     if len(found) > 1:
-        names = ", ".join(repr(rows[i].name) for i in found)
+        names = ", ".join(repr(row.name) for row in found)
         raise OptionError(f"--baseline {printable(baseline, 60)} may be any of {names}", hint="name one of these rows")
     return found[0] if found else None
 
 
-def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> int | None:
+def _best_row(rows: Sequence[Row], metrics: Sequence[str]) -> Row | None:
     """Find the row with the best mean over the questions that all were asked; the next metrics decide between equals.
 
     A row with less than half as many questions as another is left out: it may have had the easy ones. So are ceilings.
     """
-    methods = [i for i, row in enumerate(rows) if not row.is_ceiling]
-    able = [i for i in methods if 2 * rows[i].n >= max(rows[j].n for j in methods)]
+    methods = [row for row in rows if not row.is_ceiling]
+    able = [row for row in methods if 2 * row.n >= max(other.n for other in methods)]
     if not metrics or not able:
         return None
-    common = set.intersection(*(set(rows[i].keys) for i in able))
+    common = set.intersection(*(set(row.keys) for row in able))
     deciding = [*metrics, *(name for name in ("model_calls", "queries") if name in rows[0].values)]
 
-    def rank(i: int) -> list[float]:
+    def rank(row: Row) -> list[float]:
         badness = []
         for name in deciding:
-            values = [value for key, value in rows[i].by_question(name).items() if not common or key in common]
+            values = [value for key, value in row.by_question(name).items() if not common or key in common]
             mean = sum(values) / len(values) if values else None
             badness.append(round(_badness_key(name, mean), 9))  # 0.1 + 0.2 is 0.3
         return badness
 
     best = min(able, key=rank)
-    return None if rows[best].mean(metrics[0]) is None else best
+    return None if best.mean(metrics[0]) is None else best
 
 
 def _pairwise_tests(
-    rows: Sequence[Row], reference: int, metrics: Sequence[str], *, is_named: bool
-) -> dict[int, dict[str, PairwiseTest]]:
+    rows: Sequence[Row], reference: Row, metrics: Sequence[str], *, is_named: bool
+) -> dict[Row, dict[str, PairwiseTest]]:
     """Test every other row against the reference, which is named or found, on the questions that both were asked."""
-    found: dict[int, dict[str, PairwiseTest]] = {i: {} for i in range(len(rows)) if i != reference}
+    found: dict[Row, dict[str, PairwiseTest]] = {row: {} for row in rows if row is not reference}
     for name in metrics:
-        other, pairs = rows[reference].by_question(name), []
-        for i in found:
-            own = rows[i].by_question(name)
+        other, pairs = reference.by_question(name), []
+        for row in found:
+            own = row.by_question(name)
             both = np.array([(value, other[key]) for key, value in own.items() if key in other]).reshape(-1, 2)
             pairs.append((both[:, 0], both[:, 1]))
-        tests = {i: one for i, one in zip(found, differences(pairs), strict=True) if one is not None}
+        tests = {row: one for row, one in zip(found, differences(pairs), strict=True) if one is not None}
         count = len(tests) if is_named else len(tests) * (len(tests) + 1) // 2
         is_higher_better = METRICS[name].better == "higher"
-        for (i, one), p in zip(tests.items(), holm([one.p for one in tests.values()], comparisons=count), strict=True):
+        for (row, one), p in zip(tests.items(), holm([t.p for t in tests.values()], comparisons=count), strict=True):
             won, lost = (one.wins, one.losses)[:: 1 if is_higher_better else -1]
             verdict = "not shown" if p >= 0.05 else "better" if (one.mean > 0) == is_higher_better else "worse"
-            found[i][name] = PairwiseTest(one, won, lost, p, count, verdict)
+            found[row][name] = PairwiseTest(one, won, lost, p, count, verdict)
     return found
 
 
@@ -432,14 +431,14 @@ def records(comparison: Comparison) -> list[Figures]:
     """
     found: list[Figures] = []
     for board in comparison.leaderboards:
-        for place, row in enumerate(board.rows):
+        for row in board.rows:
             about: Figures = {
                 "dataset": row.run.dataset, "method": row.method, "model": row.model, "run": row.run_name,
                 "name": row.name,
             }  # fmt: skip
             found.append({
                 **about, "by": "", "slice": "", **_mean_figures(row.n, row.means), "questions": len(row.run.questions),
-                "best": place == board.best, "ceiling": row.is_ceiling, **_test_figures(board, place),
+                "best": row is board.best, "ceiling": row.is_ceiling, **_test_figures(board, row),
                 **_risk_figures(row),
             })  # fmt: skip
             for kind, values in row.slices.items():
@@ -455,9 +454,9 @@ def _mean_figures(n: int, means: Mapping[str, Interval | None]) -> Figures:
     return figures
 
 
-def _test_figures(board: Leaderboard, place: int) -> Figures:
-    tests = board.tests.get(place, {})
-    found: Figures = {"versus": board.rows[board.reference].name} if tests and board.reference is not None else {}
+def _test_figures(board: Leaderboard, row: Row) -> Figures:
+    tests = board.tests.get(row, {})
+    found: Figures = {"versus": board.reference.name} if tests and board.reference else {}
     for name, test in tests.items():
         one = test.difference
         found |= {f"{name} difference": one.mean, f"{name} p": test.p, f"{name} verdict": test.verdict}

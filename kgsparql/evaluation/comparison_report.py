@@ -142,13 +142,16 @@ def _board_summary(board: Leaderboard) -> Iterator[str]:
     if board.best is None:
         yield "No row is the best: no method has a figure of quality."
     else:
-        best = board.rows[board.best]
-        yield f"Best {metric}: {best.name}, {_with_interval(metric, best.means[metric])}."
-    by_verdict = {"worse": "Shown to be worse than", "better": "Shown to be better than"}
-    for verdict, said in {**by_verdict, "not shown": "Not shown to differ from"}.items():
-        rows = (board.rows[i] for i, own in board.tests.items() if metric in own and own[metric].verdict == verdict)
-        if names := "; ".join(row.title for row in rows):
-            yield f"{said} {board.rows[board.reference or 0].name}: {names}."
+        yield f"Best {metric}: {board.best.name}, {_with_interval(metric, board.best.means[metric])}."
+    shown = {
+        "worse": "Shown to be worse than",
+        "better": "Shown to be better than",
+        "not shown": "Not shown to differ from",
+    }
+    for verdict, said in shown.items():
+        rows = (row for row, own in board.tests.items() if metric in own and own[metric].verdict == verdict)
+        if board.reference and (names := "; ".join(row.title for row in rows)):
+            yield f"{said} {board.reference.name}: {names}."
 
 
 def _comparison_sections(comparison: Comparison) -> Iterator[_Section]:
@@ -180,8 +183,7 @@ def _mean_aurocs(boards: Sequence[Leaderboard]) -> Iterator[tuple[str, str]]:
 
 
 def _row_label(board: Leaderboard, row: Row) -> str:
-    is_best = board.best is not None and board.rows[board.best] is row and len(board.rows) > 1
-    return f"{row.name} *" if is_best else row.title
+    return f"{row.name} *" if row is board.best and len(board.rows) > 1 else row.title
 
 
 def _defined_metrics(board: Leaderboard, metrics: Iterable[str]) -> list[str]:
@@ -219,11 +221,11 @@ def _quality_table(board: Leaderboard, comparison: Comparison) -> _Section:
 
 def _difference_table(board: Leaderboard) -> _Section:
     all_tests = [test for own in board.tests.values() for test in own.values()]
-    if not all_tests:
+    if not all_tests or board.reference is None:
         return _Section("")
     rows = [["method", "metric", "difference", "won:lost", "verdict"]]
-    for i, own in board.tests.items():
-        title = board.rows[i].title
+    for row, own in board.tests.items():
+        title = row.title
         for metric, test in own.items():
             found = test.difference
             difference = _signed_amount(metric, found.mean)
@@ -236,8 +238,8 @@ def _difference_table(board: Leaderboard) -> _Section:
     count = max(test.comparisons for test in all_tests)
     corrected = f" p is corrected (Holm) for all {count}; it decides, not the interval." if count > 1 else ""
     caption = f"95 % interval and p: {kinds}.{corrected} p below 0.05 shows a difference."
-    why = f"the best {board.primary}" if board.reference == board.best else "the baseline"
-    title = f"Against {board.rows[board.reference or 0].name} ({why}), on"
+    why = f"the best {board.primary}" if board.reference is board.best else "the baseline"
+    title = f"Against {board.reference.name} ({why}), on"
     title += f" {_range_text(test.difference.n for test in all_tests)} questions"
     return _Section(title, rows, [caption], frozenset({1, 4}))
 
@@ -289,27 +291,22 @@ def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: boo
 
 def _board_disagreements(board: Leaderboard, limit: int) -> Iterator[list[str]]:
     """Yield the lines of each question."""
-    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)  # by question, then by row
+    values: dict[tuple[str, str], dict[Row, float]] = defaultdict(dict)
     questions: dict[tuple[str, str], Question] = {}
-    for i, row in enumerate(board.rows):
+    for row in board.rows:
         questions.update(zip(row.keys, row.questions, strict=True))
         for key, value in row.by_question(board.primary).items():
-            values[key][i] = value
+            values[key][row] = value
     differ = [key for key, own in values.items() if len(set(own.values())) > 1]
     chosen = sorted(differ, key=lambda key: round(abs(mean(values[key].values()) - 0.5), 9))[:limit]
     ids = {id_ for id_, _ in chosen}
-    records = [{one.question: one for one in row.run.each_record(row.method, ids)} for row in board.rows]
+    records = {row: {one.question: one for one in row.run.each_record(row.method, ids)} for row in board.rows}
     for key in chosen:
         question = questions[key]
         gold = _first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
-        yield [
-            f"{printable(question.text, 300)} ({printable(question.id, 60)})",
-            f"right: {gold or 'there is no answer'}",
-            *(
-                f"{board.rows[i].name}: {_outcome_text(v, question, records[i][key[0]])}"
-                for i, v in values[key].items()
-            ),
-        ]
+        outcomes = (f"{row.name}: {_outcome_text(v, question, records[row][key[0]])}" for row, v in values[key].items())
+        title = f"{printable(question.text, 300)} ({printable(question.id, 60)})"
+        yield [title, f"right: {gold or 'there is no answer'}", *outcomes]
 
 
 def _first_texts(texts: Sequence[str]) -> str:

@@ -68,7 +68,12 @@ def made(path: Path, **letters: str) -> Path:
 
 
 def best(board: Leaderboard) -> str | None:
-    return None if board.best is None else board.rows[board.best].name
+    return board.best.name if board.best else None
+
+
+def row_tests(board: Leaderboard, place: int) -> Any:
+    """What is tested of the row at a place."""
+    return board.tests[board.rows[place]]
 
 
 def named(board: Leaderboard, name: str) -> Row:
@@ -110,18 +115,19 @@ def test_means_intervals_and_slices_by_hand(run: Path, tmp_path: Path) -> None:
 
 def test_the_best_or_a_baseline_is_what_others_are_tested_against(run: Path) -> None:
     board = only(run)
-    assert (board.primary, board.best, board.reference) == ("hits@1", 0, 0)
-    test = board.tests[1]["hits@1"]
+    assert (board.primary, board.best, board.reference) == ("hits@1", board.rows[0], board.rows[0])
+    test = row_tests(board, 1)["hits@1"]
     assert (test.difference.mean, test.won, test.lost, test.verdict) == (-0.75, 0, 3, "not shown")
     assert test.p == 2 / 8  # exact McNemar of 0 and 3
     board = only(run, baseline="poor")
-    assert (board.reference, board.best, board.tests[0]["hits@1"].difference.mean) == (1, 0, 0.75)
+    found = board.reference, board.best, row_tests(board, 0)["hits@1"].difference.mean
+    assert found == (board.rows[1], board.rows[0], 0.75)
     with pytest.raises(OptionError, match="nobody") as caught:
         only(run, baseline="nobody")
     assert "good, poor" in caught.value.hint
     board = only(run, metrics=["queries"])  # of a cost less is better
     assert [row.name for row in board.rows] == ["poor", "good"]
-    test = board.tests[1]["queries"]
+    test = row_tests(board, 1)["queries"]
     assert (test.difference.mean, test.won, test.lost) == (3.5, 0, 4)
     assert test.p == 2 / 16  # all four differ, and only two of sixteen exchanges go as far
     assert board.rows[0].mean("fallbacks") == 0  # always told
@@ -139,13 +145,13 @@ def test_p_is_corrected_for_the_number_of_comparisons(tmp_path: Path) -> None:
     other = made_run(tmp_path / "S", asked, {m: given(m, "r" * 8, asked) for m in "abc"}, dataset="books")
     boards = compared(run, other, baseline="best").leaderboards
     assert [{own["hits@1"].comparisons for own in board.tests.values()} for board in boards] == [{2}, {3}]
-    assert boards[0].tests[1]["hits@1"].p == 4 / 256
+    assert row_tests(boards[0], 1)["hits@1"].p == 4 / 256
 
 
 def test_the_best_is_decided_on_questions_that_all_were_asked(tmp_path: Path) -> None:
     # of its own questions b has 2/3 right, a 2/4; of the three that both were asked, both have two
     board = only(made(tmp_path / "R", a="rrww", b="rwr"))
-    assert (best(board), board.tests[1]["hits@1"].difference.n) == ("b", 3)
+    assert (best(board), row_tests(board, 1)["hits@1"].difference.n) == ("b", 3)
     # of the two shared questions a has both and b one, though b has more of its own
     asked = [question(f"q{i}") for i in range(6)]
     methods = {name: given(name, letters, asked) for name, letters in (("a", "wwrr--"), ("b", "--rwrr"))}
@@ -165,19 +171,19 @@ def test_questions_that_only_some_were_asked_are_said(tmp_path: Path) -> None:
     board = only(made(tmp_path / "R", good="rrww", cut="wr", none=""))
     cut = named(board, "cut")
     assert (cut.n, cut.mean("hits@1")) == (2, 0.5)
-    assert board.tests[board.rows.index(cut)]["hits@1"].difference.n == 2
-    assert board.tests[board.rows.index(named(board, "none"))] == {}
+    assert board.tests[cut]["hits@1"].difference.n == 2
+    assert board.tests[named(board, "none")] == {}
     assert any("cut 2 of 4; none none of 4" in note for note in board.notes)
     first = made_run(tmp_path / "A", FOUR[:3], {"x": given("x", "rrr")})
     second = made_run(tmp_path / "B", FOUR[1:], {"y": given("y", "www", FOUR[1:])})
     board = only(first, second)
-    assert board.tests[1]["hits@1"].difference.n == 2
+    assert row_tests(board, 1)["hits@1"].difference.n == 2
     assert any("2 were asked of all" in note for note in board.notes)
     # the same id with another text is another question
     other = [question("q1", text="Something else?")]
     one = made_run(tmp_path / "C", FOUR[:1], {"x": given("x", "r")})
     board = only(one, made_run(tmp_path / "D", other, {"y": given("y", "r", other)}))
-    assert board.tests[1] == {}
+    assert row_tests(board, 1) == {}
     assert any("0 were asked of all" in note for note in board.notes)
     # nobody knows the answers of one
     asked = [FOUR[0], replace(FOUR[1], answers=None)]
@@ -195,7 +201,7 @@ def test_rows_are_told_apart_by_model_and_by_run(tmp_path: Path) -> None:
     ]
     board = only(*runs, baseline="x, small (B)")
     assert [row.name for row in board.rows] == ["x, no model", "x, small (B)", "x, small (C)"]
-    assert board.reference == 1
+    assert board.reference is board.rows[1]
     with pytest.raises(OptionError, match=r"x may be any of 'x, no model', 'x, small \(B\)', 'x, small \(C\)'"):
         only(*runs, baseline="x")
 
@@ -223,13 +229,14 @@ def test_a_ceiling_is_never_the_best_and_a_row_in_which_no_oracle_chose_is_none(
     letters = {"walker": given("walker", "rrww"), "x": given("x", "rwww")}
     board = only(run, methods := made_run(tmp_path / "M", FOUR, letters, model="small"))
     assert board.rows[0].title == "walker, oracle ‡"
-    assert board.tests[0]["hits@1"].won == 1  # how far it is to the ceiling is told all the same
-    assert only(run, methods, baseline="walker, oracle").reference == 0
+    assert row_tests(board, 0)["hits@1"].won == 1  # how far it is to the ceiling is told all the same
+    board = only(run, methods, baseline="walker, oracle")
+    assert board.reference is named(board, "walker, oracle")
     # oracles alone are compared with each other, also where no record says who chose
     for by in (("oracle",), None):
         alone = only(oracles(f"A{by}", w=("rrrw", by), v=("rwww", by)))
         assert [row.title for row in alone.rows] == ["w", "v"]
-        assert (alone.best, alone.reference) == (0, 0)
+        assert alone.best is alone.reference is alone.rows[0]
 
 
 def test_what_runs_differ_in_and_what_of_the_dataset_is_not_there_is_told(tmp_path: Path) -> None:
