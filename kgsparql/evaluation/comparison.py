@@ -126,7 +126,7 @@ class Row:
 
     def defined(self, metric: str) -> Values:
         """Return the values of a metric where it is defined."""
-        return _defined(self.values[metric])
+        return _defined_values(self.values[metric])
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric; ``None`` where it is not defined."""
@@ -231,7 +231,7 @@ def scored(run: Run, method: str, metrics: Sequence[str]) -> Row:
     )  # fmt: skip
 
 
-def _defined(values: Values) -> Values:
+def _defined_values(values: Values) -> Values:
     return values[~np.isnan(values)]
 
 
@@ -273,7 +273,7 @@ def _with_means(group: Sequence[Row], run_names: Mapping[Path, str], names: Sequ
         in_order = sorted(there, key=lambda v: (v == _UNKNOWN, not v.isdecimal(), len(v) * v.isdecimal(), v))
         for value in in_order if there - {_UNKNOWN} else ():
             parts += [(i, kind, value, np.flatnonzero(column == value)) for i, column in enumerate(columns)]
-    columns = [_defined(group[i].values[name][among]) for i, _, _, among in parts for name in names]
+    columns = [_defined_values(group[i].values[name][among]) for i, _, _, among in parts for name in names]
     drawn = iter(intervals(columns, shares=[METRICS[name].group != "cost" for name in names] * len(parts)))
     slices: list[dict[str, dict[str, Slice]]] = [{kind: {} for kind in ("", *SLICES)} for _ in group]
     for i, kind, value, among in parts:
