@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
@@ -76,12 +77,10 @@ class PredicateUse:
 class SetProfile:
     """The predicates of the items of a set.
 
-    :param looked_at: items that were looked at: all of a small set.
-    :param classes: what many of them are, the commonest first.
+    :param classes: what many of the items are, the commonest first.
     """
 
-    looked_at: int
-    uses: tuple[PredicateUse, ...]
+    uses: tuple[PredicateUse, ...] = ()
     classes: tuple[IRI, ...] = ()
 
 
@@ -117,7 +116,6 @@ class KnownSets:
 class Profiler:
     """Looks at sets, each once.
 
-    :param hidden: predicates that are not looked at.
     :param direction: in which predicates are walked.
     :param common: looks at the sets that are the same for all questions: the items of a class, and what a predicate
         leads to from these.
@@ -126,7 +124,6 @@ class Profiler:
 
     graph: KnowledgeGraph
     vocabulary: GraphVocabulary = field(default_factory=GraphVocabulary)
-    hidden: frozenset[IRI] = UNWALKED
     direction: Directions = "both"
     common: Profiler | None = None
     known: KnownSets = field(default_factory=KnownSets)
@@ -138,20 +135,40 @@ class Profiler:
 
     def __call__(self, items: a.ItemSet) -> SetProfile:
         """What some of the items have: three queries, for a set that was not looked at before."""
-        if items not in self.profiles:
-            is_common = self.common is not None and _is_of_class(items)
-            self.profiles[items] = self.common(items) if self.common and is_common else self._profile(items)
+        self.look_at([items])
         return self.profiles[items]
+
+    def look_at(self, sets: Iterable[a.ItemSet]) -> None:
+        """Look at several sets together: three queries, for those that were not looked at before."""
+        new = [one for one in dict.fromkeys(sets) if one not in self.profiles]
+        shared = [one for one in new if _is_of_class(one)] if self.common is not None else []
+        if self.common is not None and shared:
+            self.common.look_at(shared)
+            self.profiles.update({one: self.common.profiles[one] for one in shared})
+        own = [one for one in new if one not in self.profiles]
+        for at in range(0, len(own), _TOGETHER):
+            self._look_at(own[at : at + _TOGETHER])
 
     def sample(self, items: a.ItemSet) -> tuple[Term, ...]:
         """Some of the items; none where there are none."""
         if self.common is not None and _is_of_class(items):
             return self.common.sample(items)
-        if items not in self.known.samples:
-            found = self.graph.select(g.select_query("sample", self._any(self._from_sample(items))))
-            # Ordered here: Oxigraph takes 80 ms for 2,000 terms.
-            self.known.samples[items] = tuple(sorted((s["x"] for s in found if "x" in s), key=str)[:_SAMPLED])
+        self._sample_all([items])
         return self.known.samples[items]
+
+    def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
+        """Read some of the items of each set that was not sampled before."""
+        new = [one for one in sets if one not in self.known.samples]
+        n, x = Variable("n"), Variable("x")
+        queries = []
+        for at, one in enumerate(new):
+            group = (_numbered(n, at), self._any(self._from_sample(one)))
+            queries.append(g.select_query("sample", g.Select(((n, None), (x, None)), group)))
+        found: dict[str, list[Term]] = defaultdict(list)
+        for solution in self.graph.select(Query.union(queries)) if queries else ():
+            found[_text_of(solution["n"])].append(solution["x"])
+        for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
+            self.known.samples[one] = tuple(sorted(found[str(at)], key=str)[:_SAMPLED])
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
         """What a path leads to, from a sample of where its last step begins.
@@ -202,110 +219,56 @@ class Profiler:
         group = (g.Values(c, (kind,)), g.OneOfPredicates(kind, (), x, then=self.vocabulary.narrower))
         return g.select_query("broader", g.Select(((c, None), (x, None)), group, distinct=True, limit=_ABOVE))
 
-    def look_at(self, sets: Iterable[a.ItemSet]) -> None:
-        """Look at several sets together: three queries, for those that were not looked at before."""
-        new = [
-            one for one in dict.fromkeys(sets) if one not in self.profiles and not (self.common and _is_of_class(one))
-        ]
-        for at in range(0, len(new), _TOGETHER):
-            some = new[at : at + _TOGETHER]
-            self._sample_all([one for one in some if one not in self.known.samples])
-            terms = {one: self.sample(one)[:ITEMS] for one in some}
-            named = [one for one in some if terms[one] and len(_iris(terms[one])) == len(terms[one])]
-            facts = self._facts_of_all([_iris(terms[one]) for one in named])
-            firsts = [{step: self._first_ends(ends) for step, ends in own.items()} for own in facts]
-            told = [iri for one in named for iri in _iris(terms[one])]
-            told += [end for own in firsts for ends in own.values() for end in ends if isinstance(end, IRI)]
-            classes = self.classes_of(told)
-            for one, own, first in zip(named, facts, firsts, strict=True):
-                self.profiles[one] = self._made_of(terms[one], own, first, classes)
+    def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
+        self._sample_all(sets)
+        terms = {one: self.sample(one)[:ITEMS] for one in sets}
+        facts = self._facts([one for one in sets if terms[one]], terms)
+        firsts = {
+            one: {step: _first_of(found.values()) for step, found in facts[one].items()} if one in facts else {}
+            for one in sets
+        }
+        told = [*chain(*terms.values()), *chain.from_iterable(ends for own in firsts.values() for ends in own.values())]
+        classes = self.classes_of(_iris(told))
+        for one in sets:
+            uses = [
+                PredicateUse(
+                    step,
+                    kind_at_end(ends),
+                    len(facts[one][step]) / len(terms[one]),
+                    max(map(len, facts[one][step].values())),
+                    ends,
+                    _common_classes(ends, classes),
+                    _unit_of(step.predicate),
+                )
+                for step, ends in firsts[one].items()
+                if step.predicate not in UNWALKED
+            ]
+            uses.sort(key=lambda use: (-use.share, str(use.step)))
+            self.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
 
-    def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
-        n, x = Variable("n"), Variable("x")
-        queries = [
-            g.select_query(
-                "sample", g.Select(((n, None), (x, None)), (_numbered(n, at), self._any(self._from_sample(one))))
-            )
-            for at, one in enumerate(sets)
-        ]
-        found: dict[str, list[Term]] = defaultdict(list)
-        for solution in self.graph.select(Query.union(queries)) if queries else ():
-            found[_text_of(solution["n"])].append(solution["x"])
-        for at, one in enumerate(sets):
-            self.known.samples[one] = tuple(sorted(found[str(at)], key=str)[:_SAMPLED])
-
-    def _facts_of_all(self, groups: Sequence[Sequence[IRI]]) -> list[dict[Step, dict[Term, set[Term]]]]:
-        """The steps from the terms of each group and where they lead."""
+    def _facts(
+        self, sets: Sequence[a.ItemSet], terms: Mapping[a.ItemSet, Sequence[Term]]
+    ) -> dict[a.ItemSet, dict[Step, dict[Term, set[Term]]]]:
+        """The steps from some items of each set, and where they lead, in one query."""
         n, x, p = Variable("n"), Variable("x"), Variable("p")
         queries = []
-        for at, iris in enumerate(groups):
+        for at, items in enumerate(sets):
+            iris = _iris(terms[items])
+            is_named = len(iris) == len(terms[items])  # a blank node has no name to ask with
+            some = g.Values(x, iris) if is_named else self._first(self._from_sample(items))
             for direction in directions(self.direction):
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
                 head = tuple((name, None) for name in (n, x, p, end))
-                group = (_numbered(n, at), g.Values(x, tuple(iris)), fact)
-                queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=_FACTS_EACH)))
-        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in groups]
+                limit = _FACTS if len(sets) == 1 else _FACTS_EACH
+                select = g.Select(head, (_numbered(n, at), some, fact), limit=limit)
+                queries.append(g.select_query(f"facts_{direction}", select))
+        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in sets]
         for found in self.graph.select(Query.union(queries)) if queries else ():
             led: Direction = "forward" if "forward" in found else "inverse"
             if isinstance(found["p"], IRI):
                 facts[int(_text_of(found["n"]))][Step(found["p"], led)][found["x"]].add(found[led])
-        return facts
-
-    def _profile(self, items: a.ItemSet) -> SetProfile:
-        terms = self.sample(items)[:ITEMS]
-        if not terms:
-            return SetProfile(0, ())
-        iris = _iris(terms)
-        is_named = len(iris) == len(terms)  # a blank node has no name to ask with
-        some = g.Values(Variable("x"), iris) if is_named else self._first(self._from_sample(items))
-        facts: dict[Step, dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
-        for start, step, end in self._facts(some):
-            facts[step][start].add(end)
-        firsts = {step: self._first_ends(own) for step, own in facts.items()}
-        classes = self.classes_of([*iris, *(t for ends in firsts.values() for t in ends if isinstance(t, IRI))])
-        return self._made_of(terms, facts, firsts, classes)
-
-    def _made_of(
-        self,
-        terms: Sequence[Term],
-        facts: Mapping[Step, Mapping[Term, set[Term]]],
-        firsts: Mapping[Step, tuple[Term, ...]],
-        classes: dict[Term, set[IRI]],
-    ) -> SetProfile:
-        uses = [
-            PredicateUse(
-                step,
-                kind_at_end(firsts[step]),
-                len(own) / len(terms),
-                max(map(len, own.values())),
-                firsts[step],
-                _common_classes(firsts[step], classes),
-                _unit_of(step.predicate),
-            )
-            for step, own in facts.items()
-            if step.predicate not in self.hidden
-        ]
-        uses.sort(key=lambda use: (-use.share, str(use.step)))
-        return SetProfile(len(terms), tuple(uses), _common_classes(_iris(terms), classes))
-
-    def _facts(self, some: g.Pattern) -> Iterator[tuple[Term, Step, Term]]:
-        """The steps from some items and where they lead, in one query."""
-        x, p = Variable("x"), Variable("p")
-        queries = []
-        for direction in directions(self.direction):
-            end = Variable(direction)
-            fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-            select = g.Select(((x, None), (p, None), (end, None)), (some, fact), limit=_FACTS)
-            queries.append(g.select_query(f"facts_{direction}", select))
-        for found in self.graph.select(queries[0] if len(queries) == 1 else Query.union(queries)):
-            led: Direction = "forward" if "forward" in found else "inverse"
-            if isinstance(found["p"], IRI):
-                yield found["x"], Step(found["p"], led), found[led]
-
-    @staticmethod
-    def _first_ends(own: dict[Term, set[Term]]) -> tuple[Term, ...]:
-        return tuple(sorted({end for ends in own.values() for end in ends}, key=str)[:_KEPT_ENDS])
+        return dict(zip(sets, facts, strict=True))
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones."""
@@ -363,6 +326,10 @@ def _numbered(name: Variable, number: int) -> g.Values:
 
 def _text_of(term: Term) -> str:
     return term.value if isinstance(term, Literal) else ""
+
+
+def _first_of(ends: Iterable[Iterable[Term]]) -> tuple[Term, ...]:
+    return tuple(sorted(set(chain.from_iterable(ends)), key=str)[:_KEPT_ENDS])
 
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
