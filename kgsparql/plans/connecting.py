@@ -8,16 +8,15 @@ named in full and what is given has none of it, the empty set is an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, left_out
+from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, ends, left_out
 from kgsparql.plans.graph_view import KnownGraph
-from kgsparql.plans.item_sets import ends
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.plans.sought import Sought, WayFound
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF
@@ -32,13 +31,44 @@ TAXONOMY = (
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
+_LEFT_OUT = 0.5  # what a word costs that a path leaves out
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
+_WRONG_WAY = -0.3
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
 _FARTHER = 0.1  # what a further step costs where one alone says it all
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
-_BY_CLASS = 0.9  # how well the class of what a path leads to accounts for a word
 DIRECTION = "direction"
 UNSAID = "no word says how"
+
+
+@dataclass(slots=True)
+class _Way:
+    """A path, and how well it fits.
+
+    :param use: of its last step; ``None`` where what is given has no such step.
+    :param cover: how well it accounts for each word. :param hinted: how well it has what a question word asks for.
+    """
+
+    path: tuple[Step, ...]
+    use: PredicateUse | None = None
+    cover: Sequence[float] = ()
+    hinted: float = 0.0
+    share: float = 0.0
+    named: tuple[Step, ...] = ()
+    direction: float = 0.0
+    score: float = 0.0
+    left: tuple[int, ...] = ()
+    doubts: Sequence[Doubt] = ()
+
+    @property
+    def rank(self) -> float:
+        """The score, less what the words cost that are left out."""
+        return self.score - _LEFT_OUT * len(self.left)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether one step accounts for all of the words, the right way."""
+        return len(self.path) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
 
 
 class Connector:
@@ -58,7 +88,7 @@ class Connector:
         """
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
-        self._ways: dict[tuple[object, ...], list[WayFound]] = {}
+        self._ways: dict[tuple[object, ...], list[_Way]] = {}
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
@@ -96,26 +126,23 @@ class _Search:
         self.led_by = connector.at(sought.verb[:1])[0] if sought.verb else self.noun
         self.kind = self.lexicon.question_words.get(sought.asked, "")
         self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
-        self.persons = frozenset(map(root, self.lexicon.persons))
         wanted = sought.wanted
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
-        some = list(self.view.members(self.item).terms)[:3] if self.item is not None else []
+        some = sorted(self.view.members(self.item), key=str)[:3] if self.item is not None else []
         self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
 
     # --- paths
 
-    def ways(self) -> list[WayFound]:
+    def ways(self) -> list[_Way]:
         """The paths that fit, the best first."""
         first = self.view.uses(self.items)
         self._compare(first)
-        found = [self._way((use,), use.share) for use in first]
+        found = [self._way(use) for use in first]
         if self.sought.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.path)))[:_FOLLOWED]
-            onward = [
-                ends(self.items, PropertyPath(way.path)) for way in promising if way.use and way.use.kind == "item"
-            ]
+            onward = [ends(self.items, way.use.path) for way in promising if way.use and way.use.kind == "item"]
             self.view.profiler.look_at(onward)
             self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
@@ -145,41 +172,32 @@ class _Search:
         texts += [f"{text} {self.sought.preposition}" for text in self.texts if self.sought.preposition]
         self.fit.compare(texts, [self.fit.text(use.step.predicate) for use in uses])
 
-    def _promise(self, way: WayFound) -> float:
+    def _promise(self, way: _Way) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.path[0])
 
-    def _further(self, way: WayFound) -> Iterator[WayFound]:
+    def _further(self, way: _Way) -> Iterator[_Way]:
         """The paths one step longer."""
         first = way.use
         if first is None or first.kind != "item":
             return
-        reached = ends(self.items, PropertyPath(way.path))
-        for use in self.view.uses(reached):
-            if use.step.predicate == way.path[0].predicate:
+        for use in self.view.uses(ends(self.items, first.path)):
+            if use.step.predicate == first.step.predicate:
                 continue
-            longer = self._way((first, use), way.share * use.share)
+            longer = self._way(first, use)
             gains = sum(longer.cover) > max(sum(way.cover), sum(self._cover(use))) + 1e-6
-            if not self.texts or gains or self._location(way.path[0]) or self._location(use.step) or self._wants():
+            if not self.texts or gains or self._location(first.step) or self._location(use.step) or self._wants():
                 yield longer
 
     def _wants(self) -> bool:
         return bool(self.classes) or self.item is not None
 
-    def _way(self, uses: tuple[PredicateUse, ...], share: float) -> WayFound:
-        covers = [self._cover(use) for use in uses]
-        cover = [max(own) for own in zip(*covers, strict=True)]
-        hinted = max(self._hinted(use.step.predicate) for use in uses)
-        return WayFound(tuple(use.step for use in uses), cover, hinted, uses[-1], share)
+    def _way(self, *uses: PredicateUse) -> _Way:
+        cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
+        hinted = max(self.fit.hinted(use.step.predicate, self.hints) for use in uses)
+        return _Way(tuple(use.step for use in uses), uses[-1], cover, hinted, prod(use.share for use in uses))
 
     def _cover(self, use: PredicateUse) -> list[float]:
-        own = self.fit.phrase(self.texts, use.step.predicate, self.sought.preposition)
-        names = self.view.names(use.classes).values()
-        called = frozenset(r for name in names for r in self.fit.roots(name))
-        own = [max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, self.texts, strict=True)]
-        return [
-            1.0 if self._is_called(use.step.predicate, p) else one
-            for one, p in zip(own, self.sought.words, strict=True)
-        ]
+        return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
 
     def _is_called(self, predicate: IRI, position: int) -> bool:
         """Whether a word is one of the whole name of a predicate."""
@@ -190,10 +208,6 @@ class _Search:
         own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
         words = self.sought.words
         return [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
-
-    def _hinted(self, predicate: IRI) -> float:
-        own = self.fit.roots(self.fit.text(predicate))
-        return max((1 - 0.03 * place for place, hint in enumerate(self.hints) if root(hint) in own), default=0.0)
 
     def _location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
@@ -206,34 +220,32 @@ class _Search:
 
     # --- scores
 
-    def _is_likely(self, way: WayFound) -> bool:
+    def _is_likely(self, way: _Way) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
         if way.use is None or not self._is_of_kind(way.use):
             return False
         way.named, way.direction = self._named(way)
-        if self.sought.role == "where" and not self.texts and not way.hinted and not self._may_hold(way):
+        may_hold = any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.path)
+        if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
         way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
         covers_nothing = self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2
         if covers_nothing and way.hinted < NEAR:
             return False
         cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.path))
-        fitting = 0.1 * self._has_preposition(way.path[-1 if self.sought.role != "prep" else 0])
-        way.score = cover + fitting + way.direction + 0.3 * way.hinted + 0.05 * way.share
+        joining = self.fit.text(way.path[-1 if self.sought.role != "prep" else 0].predicate).split()
+        is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
+        way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.use)
         return True
 
-    def _ends_fit(self, way: WayFound) -> bool:
+    def _ends_fit(self, way: _Way) -> bool:
         """Whether a path leads to what is wanted; if it does, its score is whole."""
         fit = self._fit_of_end(way)
         way.score += fit or 0.0
         return fit is not None
 
-    def _has_preposition(self, step: Step) -> bool:
-        own = self.sought.preposition
-        return bool(own) and own != "of" and own in self.fit.text(step.predicate).split()
-
-    def _named(self, way: WayFound) -> tuple[tuple[Step, ...], float]:
+    def _named(self, way: _Way) -> tuple[tuple[Step, ...], float]:
         """The steps that words name, and what it costs that their direction goes against the role."""
         per = [self._per_step(step) for step in way.path]
         named, cost = [], 0.0
@@ -256,10 +268,9 @@ class _Search:
         is_last = bool(self.sought.head)
         return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
 
-    def _role_at(self, step: Step, way: WayFound) -> Role:
+    def _role_at(self, step: Step, way: _Way) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
-        nouns = {root(text) for text in self.own.at(self.sought.head[-1:])}
-        nouns |= {r for name in self.view.names(self.classes).values() for r in self.fit.roots(name)}
+        nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
         is_last_of_noun = (
             step == way.path[-1]
             and not nouns.isdisjoint(self.fit.roots(self.fit.text(step.predicate)))
@@ -284,9 +295,6 @@ class _Search:
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
 
-    def _may_hold(self, way: WayFound) -> bool:
-        return any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.path)
-
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
         if self.kind == "time":
@@ -296,7 +304,7 @@ class _Search:
             return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
-    def _fit_of_end(self, way: WayFound) -> float | None:
+    def _fit_of_end(self, way: _Way) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
         use = way.use
         if use is None or not self._wants():
@@ -305,15 +313,14 @@ class _Search:
         if not self.classes:
             own = frozenset(self.view.profiler.with_broader(use.classes))
             shared = not self.item_classes.isdisjoint(own) or (
-                self.item is not None and not self.view.members(self.item).terms.isdisjoint(use.ends)
+                self.item is not None and not self.view.members(self.item).isdisjoint(use.ends)
             )
             return 0.2 if shared or self._reaches_item(reached) else None
         is_common = self._is_common(use)
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
-        names = self.view.names(self.classes).values()
         label = self.fit.roots(self.fit.text(way.path[-1].predicate))
-        is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in names)
+        is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
         return 0.25 + 0.1 * is_common + 0.25 * is_its_name
 
     def _is_common(self, use: PredicateUse) -> bool:
@@ -323,11 +330,11 @@ class _Search:
     def _reaches_item(self, reached: a.ItemSet) -> bool:
         if self.item is None:
             return False
-        if self.view.members(a.Both((self.item, reached))).terms:
+        if self.view.members(a.Both((self.item, reached))):
             return True
         return bool(self.item_classes) and self.view.has_any(reached, self.item_classes)
 
-    def _cost_of_silence(self, way: WayFound) -> float:
+    def _cost_of_silence(self, way: _Way) -> float:
         if not self.texts and len(way.path) == 1:
             return 0.0
         silent = [step for step in way.path if step not in way.named]
@@ -337,14 +344,12 @@ class _Search:
             for step in silent
         )
 
-    def _cost_of_head(self, way: WayFound) -> float:
+    def _cost_of_head(self, way: _Way) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
         head = self.own.at(self.sought.head)
         if not head or len(way.path) == 1 or way.use is None:
             return 0.0
-        called = frozenset(r for name in self.view.names(way.use.classes).values() for r in self.fit.roots(name))
-        own = self.fit.phrase(head, way.path[-1].predicate)
-        last = max(max(one, _BY_CLASS * (root(text) in called)) for one, text in zip(own, head, strict=True))
+        last = max(self.fit.with_classes(head, self.fit.phrase(head, way.path[-1].predicate), way.use.classes))
         most = max(max(self.fit.phrase(head, step.predicate)) for step in way.path)
         return 0.5 if last < max(NEAR, most - 0.05) else 0.0
 
@@ -352,17 +357,16 @@ class _Search:
         """What it costs that `who` leads to what is no person, where the graph says what is one."""
         if self.kind != "agent" or not use.classes:
             return 0.0
-        own = self.view.names(self.view.profiler.with_broader(use.classes)).values()
-        is_person = any(not self.persons.isdisjoint(map(root, name.split())) for name in own)
-        return 0.0 if is_person else 0.3
+        kinds = self.view.profiler.with_broader(use.classes)
+        return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
     # --- nothing
 
-    def _is_found(self, way: WayFound) -> bool:
+    def _is_found(self, way: _Way) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.path[0]) or way.path[0] in way.named
         return not way.left and way.direction > -0.5 and (len(way.path) == 1 or bool(is_located))
 
-    def _of_nothing(self, have: set[Step]) -> Iterator[WayFound]:
+    def _of_nothing(self, have: set[Step]) -> Iterator[_Way]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
         if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
             return
@@ -380,9 +384,9 @@ class _Search:
                     continue
                 if (score := self._score_of_nothing(step, is_called=predicate in exact)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
-                    yield WayFound((step,), own, 0.0, None, 0.0, named=(step,), score=score)
+                    yield _Way((step,), cover=own, named=(step,), score=score)
 
-    def _turned(self, found: Sequence[WayFound], have: set[Step]) -> Iterator[WayFound]:
+    def _turned(self, found: Sequence[_Way], have: set[Step]) -> Iterator[_Way]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
         if self.sought.role != "prep" or self.texts or not self._wants():
             return
@@ -390,7 +394,7 @@ class _Search:
             (step, *more) = way.path
             is_one = way.use is not None and len(way.use.ends) < 2  # of many things, these may be what is in it
             if is_one and not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
-                yield WayFound((step.reversed,), [], 0.0, None, 0.0, score=way.score - way.direction)
+                yield _Way((step.reversed,), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
@@ -417,7 +421,7 @@ class _Search:
 
     # --- what comes of it
 
-    def _doubts(self, way: WayFound, *, is_direct: bool) -> Iterator[Doubt]:
+    def _doubts(self, way: _Way, *, is_direct: bool) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.path) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
@@ -443,7 +447,7 @@ class _Search:
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)
 
-    def _is_licensed(self, step: Step, way: WayFound) -> bool:
+    def _is_licensed(self, step: Step, way: _Way) -> bool:
         role = self.sought.role
         return bool(self._location(step)) and ((role == "prep" and step == way.path[0]) or role in {"where", "any"})
 
@@ -451,14 +455,14 @@ class _Search:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return self.own.goes_down(step) or bool(self._location(step))
 
-    def _is_said(self, way: WayFound) -> bool:
+    def _is_said(self, way: _Way) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""
         return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.path)
 
-    def _is_said_whole(self, way: WayFound) -> bool:
+    def _is_said_whole(self, way: _Way) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
         names = [self.fit.text(step.predicate) for step in way.path]
-        names += [*self.view.names(way.use.classes).values()] if way.use is not None else []
+        names += self.fit.names(way.use.classes) if way.use is not None else []
         named = zip(self.texts, self.sought.words, strict=True)
         is_whole = all(
             any(self.fit.says(text, name) for name in names)
@@ -467,7 +471,7 @@ class _Search:
         )
         return bool(self.texts) and is_whole and len(way.named) == len(way.path)
 
-    def denotation(self, way: WayFound) -> Denotation:
+    def denotation(self, way: _Way) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
         items: a.ItemSet = ends(self.items, PropertyPath(way.path))
         if self.classes:

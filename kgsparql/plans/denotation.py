@@ -100,6 +100,18 @@ class Denotation:
         """The same, with words that it leaves out."""
         return self.doubted(*left_out(positions))
 
+    def kept(self, items: a.ItemSet, fit: float = 0.0, *how: Match) -> Denotation:
+        """The same, restricted by what words were taken for; these fit so well."""
+        return replace(self, items=items, score=self.score + fit, how=(*self.how, *how))
+
+    def headless(self) -> Denotation:
+        """The same, without the noun that a predicate must account for."""
+        return replace(self, head=())
+
+    def reading(self, plan: a.Plan, fit: float = 0.0, *how: Match) -> PlannedReading:
+        """Read the question as a plan over this set, with what words fit besides."""
+        return PlannedReading(plan, round(self.rank + fit, 3), self.doubts, (*self.how, *how))
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedReading:
@@ -123,6 +135,34 @@ class PlannedReading:
         return not self.doubts and all(match.is_said for match in self.how)
 
 
+def unplanned(why: str = "nothing", position: int = -1) -> PlannedReading:
+    """A question that cannot be read on this graph, and why."""
+    return PlannedReading(None, doubts=(Doubt(position, why),))
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for from a given set.
+
+    :param words: positions of the words that name the predicates.
+    :param role: of the given set in its clause. :param preposition: that joins it.
+    :param wanted: what is at the other end: of a class, or named. :param asked: its question word.
+    :param hints: words that the names of the predicates may have: what `how long` asks for.
+    :param verb: the words that are a verb. :param head: those of the noun at the other end.
+    """
+
+    words: tuple[int, ...] = ()
+    role: Role = "any"
+    preposition: str = ""
+    wanted: Denotation | None = None
+    asked: str = ""
+    hints: tuple[str, ...] = ()
+    verb: tuple[int, ...] = ()
+    head: tuple[int, ...] = ()
+    hops: int = 2
+    keep: int = 8
+
+
 def best(found: Iterable[Denotation], most: int = 6) -> list[Denotation]:
     """The likeliest, the best first, each set once."""
     kept: dict[tuple[a.ItemSet | None, tuple[int, ...]], Denotation] = {}
@@ -138,21 +178,33 @@ def met(given: Denotation, others: Sequence[Denotation]) -> list[Denotation]:
     found = []
     for other in others:
         items = other.items
-        if given.items is not None and other.items is not None and not _is_within(other.items, given.items):
-            items = a.Both((given.items, other.items))
-        found.append(
-            replace(
-                given,
-                items=items,
-                score=given.score + other.score,
-                doubts=tuple(dict.fromkeys((*given.doubts, *other.doubts))),
-                head=() if given.is_free else given.head,
-                how=(*given.how, *(match for match in other.how if match not in given.how)),
-            )
-        )
+        is_within = isinstance(items, a.Both) and given.items in items.sets
+        if given.items is not None and items is not None and not is_within:
+            items = a.Both((given.items, items))
+        how = (*given.how, *(match for match in other.how if match not in given.how))
+        head = () if given.is_free else given.head
+        one = replace(given, items=items, score=given.score + other.score, head=head, how=how)
+        found.append(one.doubted(*other.doubts))
     return found
 
 
-def _is_within(items: a.ItemSet, of: a.ItemSet) -> bool:
-    """Whether a set is already restricted to another."""
-    return isinstance(items, a.Both) and of in items.sets
+def joined(parts: Sequence[Denotation], items: a.ItemSet) -> Denotation:
+    """A set made of some others, which fits as well as they do on the average."""
+    return Denotation(
+        items,
+        sum(part.score for part in parts) / len(parts),
+        tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+        how=tuple(match for part in parts for match in part.how),
+    )
+
+
+def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
+    """What a path leads to; one path where the set is what a path leads to itself."""
+    if isinstance(items, a.Ends):
+        return a.Ends(items.start, PropertyPath((*items.path.steps, *path.steps)))
+    return a.Ends(items, path)
+
+
+def back(path: PropertyPath) -> PropertyPath:
+    """The way back."""
+    return PropertyPath(tuple(step.reversed for step in reversed(path.steps)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration import labels
+from kgsparql.graphs.graph import Solutions
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
@@ -16,9 +17,8 @@ from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
-from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
 MOST_MEMBERS = 2_000
 """Members of a set that are read; of a larger one, any of so many."""
@@ -26,17 +26,6 @@ _TOGETHER = 20
 """Sets of which one query looks for any item of a class."""
 _ROWS = 100
 """Labels with a word of the question that are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Members:
-    """What a set comes to.
-
-    :param is_whole: these are all of them.
-    """
-
-    terms: frozenset[Term]
-    is_whole: bool = True
 
 
 @dataclass(slots=True)
@@ -52,7 +41,7 @@ class KnownGraph:
     labels: TermLabels
     linker: Linker | None
     predicates: Sequence[IRI] = ()
-    _members: dict[a.ItemSet, Members] = field(default_factory=dict)
+    _members: dict[a.ItemSet, frozenset[Term]] = field(default_factory=dict)
     _has_any: dict[tuple[a.ItemSet, frozenset[IRI]], bool] = field(default_factory=dict)
     _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
@@ -60,18 +49,20 @@ class KnownGraph:
 
     # --- sets
 
-    def members(self, items: a.ItemSet) -> Members:
+    def members(self, items: a.ItemSet) -> frozenset[Term]:
         """What a set comes to, as far as it is read."""
         if isinstance(items, a.Items):
-            return Members(frozenset(items.terms))
+            return frozenset(items.terms)
         if items not in self._members:
-            x = Variable("x")
-            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(items, x)
-            query = g.select_query("members", g.Select(((x, None),), group, distinct=True, limit=MOST_MEMBERS))
-            found = self.profiler.graph.select(query)
-            terms = frozenset(solution["x"] for solution in found if "x" in solution)
-            self._members[items] = Members(terms, found.complete and len(terms) < MOST_MEMBERS)
+            found = self._some_of(items, MOST_MEMBERS)
+            self._members[items] = frozenset(solution["x"] for solution in found if "x" in solution)
         return self._members[items]
+
+    def _some_of(self, items: a.ItemSet, most: int) -> Solutions:
+        x = Variable("x")
+        group = PlanCompiler(self.profiler.vocabulary, most).members(items, x)
+        query = g.select_query("members", g.Select(((x, None),), group, distinct=most > 1, limit=most))
+        return self.profiler.graph.select(query)
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
         """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""
@@ -117,16 +108,8 @@ class KnownGraph:
     def has_instances(self, kind: IRI) -> bool:
         """Whether anything is of a class, or of one below it."""
         if kind not in self._instances:
-            x = Variable("x")
-            group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Instances(kind), x)
-            query = g.select_query("instances", g.Select(((x, None),), group, limit=1))
-            self._instances[kind] = len(self.profiler.graph.select(query)) > 0
+            self._instances[kind] = len(self._some_of(a.Instances(kind), 1)) > 0
         return self._instances[kind]
-
-    def names(self, classes: Collection[IRI]) -> dict[IRI, str]:
-        """The names of classes, in small letters."""
-        found = self.labels(list(classes), in_grace=True)
-        return {kind: found[kind].lower() for kind in classes}
 
     # --- predicates
 
@@ -149,10 +132,9 @@ class KnownGraph:
             known.predicates.update({one: tuple(own) for one, own in by_root.items()})
         return known.predicates
 
-    def leads_to(self, predicate: IRI) -> a.ItemSet | None:
-        """Everything that a predicate leads to from what it is mostly said of; ``None`` where that has no class."""
-        kinds = self.profiler.at_ends(predicate).subject_kinds
-        return a.Ends(a.Instances(kinds[0]), PropertyPath((Step(predicate),))) if kinds else None
+    def subject_class(self, predicate: IRI) -> IRI | None:
+        """The class of most that has a predicate; ``None`` where none is known."""
+        return next(iter(self.profiler.at_ends(predicate).subject_kinds), None)
 
     def classes_called(self, texts: Sequence[str]) -> list[IRI]:
         """The classes with instances that are called just so, in whatever number."""
@@ -175,8 +157,3 @@ class KnownGraph:
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.index.search.offline().with_words(wanted, limit=_ROWS)))
         return self._rows[wanted]
-
-
-def name_of(term: Term) -> str:
-    """What a term is called by itself."""
-    return term.value if isinstance(term, Literal) else local_name(term) if isinstance(term, IRI) else ""

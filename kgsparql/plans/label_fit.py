@@ -36,6 +36,9 @@ _SYNONYM = 0.08
 """How much less well a label accounts for a word that it has a synonym of."""
 _BY_IRI = 0.7
 """How well the words of an IRI account for a word that the label does not have."""
+BY_CLASS = 0.9
+"""How well the class of what a predicate leads to accounts for a word."""
+_LATER_HINT = 0.04
 
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
@@ -140,6 +143,30 @@ class LabelFit:
         if more := _roots_of_iri(predicate):
             own = [max(one, _BY_IRI * (root(text) in more)) for one, text in zip(own, texts, strict=True)]
         return own
+
+    def whole(self, texts: Sequence[str], predicate: IRI) -> float:
+        """How well a predicate accounts for all words of a phrase; 0 where it leaves one out."""
+        own = self.phrase(texts, predicate)
+        return sum(own) / len(own) if own and min(own) >= NEAR else 0.0
+
+    def with_classes(self, texts: Sequence[str], own: Sequence[float], classes: Collection[IRI]) -> list[float]:
+        """The same for each word, where the classes of what a predicate leads to account for it, too."""
+        called = self.roots_of(classes)
+        return [max(one, BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
+
+    def hinted(self, predicate: IRI, hints: Sequence[str]) -> float:
+        """How well a predicate has one of some words in its name, of which the first are the likeliest."""
+        own = self.roots(self.text(predicate))
+        return max((1 - _LATER_HINT * at for at, hint in enumerate(hints) if self.roots(hint) <= own), default=0.0)
+
+    def names(self, classes: Collection[IRI]) -> list[str]:
+        """The names of classes, in small letters."""
+        found = self.labels(list(classes), in_grace=True)
+        return [found[kind].lower() for kind in classes]
+
+    def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:
+        """The roots of the words in the names of classes."""
+        return frozenset(one for name in self.names(classes) for one in self.roots(name))
 
     def roots(self, label: str) -> frozenset[str]:
         """The roots of the words of a label that carry what it says."""

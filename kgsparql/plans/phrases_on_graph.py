@@ -8,12 +8,10 @@ from dataclasses import replace
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY
-from kgsparql.plans.denotation import Denotation, Doubt, best, left_out, met
-from kgsparql.plans.item_sets import ends
+from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, joined, left_out, met
 from kgsparql.plans.restricting import Restricting
-from kgsparql.plans.sought import Sought
-from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.vocabulary import SUBCLASS_OF
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
 _MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
@@ -31,9 +29,8 @@ class Phrases(Restricting):
         found = self._unrestricted(phrase)
         is_sample = self.question.is_listing and phrase is self.question.phrase  # name three laureates
         unused = [*(phrase.quantity.positions if phrase.quantity and not is_sample else ())]
-        unused += [phrase.most[0]] if phrase.most else []
+        unused += [one[0] for one in (phrase.most, phrase.summary) if one]
         found = [one.doubted(Doubt(-1, "a negation is left out")) for one in found] if phrase.is_negated else found
-        unused += [phrase.summary[0]] if phrase.summary else []
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
             kept = best(new for one in found[:5] for new in self.restrict(one, restriction))
@@ -50,16 +47,11 @@ class Phrases(Restricting):
         """The kinds of a class or a concept: what is next below it."""
         if given.items is None:
             return [given]
-        found = []
         if isinstance(given.items, a.Instances):
-            below: a.ItemSet = a.Ends(a.Items((given.items.of,)), PropertyPath((Step(TAXONOMY[1], "inverse"),)))
-            if self.view.members(below).terms:
-                return [replace(given, items=below, classes=frozenset())]
+            if below := self.steps_below(a.Items((given.items.of,)), SUBCLASS_OF):
+                return [replace(given, items=below[0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
-        for predicate in TAXONOMY:
-            narrower = ends(given.items, PropertyPath((Step(predicate, "inverse"),)))
-            if self.view.members(narrower).terms:
-                found.append(replace(given, items=narrower, score=given.score + 0.3))
+        found = [given.kept(one, 0.3) for each in TAXONOMY for one in self.steps_below(given.items, each)]
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself
@@ -105,15 +97,8 @@ class Phrases(Restricting):
         if len(sets) < len(parts):
             return []
         is_kept = phrase.is_both and not all(isinstance(one, a.Items) for one in sets)
-        return [
-            Denotation(
-                a.Both(sets) if is_kept else _union(sets),
-                sum(part.score for part in parts) / len(parts),
-                tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
-                classes=frozenset().union(*(part.classes for part in parts)),
-                how=tuple(match for part in parts for match in part.how),
-            )
-        ]
+        classes = frozenset[IRI]().union(*(part.classes for part in parts))
+        return [replace(joined(parts, a.Both(sets) if is_kept else _union(sets)), classes=classes)]
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
@@ -195,8 +180,7 @@ class Phrases(Restricting):
         positions = self.positions([chunk])
         if not kinds.isdisjoint(chunk.classes):
             return ()
-        said = {root(word) for own in self.view.names(kinds).values() for word in own.split()}
-        said |= {root(word) for word in name.label.casefold().split()}
+        said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
         light = self.lexicon.fillers
         is_said = all(root(self.texts[p]) in said or self.texts[p] in light for p in positions)
         return () if is_said else positions
@@ -244,7 +228,7 @@ class Phrases(Restricting):
         for name in owner.entities[:_GIVEN]:
             start = Denotation(a.Items((name.term,)), 0.8)
             yield from self.connector.connect(start, Sought(words, "of", "of"))
-            own = {root(w) for called in self.view.names(kinds.get(name.term, ())).values() for w in called.split()}
+            own = self.fit.roots_of(kinds.get(name.term, frozenset()))
             if all(root(self.texts[p]) in own for p in words):
                 yield replace(start, score=1.0)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Match, best, met
-from kgsparql.plans.item_sets import ends
-from kgsparql.plans.label_fit import NEAR
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met
 from kgsparql.plans.measuring import Measuring
-from kgsparql.plans.sought import Sought
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
@@ -37,10 +34,8 @@ class Predicating(Measuring):
         if self.question.form == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
-            below = a.Items((other.items.of,))
-            paths = [PropertyPath((Step(SUBCLASS_OF, "inverse"),) * times) for times in range(1, _NARROWER + 1)]
-            sets = [one for path in paths if self.view.members(one := a.Ends(below, path)).terms]
-            other = replace(other, items=a.Either((other.items, *sets))) if sets else other
+            below = self.steps_below(a.Items((other.items.of,)), SUBCLASS_OF, _NARROWER)
+            other = replace(other, items=a.Either((other.items, *below))) if below else other
         if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
             return [
                 replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
@@ -53,24 +48,24 @@ class Predicating(Measuring):
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
             return [replace(one, head=given.head) for one in met(given, [other])]
         sought = Sought(given.head, "of", wanted=given if given.classes else None)
-        return met(replace(given, head=()), self.connector.connect(other, sought))
+        return met(given.headless(), self.connector.connect(other, sought))
 
     def _beside(self, given: Denotation, other: Denotation) -> list[Denotation] | None:
         """`What types are the films of X`: of another class, so that a predicate is meant that leads from there."""
         is_plain = isinstance(other.items, a.Instances | a.Items)
         if not given.classes or given.items is None or other.items is None or is_plain:
             return None
-        if self.view.members(a.Both((given.items, other.items))).terms:
+        if self.view.members(a.Both((given.items, other.items))):
             return None
         far = self.view.classes_in(other.items)
         if not far or not far.isdisjoint(given.classes):
             return None
-        names = [self.fit.roots(name) for name in self.view.names(given.classes).values()]
         found = []
         for one in self.connector.connect(other, Sought(preposition="of", wanted=given, hops=1)):
             label = self.fit.roots(self.fit.text(one.how[-1].path.steps[-1].predicate))
-            found.append(one if any(name & label for name in names) else one.doubted(Doubt(-1, UNSAID)))
-        found = [one for one in found if one.items is not None and self.view.members(one.items).terms]
+            is_said = not label.isdisjoint(self.fit.roots_of(given.classes))
+            if self.view.members(one.known):
+                found.append(one if is_said else one.doubted(Doubt(-1, UNSAID)))
         # the class may only be untold in the graph: `which city is the capital`
         unlike = replace(other, score=given.score + other.score - 0.3, asked=given.asked, classes=frozenset())
         return [*met(given, found), unlike.doubted(Doubt(-1, "the graph does not say that these are such"))]
@@ -81,43 +76,46 @@ class Predicating(Measuring):
             return [replace(other, asked=given.asked)]
         if not (given.is_free or given.is_named or given.classes):
             return met(given, [other])  # Ann's advisor is Bob
-        found = [new for below in self._below(given, other) for new in met(replace(given, head=()), [below])]
+        found = [new for below in self._below(given, other) for new in met(given.headless(), [below])]
         if given.head or given.classes:
             sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
         else:
             sought = Sought(wanted=given)
-        return [*found, *met(replace(given, head=()), self.connector.connect(other, sought))]
+        return [*found, *met(given.headless(), self.connector.connect(other, sought))]
 
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: of one thing that is asked about, any number of steps."""
         most = _NARROWER if given.is_named else 1
         for predicate in TAXONOMY:
-            step = Step(predicate, "inverse")
-            paths = [PropertyPath((step,) * times) for times in range(1, most + 1)]
-            sets = [ends(other.known, path) for path in paths]
-            sets = [one for one in sets if self.view.members(one).terms]
-            if sets:
+            if sets := self.steps_below(other.known, predicate, most):
                 items = sets[0] if len(sets) == 1 else a.Either(tuple(sets))
-                yield Denotation(items, other.score + 1.3, other.doubts, how=(Match("is", paths[0]),))
+                how = Match("is", PropertyPath((Step(predicate, "inverse"),)))
+                yield Denotation(items, other.score + 1.3, other.doubts, how=(how,))
+
+    def steps_below(self, items: a.ItemSet, predicate: IRI, most: int = 1) -> list[a.ItemSet]:
+        """What is some steps down a taxonomy, for each number of steps that leads anywhere."""
+        paths = [PropertyPath((Step(predicate, "inverse"),) * times) for times in range(1, most + 1)]
+        return [one for path in paths if self.view.members(one := ends(items, path))]
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""
         texts, found = self.connector.at(other.head), []
-        for predicate in self.view.predicates_called(texts):
-            own = self.fit.phrase(texts, predicate)
-            stated = a.Ends(a.Items((TRUE,)), PropertyPath((Step(predicate, "inverse"),)))
-            if own and min(own) >= NEAR and self.view.members(stated).terms:
-                path = PropertyPath((Step(predicate),))
+        for predicate, fit in self.predicates_named(texts):
+            path = PropertyPath((Step(predicate),))
+            if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
                 kept = a.Where(given.known, a.Value(path, "text"), "=", TRUE)
-                how = (*given.how, Match(" ".join(texts), path))
-                found.append(replace(given, items=kept, score=given.score + sum(own) / len(own), how=how))
+                found.append(given.kept(kept, fit, Match(" ".join(texts), path)))
         return found or [given.leaving_out(other.head)]
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""
         if not given.head or given.items is None:
             return given
-        return self._adjective(replace(given, head=()), Denotation(None, head=given.head))[0]
+        return self._adjective(given.headless(), Denotation(None, head=given.head))[0]
+
+    def settled_of(self, found: Iterable[Denotation]) -> list[Denotation]:
+        """The same of all that something restricts."""
+        return [self.settled(one) for one in found if not one.is_free]
 
     def has(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has A: a predicate called A leads anywhere, or to the value that stands beside it; or X has one of A."""
@@ -125,31 +123,24 @@ class Predicating(Measuring):
             return valued
         if other.items is not None and other.head:  # a child who is a citizen: the noun names the predicate
             sought = Sought(other.head, "value", wanted=None if given.is_free else given)
-            return met(replace(given, head=()), self.connector.connect(replace(other, head=()), sought))
+            return met(given.headless(), self.connector.connect(replace(other, head=()), sought))
         found = []
         words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
             for use in self.view.uses(given.items):
-                own = self.fit.phrase(texts, use.step.predicate)
-                if own and min(own) >= NEAR and use.step.direction == "forward":
-                    how = (*given.how, Match(" ".join(texts), use.path))
-                    score = given.score + sum(own) / len(own)
-                    found.append(replace(given, items=a.Has(given.items, use.path), score=score, how=how))
-                    is_called = self.fit.roots(self.fit.text(use.step.predicate)) == set(map(root, texts))
-                    if is_called and not self._is_name_of(other, texts):
+                if use.step.direction == "forward" and (fit := self.fit.whole(texts, use.step.predicate)):
+                    found.append(given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path)))
+                    names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
+                    is_called, *are_classes = (self.fit.roots(name) == set(map(root, texts)) for name in names)
+                    if is_called and not any(are_classes):
                         return [found[-1]]  # an owner, who need be no `private owner`
         if not other.is_free:
             wanted = None if given.is_free else given
             sought = Sought(given.head, "of" if given.head else "any", wanted=wanted)
             reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, sought)]
-            found += met(replace(given, head=()), reached)
+            found += met(given.headless(), reached)
         return found
-
-    def _is_name_of(self, other: Denotation, texts: Sequence[str]) -> bool:
-        """Whether words are the whole name of a class that they may denote."""
-        names = self.view.names(other.classes).values()
-        return any(self.fit.roots(name) == set(map(root, texts)) for name in names)
 
     def _has_value(self, given: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X has the place of birth Bonn: the words name a predicate, the name at their end its value."""
@@ -159,12 +150,8 @@ class Predicating(Measuring):
         named = [chunk for chunk in last.chunks if chunk.entities]
         value = last.head if last.head in named else next(iter(named), last.head)  # or German nationality
         is_last = last is not phrase or len(phrase.chunks) > 1
-        if (
-            value is None
-            or not value.entities
-            or not (value.is_strong or is_last)
-            or (given.is_free and not given.head)
-        ):
+        is_bare = given.is_free and not given.head
+        if is_bare or value is None or not value.entities or not (value.is_strong or is_last):
             return []
         chunks = [*phrase.chunks, *(last.chunks if last is not phrase else [])]
         words = tuple(p for p in self.positions(chunks) if p not in value.span)
@@ -172,6 +159,6 @@ class Predicating(Measuring):
             return []
         sought = Sought(words, "value", wanted=None if given.is_free else given)
         starts = [Denotation(a.Items((name.term,)), 1.0) for name in value.entities[:_GIVEN]]
-        found = [new for one in starts for new in met(replace(given, head=()), self.connector.connect(one, sought))]
+        found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, sought))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
         return best(replace(one, head=given.head) for one in found) if given.is_free else best(found)

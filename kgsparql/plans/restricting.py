@@ -7,12 +7,9 @@ from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Role, best, met
-from kgsparql.plans.item_sets import ends
+from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
-from kgsparql.plans.sought import Sought
 from kgsparql.plans.type_check import parts
-from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Restriction, Superlative
 
@@ -64,11 +61,11 @@ class Restricting(Predicating):
             return called
         others = self.denotations(argument)[:_GIVEN]
         found = [new for one in others for new in self.with_argument(given, said, one, argument)]
-        if not any(not one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
+        if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
             others = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
-            found += [new for new in others if new.items is not None and self.view.members(new.items).terms]
+            found += [new for new in others if new.items is not None and self.view.members(new.items)]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
@@ -82,10 +79,10 @@ class Restricting(Predicating):
             return self.extreme(given, said, argument)
         if argument.quantity is not None:
             return self.with_quantity(given, said, argument, argument.quantity)
-        if _is_number(argument):
-            comparison = self.lexicon.value_prepositions.get(said.preposition)
-            return self.in_time(given, said.verb, comparison, argument.chunks[-1])
-        return None
+        return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
+
+    def _at_time(self, given: Denotation, said: Predication, preposition: str, phrase: NounPhrase) -> list[Denotation]:
+        return self.in_time(given, said.verb, self.lexicon.value_prepositions.get(preposition), phrase.chunks[-1])
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws, with the word Love in their name: those with a text in their names."""
@@ -96,8 +93,7 @@ class Restricting(Predicating):
             return None
         chunks = phrase.chunks[1:] if is_part else phrase.chunks
         text = " ".join(self.chunked.raw[position] for position in range(chunks[0].start, chunks[-1].end))
-        named = a.Named(given.items, text)
-        return [replace(given, items=named, score=given.score + 1.0)]
+        return [given.kept(a.Named(given.items, text), 1.0)]
 
     def with_argument(
         self, given: Denotation, said: Predication, argument: Denotation, phrase: NounPhrase
@@ -130,7 +126,7 @@ class Restricting(Predicating):
             verb=verb,
             head=head,
         )
-        found = met(replace(given, head=()), self.connector.connect(start, sought))
+        found = met(given.headless(), self.connector.connect(start, sought))
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         if said.light == "do" and not verb:  # the verb was not read
             return [one.doubted(Doubt(-1, UNSAID)) for one in found]
@@ -164,9 +160,7 @@ class Restricting(Predicating):
         """Restrict further by the other arguments of a verb: each must hold of the same answer."""
         for preposition, phrase in said.more:
             if _is_number(phrase):
-                comparison = self.lexicon.value_prepositions.get(preposition)
-                year = phrase.chunks[-1]
-                found = best(new for one in found[:5] for new in self.in_time(one, said.verb, comparison, year))
+                found = best(new for one in found[:5] for new in self._at_time(one, said, preposition, phrase))
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
             others = self.restrict(replace(given, score=0.0, doubts=()), further)
@@ -195,27 +189,23 @@ class Restricting(Predicating):
 
     # --- and, or, not
 
+    def all_of(self, given: Denotation, said: Sequence[Restriction], most: int = _KEPT) -> list[Denotation]:
+        """Restrict a set by one after the other."""
+        found = [given]
+        for one in said:
+            found = best((new for own in found for new in self.restrict(own, one)), most)
+        return found
+
     def _in_any(self, given: Denotation, branches: Sequence[Sequence[Restriction]]) -> list[Denotation]:
         """What one of some branches is true of."""
         parts = []
         for branch in branches:
-            found = [given]
-            for said in branch:
-                found = best((new for one in found for new in self.restrict(one, said)), _BRANCHES)
+            found = self.all_of(given, branch, _BRANCHES)
             if not found or found[0].items is None:
                 return []
             parts.append(found[0])
-        sets = tuple(part.items for part in parts if part.items is not None)
-        return [
-            replace(
-                given,
-                items=a.Either(sets),
-                score=sum(part.score for part in parts) / len(parts),
-                doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
-                head=(),
-                how=tuple(match for part in parts for match in part.how),
-            )
-        ]
+        either = joined(parts, a.Either(tuple(part.known for part in parts)))
+        return [replace(either, classes=given.classes, asked=given.asked)]
 
     def _denied(self, given: Denotation, said: Predication) -> list[Denotation]:
         """What something is not true of."""
@@ -249,7 +239,7 @@ class Restricting(Predicating):
     def _of_no_such_thing(self, items: a.ItemSet) -> Iterator[Doubt]:
         """Doubt a negation of what is said of nothing like a thing that is named: who studied *at* a country?"""
         for part in parts(items):
-            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items) or self.view.members(part).terms:
+            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items) or self.view.members(part):
                 continue
             known, kinds = self.view.profiler.at_ends(part.path.steps[0].predicate), self.view.classes_in(part.start)
             near = known.subjects if part.path.steps[0].direction == "forward" else known.objects
@@ -259,7 +249,7 @@ class Restricting(Predicating):
 
     def _broadest_class(self, items: a.ItemSet) -> IRI | None:
         kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]
-        sizes = {kind: len(self.view.members(a.Instances(kind)).terms) for kind in kinds}
+        sizes = {kind: len(self.view.members(a.Instances(kind))) for kind in kinds}
         return max(kinds, key=lambda kind: (sizes[kind], str(kind)), default=None)
 
     def _joined_arguments(self, given: Denotation, said: Predication) -> list[Denotation] | None:
@@ -277,18 +267,12 @@ class Restricting(Predicating):
             each = [replace(said, subject=part) for part in phrase.parts]
         if phrase.joined_by == "or":  # films that A or B directed may be all of both together
             return self._in_any(given, [[one] for one in each]) if phrase is said.object else None
-        found = [given]
-        for one in each:
-            found = best((new for own in found for new in self.restrict(own, one)), _KEPT)
-        return found
+        return self.all_of(given, each)
 
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn."""
-        owned = [Denotation(None)]
-        for one in said.said:
-            owned = best((new for own in owned for new in self.restrict(own, one)), _KEPT)
-        words = self.positions(noun.chunks)
-        sought = Sought(words, "value", wanted=given, hops=1)
+        owned = self.all_of(Denotation(None), said.said)
+        sought = Sought(self.positions(noun.chunks), "value", wanted=given, hops=1)
         return best(new for own in owned for new in met(given, self.connector.connect(own, sought)))
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
@@ -318,22 +302,19 @@ class Restricting(Predicating):
             for middle in middles:
                 if middle.items is None or one.items is None:
                     continue
-                way = middle.how[-1].path.steps
-                back = PropertyPath(tuple(step.reversed for step in reversed(way)))
-                is_one_path = isinstance(middle.items, a.Ends) and len(way) == 1  # a step back never leads to the start
-                others: a.ItemSet = ends(middle.items, back) if is_one_path else a.Ends(middle.items, back)
-                others = others if is_one_path else a.Minus(others, one.items)
+                way = middle.how[-1].path
+                if isinstance(middle.items, a.Ends) and len(way.steps) == 1:  # a step back never leads to the start
+                    others: a.ItemSet = ends(middle.items, back(way))
+                else:
+                    others = a.Minus(a.Ends(middle.items, back(way)), one.items)
                 found += met(given, [replace(middle, items=others)])
         return best(found)
 
     def _shared(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """Those that share actors with Jaws."""
-        of = [
-            one.object
-            for one in phrase.restrictions
-            if isinstance(one, Predication) and one.preposition in {"with", "of"}
-        ]
-        other = next((one for one in of if one is not None), said.more[0][1] if said.more else None)
+        said_of = [one for one in phrase.restrictions if isinstance(one, Predication)]
+        of = [one.object for one in said_of if one.preposition in {"with", "of"} and one.object is not None]
+        other = next(iter([*of, *(one for _, one in said.more)]), None)
         if other is None:
             return [given.leaving_out(said.verb)]
         noun = NounPhrase(chunks=phrase.chunks, of=other, same=said.verb[:1])

@@ -8,17 +8,13 @@ from decimal import Decimal
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, left_out
-from kgsparql.plans.item_sets import ends
-from kgsparql.plans.label_fit import NEAR
+from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Sought, best, ends, left_out, unplanned
 from kgsparql.plans.phrases_on_graph import Phrases
-from kgsparql.plans.sought import Sought
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction
 
-_KEYS, _COUNTED, _TRIED = 3, 3, 2
+_KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
-NOTHING = PlannedReading(None, doubts=(Doubt(-1, "nothing"),))
 
 
 class TablePlanner:
@@ -26,12 +22,11 @@ class TablePlanner:
 
     def __init__(self, phrases: Phrases, question: Clauses) -> None:
         self.phrases, self.question = phrases, question
-        self.fit, self.view = phrases.fit, phrases.view
+        self.fit, self.lexicon = phrases.fit, phrases.lexicon
 
     def plan(self, each: NounPhrase) -> PlannedReading:
         """The likeliest table, or one number where something is summed up over all of it."""
-        question, phrase = self.question, self.question.phrase
-        keys = self._keys(each)
+        question, phrase, keys = self.question, self.question.phrase, self._keys(each)
         found: list[PlannedReading] = []
         for key in keys:
             if question.columns:
@@ -39,15 +34,15 @@ class TablePlanner:
             elif question.form == "count":
                 found += self._numbers(key, each)
             elif phrase.summary is not None:
-                found += self._summaries(key, each, phrase, phrase.summary[1])
-        return max(found, key=lambda own: own.score, default=NOTHING)
+                found += self._summaries(key, each, phrase.summary[1])
+        return _likeliest(found)
 
     def _keys(self, each: NounPhrase) -> list[Denotation]:
         """What there is a row for: a class, or whatever a predicate of that name leads to, rather than a synonym."""
         found = self.phrases.denotations(each)[:_KEYS]
         named = [own for one in found if one.is_free and (own := self.phrases.word_set(one)) is not None]
         is_class = each.head is not None and bool(each.head.classes)
-        classes = [self.phrases.settled(one) for one in found if not one.is_free]
+        classes = self.phrases.settled_of(found)
         return named if named and not is_class else classes or named
 
     # --- how many of each
@@ -56,9 +51,9 @@ class TablePlanner:
         """How many each has: a number that the graph states, or what is counted along a path."""
         for one, measure in [*self._stated(key)] or [*self._counted(key, each, self.question.phrase)]:
             if self.question.summary:
-                yield _read(a.SummaryOf(self.question.summary, key.known, measure), one)
+                yield one.reading(a.SummaryOf(self.question.summary, key.known, measure))
             else:
-                yield _read(_table(key.known, measure, "number"), one)
+                yield one.reading(_table(key.known, measure, "number"))
 
     def _stated(self, key: Denotation) -> Iterator[tuple[Denotation, a.Measure]]:
         """A predicate that is called the `number of` what is counted."""
@@ -66,12 +61,12 @@ class TablePlanner:
         if phrase.restrictions and not all(isinstance(one, Predication) and one.light for one in phrase.restrictions):
             return
         positions = self.phrases.positions(phrase.chunks)
-        called = {root(word) for word in (*self.phrases.lexicon.count_words, *self.phrases.connector.at(positions))}
-        near = [one for one in self.phrases.measures(key, positions) if len(one.match.steps) == 1]
+        called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
+        near = [one for one in self.phrases.measures(key, positions) if len(one.path.steps) == 1]
         for option in near[:_TRIED]:
-            own = fit.roots(fit.text(option.match.steps[-1].predicate))
-            if own <= called and not own.isdisjoint(map(root, self.phrases.lexicon.count_words)):
-                yield replace(key, how=(*key.how, Match("number", option.match))), option.measure
+            own = fit.roots(fit.text(option.last))
+            if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):
+                yield replace(key, how=(*key.how, Match("number", option.path))), option.measure
 
     def _counted(self, key: Denotation, each: NounPhrase, phrase: NounPhrase) -> Iterator[tuple[Denotation, a.Measure]]:
         """What is counted of each item of a set, along a path that is said or goes without saying."""
@@ -80,7 +75,7 @@ class TablePlanner:
             return
         rest = [one for one in phrase.restrictions if one is not said]
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
-        for thing in [self.phrases.settled(one) for one in things if not one.is_free] or things:
+        for thing in self.phrases.settled_of(things) or things:
             if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
                 yield replace(key, score=key.score + thing.score, doubts=thing.doubts), a.HowMany(back, thing.items)
                 continue  # the diets that recipes have: how many recipes each
@@ -90,33 +85,30 @@ class TablePlanner:
 
     # --- a number of each
 
-    def _summaries(
-        self, key: Denotation, each: NounPhrase, phrase: NounPhrase, summary: a.Summary
-    ) -> Iterator[PlannedReading]:
+    def _summaries(self, key: Denotation, each: NounPhrase, summary: a.Summary) -> Iterator[PlannedReading]:
         """The average, the sum … of the values that each has, itself or by what belongs to it."""
-        positions = self.phrases.positions(phrase.chunks)
-        owner = phrase.of if phrase.of is not None and phrase.of is not each else None
-        ways: list[tuple[Denotation, PropertyPath]] = [(key, PropertyPath(()))]
+        phrase = self.question.phrase
+        owner = phrase.of if phrase.of is not each else None
+        of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
+        ways = [(key, PropertyPath(()))]
+        start = key
         if owner is not None:
-            bare = replace(owner, restrictions=[one for one in owner.restrictions if not _is_of(one, each)])
+            bare = replace(owner, restrictions=[one for one in owner.restrictions if not _has(one, each)])
             ways = [
                 (one, one.how[-1].path)
                 for thing in self.phrases.denotations(bare)[:_COUNTED]
                 if not thing.is_free
                 for one in self.phrases.connector.connect(key, Sought(preposition="of", wanted=thing))[:_TRIED]
             ]
-        of = key.known.start if isinstance(key.known, a.Ends) and isinstance(key.known.start, a.Instances) else None
-        back = None if of is None or owner is not None else _way_back(key.known, of)
-        if back is not None:  # the diets that recipes have: the average rating of the recipes of each
-            ways = [(key, back)]
+        elif of is not None and (back := _way_back(key.known, of)) is not None:
+            ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
         for one, way in ways:
-            start = Denotation(of if back is not None else ends(key.known, way)) if way.steps else key
-            for option in self.phrases.measures(start, positions)[:_TRIED]:
+            measured = start if owner is None else Denotation(ends(key.known, way))
+            for option in self.phrases.measures(measured, self.phrases.positions(phrase.chunks))[:_TRIED]:
                 if isinstance(option.measure, a.Value):
-                    path = PropertyPath((*way.steps, *option.measure.path.steps))
+                    path = PropertyPath((*way.steps, *option.path.steps))
                     measure = a.Summarised(summary, path, option.measure.unit)
-                    made = replace(one, score=one.score + option.score, how=(*one.how, Match(_COLUMN, path)))
-                    yield _read(_table(key.known, measure, _COLUMN), made)
+                    yield one.reading(_table(key.known, measure, _COLUMN), option.score, Match(_COLUMN, path))
 
     # --- several values of each
 
@@ -131,15 +123,14 @@ class TablePlanner:
         if not columns:
             return None
         found = self.phrases.denotations(replace(phrase, restrictions=kept))
-        settled = [self.phrases.settled(one) for one in found if not one.is_free]
-        tables = [self._columns(one, columns) for one in settled[:_KEYS]]
+        tables = [self._columns(one, columns) for one in self.phrases.settled_of(found)[:_KEYS]]
         if not self.question.columns and not all(one.is_theirs for one in columns):  # else they are kept by it
             tables = [own for own in tables if not own.doubts and not _leads_to_items(own.plan)]
         return max(tables, key=lambda own: own.score, default=None)
 
     def _nouns_beside(self, said: Restriction) -> Sequence[NounPhrase]:
         """What a list has beside its items: `with symbol and number`; nothing where things are kept by it."""
-        with_words = self.phrases.lexicon.with_words
+        with_words = self.lexicon.with_words
         if not isinstance(said, Predication) or said.preposition not in with_words or said.object is None:
             return ()
         nouns = said.object.parts or (said.object,)
@@ -152,7 +143,7 @@ class TablePlanner:
         if noun.head is None or any(chunk.entities or chunk.classes or chunk.is_value for chunk in noun.chunks):
             return False
         texts = self.phrases.texts
-        return texts[noun.chunks[0].start - 1] not in self.phrases.lexicon.indefinites and not noun.is_negated
+        return texts[noun.chunks[0].start - 1] not in self.lexicon.indefinites and not noun.is_negated
 
     def _columns(self, key: Denotation, columns: Sequence[NounPhrase]) -> PlannedReading:
         """A column for each noun; an item that has no value keeps its row."""
@@ -161,22 +152,22 @@ class TablePlanner:
         for noun in columns:
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             positions = self.phrases.positions([*noun.chunks, *whose])
-            if all(self.phrases.texts[p] in self.phrases.lexicon.identity_nouns for p in positions):
+            if all(self.phrases.texts[p] in self.lexicon.identity_nouns for p in positions):
                 continue  # the name of each stands in its row
             column = self._column(key.known, self.phrases.connector.at(positions))
             made |= {} if column is None else {column.name: column}
             left += positions if column is None else ()
         if not made:
-            return replace(NOTHING, doubts=left_out(left))
+            return PlannedReading(None, doubts=left_out(left))
         return PlannedReading(a.ItemTable(key.known, tuple(made.values())), key.score, (*key.doubts, *left_out(left)))
 
     def _column(self, items: a.ItemSet, texts: Sequence[str]) -> a.Column | None:
         """The predicate that the words name, as a column."""
-        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(u.step.predicate) for u in self.view.uses(items)])
         noun = texts[-1] if texts else ""
-        own_uses = [use for use in self.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
-        fits = [(self.fit.phrase(texts, use.step.predicate), use) for use in own_uses]
-        named = [(sum(own) + use.share, str(use.step), use) for own, use in fits if own and min(own) >= NEAR]
+        uses = [use for use in self.phrases.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
+        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(use.step.predicate) for use in uses])
+        fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
+        named = [(fit * len(texts) + use.share, str(use.step), use) for fit, use in fits if fit]
         if not named:
             return None
         use = max(named, key=lambda one: one[:2])[2]
@@ -187,15 +178,15 @@ class TablePlanner:
     def share(self) -> PlannedReading:
         """What percentage of a set something is true of."""
         found: list[PlannedReading] = []
-        wholes = [one for one in self.phrases.denotations(self.question.phrase) if not one.is_free]
-        for whole in [self.phrases.settled(one) for one in wholes[:_KEYS]]:
-            parts = [whole]
-            for said in self.question.said:
-                parts = best(new for one in parts for new in self.phrases.restrict(one, said))
-            for part in parts[:_TRIED]:
+        for whole in self.phrases.settled_of(self.phrases.denotations(self.question.phrase))[:_KEYS]:
+            for part in self.phrases.all_of(whole, self.question.said, _PARTS)[:_TRIED]:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
-                found.append(_read(a.Calculated("*", share, a.Constant(Decimal(100))), part))
-        return max(found, key=lambda own: own.score, default=NOTHING)
+                found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
+        return _likeliest(found)
+
+
+def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:
+    return max(found, key=lambda own: own.score, default=unplanned())
 
 
 def _way_back(reached: a.ItemSet, of: a.ItemSet | None) -> PropertyPath | None:
@@ -212,18 +203,11 @@ def _leads_to_items(plan: a.Plan | None) -> bool:
     return any(isinstance(one.measure, a.Value) and one.measure.kind == "item" for one in columns)
 
 
-def _read(plan: a.Plan, one: Denotation) -> PlannedReading:
-    return PlannedReading(plan, round(one.rank, 3), one.doubts, one.how)
-
-
 def _table(items: a.ItemSet, measure: a.Measure, name: str) -> a.ItemTable:
     return a.ItemTable(items, (a.Column(name, measure, optional=True),), name)
 
 
-def _has(said: Predication, each: NounPhrase) -> bool:
+def _has(said: Restriction, each: NounPhrase) -> bool:
     """Whether a relation has a phrase as one of its arguments."""
-    return any(one is each for one in (said.subject, said.object, *(phrase for _, phrase in said.more)))
-
-
-def _is_of(said: object, each: NounPhrase) -> bool:
-    return isinstance(said, Predication) and _has(said, each)
+    own = (said.subject, said.object, *(phrase for _, phrase in said.more)) if isinstance(said, Predication) else ()
+    return any(one is each for one in own)
