@@ -19,8 +19,8 @@ from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.plans.measure_words import Label
     from kgsparql.plans.running import Computed
+    from kgsparql.plans.set_words import Label
 
 
 AnswerType = OneOf["entities", "number", "boolean", "date", "text", "table"]

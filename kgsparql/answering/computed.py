@@ -8,8 +8,8 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.plans import algebra as a
-from kgsparql.plans.measure_words import Label
 from kgsparql.plans.running import Computed
+from kgsparql.plans.set_words import Label
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.rdf.terms import Literal, printable

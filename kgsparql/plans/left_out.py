@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.measure_words import Label
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler
-from kgsparql.plans.set_words import SetWords
+from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
@@ -43,7 +42,7 @@ class LeftOut:
         >>> LeftOut(length, 3, Literal("20 m")).in_words(lambda term: "length")
         "3 values of length cannot be read as numbers (such as '20 m') and are left out"
         """
-        of, are_many = SetWords(label).measures.measure(self.measure), self.number > 1
+        of, are_many = SetWords(label).measure(self.measure), self.number > 1
         amount = f"{self.number:,}{' or more' if self.number == MOST else ''}"
         be, such_as = ("are", "such as ") if are_many else ("is", "")
         if not isinstance(self.example, Literal):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import zip_longest
 from math import prod
 
@@ -322,7 +321,7 @@ class Measuring(ABC):
             return []
         value = decimal(quantity.number)
         made = [
-            self._kept(one, option, quantity.comparison, value).doubted(*self._unconverted(option, quantity.unit))
+            self.keep(one, option, quantity.comparison, value).doubted(*self._unconverted(option, quantity.unit))
             for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
@@ -379,61 +378,10 @@ class Measuring(ABC):
                 found.append((given.leaving_out(left), option))
         return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
 
-    def _kept(self, given: Denotation, option: MeasureChoice, comparison: a.Comparison, value: Literal) -> Denotation:
+    def keep(self, given: Denotation, option: MeasureChoice, comparison: a.Comparison, value: Literal) -> Denotation:
+        """Keep of a set what compares so with a value."""
         kept = a.Where(given.known, option.measure, comparison, value)
         return given.kept(kept, option.score, Match(value.value, option.path))
-
-    def in_time(
-        self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
-    ) -> list[Denotation]:
-        """What happened before, in, or after a year."""
-        words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
-        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
-            given = replace(given, items=a.Instances(kind))  # who was born in 1879
-        if comparison is None or given.items is None:
-            return [] if given.is_free else [given.leaving_out(chunk.span)]
-        options = self.times(given, words)
-        if chunk.date is not None:
-            dates = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "date"]
-            made = [self._kept(given, option, comparison, chunk.date) for option in dates[:_TRIED]]
-            return made or [given.leaving_out(chunk.span)]
-        year = decimal(chunk.number or Decimal())
-        options = [*map(_by_year, options[:_TRIED])]
-        if chunk.last is not None and comparison == "=":  # in the 1950s
-            since = [self._kept(given, option, ">=", year) for option in options]
-            made = [self._kept(*one, "<=", decimal(chunk.last)) for one in zip(since, options, strict=True)]
-        else:
-            made = [self._kept(given, option, comparison, year) for option in options]
-        return [*made, *self._on_the_way(given, comparison, year)] or [given.leaving_out(chunk.span)]
-
-    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
-        """When something was, by the words for what happened; else whenever it was."""
-        hints = self.lexicon.hints["time"]
-        found = self.measures(given, positions, hints) if positions else []
-        if named := [one for one in found if self._is_of_time(one)]:
-            return named
-        return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self._is_of_time(o)]
-
-    def _is_of_time(self, option: MeasureChoice) -> bool:
-        """Whether a measure is a date, or a number that is called a year."""
-        if not isinstance(option.measure, a.Value):
-            return False
-        own = self.fit.roots(self.fit.text(option.last))
-        return option.measure.kind in {"date", "year"} or not own.isdisjoint(map(root, self.lexicon.hints["time"]))
-
-    def _on_the_way(self, given: Denotation, comparison: a.Comparison, year: Literal) -> Iterator[Denotation]:
-        """The year of a statement on the way: who won the prize in 1921."""
-        inner = given.items.sets[-1] if isinstance(given.items, a.Both) else given.items
-        if not isinstance(inner, a.Ends) or len(inner.path.steps) != 2:
-            return
-        first, second = (PropertyPath((step,)) for step in inner.path.steps)
-        middle = Denotation(a.Ends(inner.start, first))
-        for option in self.times(middle, ())[:1]:
-            kept = self._kept(middle, _by_year(option), comparison, year)
-            items: a.ItemSet = a.Ends(kept.known, second)
-            if isinstance(given.items, a.Both):
-                items = a.Both((*given.items.sets[:-1], items))
-            yield given.kept(items, option.score + 0.5, Match(year.value, option.path))
 
     def compared(self, given: Denotation, by: Comparative, other: NounPhrase | None) -> list[Denotation]:
         """What is older than something, or wider than so much."""
@@ -443,7 +391,7 @@ class Measuring(ABC):
                 options = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "number"]
             value = decimal(by.quantity)
             made = [
-                self._kept(given, _by_year(one), by.comparison, value).doubted(*self._unconverted(one, by.unit))
+                self.keep(given, by_year(one), by.comparison, value).doubted(*self._unconverted(one, by.unit))
                 for one in options
             ]
             return made or [given.leaving_out([by.position])]
@@ -454,11 +402,12 @@ class Measuring(ABC):
             for option in options:
                 values = self.view.members(ends(one.items, option.path))
                 known = sorted((value for value in values if isinstance(value, Literal)), key=str)
-                made += [self._kept(given, option, by.comparison, value).doubted(*one.doubts) for value in known[:1]]
+                made += [self.keep(given, option, by.comparison, value).doubted(*one.doubts) for value in known[:1]]
         return made or [given.leaving_out([by.position])]
 
 
-def _by_year(option: MeasureChoice) -> MeasureChoice:
+def by_year(option: MeasureChoice) -> MeasureChoice:
+    """The same, of the years of dates."""
     measure = option.measure
     if isinstance(measure, a.Value) and measure.kind == "date":
         return replace(option, measure=replace(measure, kind="year"))

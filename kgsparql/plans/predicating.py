@@ -1,28 +1,30 @@
-"""What something is and has, on a graph: copulas, adjectives, possessions."""
+"""What something is and has, and when it was, on a graph: copulas, adjectives, possessions, years."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met
-from kgsparql.plans.measuring import Measuring
+from kgsparql.plans.expressions import decimal
+from kgsparql.plans.measuring import MeasureChoice, Measuring, by_year
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
-from kgsparql.reading.clauses import NounPhrase
+from kgsparql.reading.clauses import Chunk, NounPhrase
 
-_GIVEN = 5
+_GIVEN, _TRIED = 5, 3
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
 _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
 
 
 class Predicating(Measuring):
-    """Says of sets what they are and what they have."""
+    """Says of sets what they are, what they have, and when they were."""
 
     def is_a(self, given: Denotation, other: Denotation, phrase: NounPhrase) -> list[Denotation]:
         """X is A: of a class, one of a set, or called so by some predicate."""
@@ -162,3 +164,57 @@ class Predicating(Measuring):
         found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, sought))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
         return best(replace(one, head=given.head) for one in found) if given.is_free else best(found)
+
+    # --- when
+
+    def in_time(
+        self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
+    ) -> list[Denotation]:
+        """What happened before, in, or after a year."""
+        words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
+        if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
+            given = replace(given, items=a.Instances(kind))  # who was born in 1879
+        if comparison is None or given.items is None:
+            return [] if given.is_free else [given.leaving_out(chunk.span)]
+        options = self.times(given, words)
+        if chunk.date is not None:
+            dates = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "date"]
+            made = [self.keep(given, option, comparison, chunk.date) for option in dates[:_TRIED]]
+            return made or [given.leaving_out(chunk.span)]
+        year = decimal(chunk.number or Decimal())
+        options = [*map(by_year, options[:_TRIED])]
+        if chunk.last is not None and comparison == "=":  # in the 1950s
+            since = [self.keep(given, option, ">=", year) for option in options]
+            made = [self.keep(*one, "<=", decimal(chunk.last)) for one in zip(since, options, strict=True)]
+        else:
+            made = [self.keep(given, option, comparison, year) for option in options]
+        return [*made, *self._on_the_way(given, comparison, year)] or [given.leaving_out(chunk.span)]
+
+    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
+        """When something was, by the words for what happened; else whenever it was."""
+        hints = self.lexicon.hints["time"]
+        found = self.measures(given, positions, hints) if positions else []
+        if named := [one for one in found if self._is_of_time(one)]:
+            return named
+        return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self._is_of_time(o)]
+
+    def _is_of_time(self, option: MeasureChoice) -> bool:
+        """Whether a measure is a date, or a number that is called a year."""
+        if not isinstance(option.measure, a.Value):
+            return False
+        own = self.fit.roots(self.fit.text(option.last))
+        return option.measure.kind in {"date", "year"} or not own.isdisjoint(map(root, self.lexicon.hints["time"]))
+
+    def _on_the_way(self, given: Denotation, comparison: a.Comparison, year: Literal) -> Iterator[Denotation]:
+        """The year of a statement on the way: who won the prize in 1921."""
+        inner = given.items.sets[-1] if isinstance(given.items, a.Both) else given.items
+        if not isinstance(inner, a.Ends) or len(inner.path.steps) != 2:
+            return
+        first, second = (PropertyPath((step,)) for step in inner.path.steps)
+        middle = Denotation(a.Ends(inner.start, first))
+        for option in self.times(middle, ())[:1]:
+            kept = self.keep(middle, by_year(option), comparison, year)
+            items: a.ItemSet = a.Ends(kept.known, second)
+            if isinstance(given.items, a.Both):
+                items = a.Both((*given.items.sets[:-1], items))
+            yield given.kept(items, option.score + 0.5, Match(year.value, option.path))

@@ -1,15 +1,14 @@
 """Plans in English: what was computed, as a person would say it.
 
 Nothing is left out, and a name that fits no English pattern is quoted. What is said depends on the plan and the names
-in it alone. Open next: ``set_words.py`` for sets, ``measure_words.py`` for what is measured of items.
+in it alone. Open next: ``set_sets.py`` for sets, ``measure_sets.py`` for what is measured of items.
 """
 
 from __future__ import annotations
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.measure_words import DATES_COMPARED, NUMBERS_COMPARED, Label, how_many, is_for_one, is_time
 from kgsparql.plans.phrases import Phrase, listed
-from kgsparql.plans.set_words import SetWords
+from kgsparql.plans.set_words import DATES_COMPARED, NUMBERS_COMPARED, Label, SetWords, how_many, is_for_one, is_time
 from kgsparql.rdf.literals import number_text
 
 _UNNAMED = frozenset({"value", "number"})
@@ -33,7 +32,7 @@ def in_words(plan: a.Plan, label: Label) -> str:
     sets = SetWords(label)
     match plan:
         case a.Count() | a.SummaryOf() | a.Constant() | a.Calculated():
-            return sets.measures.number(plan)
+            return sets.number(plan)
         case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
             return f"whether {_condition(plan, sets)}"
         case a.ItemTable():
@@ -66,9 +65,8 @@ def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 
                 return f"there is {number} {phrase.single}{phrase.tail}"
             return f"there are {number} {phrase.all_of_them}"
         case a.Compares(left, comparison, right):
-            words = sets.measures
             compared = DATES_COMPARED if is_time(left, sets.label) else NUMBERS_COMPARED
-            return f"{words.number(left)} {compared[comparison]} {words.number(right)}"
+            return f"{sets.number(left)} {compared[comparison]} {sets.number(right)}"
         case a.SameItems(left, right):
             return f"{sets.phrase(left).definite} and {sets.phrase(right).definite} are the same"
         case a.Not(inner):
@@ -106,20 +104,18 @@ def _is_among(named: Phrase, *, is_so: bool) -> str:
 
 
 def _item_table(table: a.ItemTable, sets: SetWords) -> str:
-    words = sets.measures
-    columns = [_named(words.measure(column.measure), column.name) for column in table.columns]
+    columns = [_named(sets.measure(column.measure), column.name) for column in table.columns]
     items = sets.phrase(table.items)
     of = items.definite if items.is_singular else f"each of {items.definite}"
     return f"for {of}: {listed(columns)}{_order(table, sets)}"
 
 
 def _groups(table: a.Grouped, sets: SetWords) -> str:
-    words = sets.measures
     columns = []
     for column in table.columns:
         text = "how many of them"
         if column.summary is not None and column.measure is not None:
-            text = words.summary_of_them(column.summary, column.measure)
+            text = sets.summary_of_them(column.summary, column.measure)
         columns.append(_named(text, column.name))
     key = sets.phrase(a.Ends(table.items, table.key))
     each = f"each {key.single}{key.tail}" if key.kind == "ends" else f"each of {key.definite}"
