@@ -45,20 +45,24 @@ UNSAID = "no word says how"
 class _Way:
     """A path, and how well it fits.
 
-    :param use: of its last step; ``None`` where what is given has no such step.
+    :param last: how its last step is used; by nothing, where what is given has no such step.
     :param cover: how well it accounts for each word. :param hinted: how well it has what a question word asks for.
     """
 
-    path: tuple[Step, ...]
-    use: PredicateUse | None = None
+    steps: tuple[Step, ...]
+    last: PredicateUse
+    share: float = 0.0
     cover: Sequence[float] = ()
     hinted: float = 0.0
-    share: float = 0.0
     named: tuple[Step, ...] = ()
     direction: float = 0.0
     score: float = 0.0
     left: tuple[int, ...] = ()
     doubts: Sequence[Doubt] = ()
+
+    @property
+    def path(self) -> PropertyPath:
+        return PropertyPath(self.steps)
 
     @property
     def rank(self) -> float:
@@ -68,7 +72,7 @@ class _Way:
     @property
     def is_direct(self) -> bool:
         """Whether one step accounts for all of the words, the right way."""
-        return len(self.path) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
+        return len(self.steps) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
 
 
 class Connector:
@@ -141,25 +145,30 @@ class _Search:
         self._compare(first)
         found = [self._way(use) for use in first]
         if self.sought.hops > 1:
-            promising = sorted(found, key=lambda way: (-self._promise(way), str(way.path)))[:_FOLLOWED]
-            onward = [ends(self.items, way.use.path) for way in promising if way.use and way.use.kind == "item"]
+            promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
+            promising = [way for way in promising if way.last.kind == "item"]
+            onward = [ends(self.items, way.path) for way in promising]
             self.view.profiler.look_at(onward)
             self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
-        likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.path)))
+        likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.steps)))
         del likely[_LIKELY_WAYS:]
         if self.classes:
-            unlike = [way for way in likely if way.use and way.use.kind == "item" and not self._is_common(way.use)]
-            self.view.look_for_any([ends(self.items, PropertyPath(way.path)) for way in unlike], self.classes)
-        fitting = [way for way in likely if self._ends_fit(way)]
+            unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
+            self.view.look_for_any([ends(self.items, way.path) for way in unlike], self.classes)
+        fitting = []
+        for way in likely:
+            if (fit := self._fit_of_end(way)) is not None:
+                way.score += fit
+                fitting.append(way)
         have = {step for way in fitting if self._is_found(way) for step in way.named}
         fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
         is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way, is_direct=is_direct)]
-            way.score -= _FARTHER * (is_direct and len(way.path) > 1)
-        return sorted(fitting, key=lambda way: (-way.rank, len(way.path), str(way.path)))
+            way.score -= _FARTHER * (is_direct and len(way.steps) > 1)
+        return sorted(fitting, key=lambda way: (-way.rank, len(way.steps), str(way.steps)))
 
     def _compare(self, uses: Sequence[PredicateUse]) -> None:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""
@@ -173,13 +182,11 @@ class _Search:
         self.fit.compare(texts, [self.fit.text(use.step.predicate) for use in uses])
 
     def _promise(self, way: _Way) -> float:
-        return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.path[0])
+        return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
     def _further(self, way: _Way) -> Iterator[_Way]:
         """The paths one step longer."""
-        first = way.use
-        if first is None or first.kind != "item":
-            return
+        first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
             if use.step.predicate == first.step.predicate:
                 continue
@@ -194,7 +201,7 @@ class _Search:
     def _way(self, *uses: PredicateUse) -> _Way:
         cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
         hinted = max(self.fit.hinted(use.step.predicate, self.hints) for use in uses)
-        return _Way(tuple(use.step for use in uses), uses[-1], cover, hinted, prod(use.share for use in uses))
+        return _Way(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
 
     def _cover(self, use: PredicateUse) -> list[float]:
         return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
@@ -222,45 +229,38 @@ class _Search:
 
     def _is_likely(self, way: _Way) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
-        if way.use is None or not self._is_of_kind(way.use):
+        if not self._is_of_kind(way.last):
             return False
         way.named, way.direction = self._named(way)
-        may_hold = any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.path)
+        may_hold = any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.steps)
         if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
         way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
         covers_nothing = self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2
         if covers_nothing and way.hinted < NEAR:
             return False
-        cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.path))
-        joining = self.fit.text(way.path[-1 if self.sought.role != "prep" else 0].predicate).split()
+        cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.steps))
+        joining = self.fit.text(way.steps[-1 if self.sought.role != "prep" else 0].predicate).split()
         is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
         way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
-        way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.use)
+        way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
         return True
-
-    def _ends_fit(self, way: _Way) -> bool:
-        """Whether a path leads to what is wanted; if it does, its score is whole."""
-        fit = self._fit_of_end(way)
-        way.score += fit or 0.0
-        return fit is not None
 
     def _named(self, way: _Way) -> tuple[tuple[Step, ...], float]:
         """The steps that words name, and what it costs that their direction goes against the role."""
-        per = [self._per_step(step) for step in way.path]
-        named, cost = [], 0.0
-        for at, step in enumerate(way.path):
-            least = NEAR if len(way.path) == 1 else _LIKELY
-            if any(per[at][i] >= least and at == self._nearest(per, i) for i in range(len(self.texts))):
-                named.append(step)
-                cost = min(cost, self._direction(step, self._role_at(step, way), self.led_by))
-        if named:
-            return tuple(named), cost
+        per, steps = [self._per_step(step) for step in way.steps], way.steps
+        least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
+        nearest = [self._nearest(per, word) for word in words]
+        if named := tuple(
+            step for at, step in enumerate(steps) if any(per[at][i] >= least and at == nearest[i] for i in words)
+        ):
+            return named, min(0.0, *(self._direction(step, self._role_at(step, way), self.led_by) for step in named))
+        role = self.sought.role
         if self.hints and way.hinted:
-            role: Role = "where" if self.kind == "place" else self.sought.role
-            return (), min(self._direction(step, role, self.noun) for step in way.path)
-        role = self.sought.role if self.sought.role in {"where", "prep"} else "any"
-        return (), max(self._direction(step, role, self.noun) for step in way.path)
+            role = "where" if self.kind == "place" else role
+            return (), min(self._direction(step, role, self.noun) for step in steps)
+        role = role if role in {"where", "prep"} else "any"
+        return (), max(self._direction(step, role, self.noun) for step in steps)
 
     def _nearest(self, per: list[list[float]], word: int) -> int:
         """Which step a word names: the one that covers it best, of two the last for the noun of what is asked for."""
@@ -272,7 +272,7 @@ class _Search:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
         nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
         is_last_of_noun = (
-            step == way.path[-1]
+            step == way.steps[-1]
             and not nouns.isdisjoint(self.fit.roots(self.fit.text(step.predicate)))
             and self.fit.form(step.predicate) == "noun"
         )
@@ -306,20 +306,22 @@ class _Search:
 
     def _fit_of_end(self, way: _Way) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
-        use = way.use
-        if use is None or not self._wants():
-            return 0.0
-        reached = ends(self.items, PropertyPath(way.path))
-        if not self.classes:
-            own = frozenset(self.view.profiler.with_broader(use.classes))
-            shared = not self.item_classes.isdisjoint(own) or (
-                self.item is not None and not self.view.members(self.item).isdisjoint(use.ends)
+        use, reached = way.last, ends(self.items, way.path)
+        if self.item is not None:
+            kinds = self.item_classes
+            is_such = (
+                not kinds.isdisjoint(self.view.profiler.with_broader(use.classes))
+                or not self.view.members(self.item).isdisjoint(use.ends)
+                or bool(self.view.members(a.Both((self.item, reached))))
+                or (bool(kinds) and self.view.has_any(reached, kinds))
             )
-            return 0.2 if shared or self._reaches_item(reached) else None
+            return 0.2 if is_such else None
+        if not self.classes:
+            return 0.0
         is_common = self._is_common(use)
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
-        label = self.fit.roots(self.fit.text(way.path[-1].predicate))
+        label = self.fit.roots(self.fit.text(use.step.predicate))
         is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
         return 0.25 + 0.1 * is_common + 0.25 * is_its_name
 
@@ -327,30 +329,20 @@ class _Search:
         """Whether many of the ends are of a class that is wanted."""
         return not self.classes.isdisjoint(self.view.profiler.with_broader(use.classes))
 
-    def _reaches_item(self, reached: a.ItemSet) -> bool:
-        if self.item is None:
-            return False
-        if self.view.members(a.Both((self.item, reached))):
-            return True
-        return bool(self.item_classes) and self.view.has_any(reached, self.item_classes)
-
     def _cost_of_silence(self, way: _Way) -> float:
-        if not self.texts and len(way.path) == 1:
+        if not self.texts and len(way.steps) == 1:
             return 0.0
-        silent = [step for step in way.path if step not in way.named]
-        is_first = self.sought.role == "prep"
-        return sum(
-            0.12 if self._is_silent(step) and (not self.texts or (is_first and step == way.path[0])) else 0.3
-            for step in silent
-        )
+        licensed = way.steps if not self.texts else way.steps[:1] if self.sought.role == "prep" else ()
+        silent = [step for step in way.steps if step not in way.named]
+        return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent)
 
     def _cost_of_head(self, way: _Way) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
         head = self.own.at(self.sought.head)
-        if not head or len(way.path) == 1 or way.use is None:
+        if not head or len(way.steps) == 1:
             return 0.0
-        last = max(self.fit.with_classes(head, self.fit.phrase(head, way.path[-1].predicate), way.use.classes))
-        most = max(max(self.fit.phrase(head, step.predicate)) for step in way.path)
+        last = max(self.fit.with_classes(head, self.fit.phrase(head, way.steps[-1].predicate), way.last.classes))
+        most = max(max(self.fit.phrase(head, step.predicate)) for step in way.steps)
         return 0.5 if last < max(NEAR, most - 0.05) else 0.0
 
     def _cost_of_persons(self, use: PredicateUse) -> float:
@@ -363,8 +355,8 @@ class _Search:
     # --- nothing
 
     def _is_found(self, way: _Way) -> bool:
-        is_located = self.sought.role != "prep" or self._location(way.path[0]) or way.path[0] in way.named
-        return not way.left and way.direction > -0.5 and (len(way.path) == 1 or bool(is_located))
+        is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
+        return not way.left and way.direction > -0.5 and (len(way.steps) == 1 or bool(is_located))
 
     def _of_nothing(self, have: set[Step]) -> Iterator[_Way]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
@@ -384,17 +376,17 @@ class _Search:
                     continue
                 if (score := self._score_of_nothing(step, is_called=predicate in exact)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
-                    yield _Way((step,), cover=own, named=(step,), score=score)
+                    yield _Way((step,), _unused(step), cover=own, named=(step,), score=score)
 
     def _turned(self, found: Sequence[_Way], have: set[Step]) -> Iterator[_Way]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
         if self.sought.role != "prep" or self.texts or not self._wants():
             return
         for way in found:
-            (step, *more) = way.path
-            is_one = way.use is not None and len(way.use.ends) < 2  # of many things, these may be what is in it
-            if is_one and not more and way.direction <= _AGAINST_ROLE and step.reversed not in have:
-                yield _Way((step.reversed,), score=way.score - way.direction)
+            back = way.last.step.reversed
+            is_one = len(way.steps) == 1 and len(way.last.ends) < 2  # of many things, these may be what is in it
+            if is_one and way.direction <= _AGAINST_ROLE and back not in have:
+                yield _Way((back,), _unused(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
@@ -412,9 +404,8 @@ class _Search:
         given = self.view.classes_in(self.items)
         if not (given and near) and not is_called:  # nothing tells whether such things could have it
             return None
-        fits = not given.isdisjoint(near)
-        if self.item_classes and far and self.item_classes.isdisjoint(far):  # of a named thing it is simply not so
-            fits = False
+        fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
+        fits = fits and not (self.item_classes and far and self.item_classes.isdisjoint(far))
         if not fits and self.item is None and self.kind and not is_called:
             return None
         return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
@@ -422,34 +413,31 @@ class _Search:
     # --- what comes of it
 
     def _doubts(self, way: _Way, *, is_direct: bool) -> Iterator[Doubt]:
-        sought, is_far = self.sought, len(way.path) > 1
+        sought, is_far = self.sought, len(way.steps) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
             yield Doubt(sought.head[0], LEFT_OUT)
-        odd = [step for step in way.path if step not in way.named and not self._is_licensed(step, way)]
+        free = way.steps if sought.role in {"where", "any"} else way.steps[:1] if sought.role == "prep" else ()
+        odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
         is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
         if self.texts and is_far and odd and (is_direct or is_located):
             yield Doubt(-1, "a step that no word names")
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)
-        if is_far and not self.texts and self.classes and not all(map(self._is_silent, way.path[:-1])):
+        if is_far and not self.texts and self.classes and not all(map(self._is_silent, way.steps[:-1])):
             yield Doubt(-1, UNSAID)
         if sought.hints and not way.hinted:
             yield Doubt(-1, f"asks for {sought.hints[0]}")
-        for label in (self.fit.text(step.predicate) for step in way.path):
+        for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield Doubt(-1, f"the question does not say {label!r}")
             if said := self.fit.unsaid(label, self.texts):
                 yield Doubt(-1, f"the graph says {label!r}, and not {said!r}")
         if way.direction <= -0.5:
             yield Doubt(sought.words[0] if sought.words else -1, DIRECTION)
-        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.path)) or self._wants()
+        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self._wants()
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)
-
-    def _is_licensed(self, step: Step, way: _Way) -> bool:
-        role = self.sought.role
-        return bool(self._location(step)) and ((role == "prep" and step == way.path[0]) or role in {"where", "any"})
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
@@ -457,23 +445,23 @@ class _Search:
 
     def _is_said(self, way: _Way) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""
-        return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.path)
+        return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.steps)
 
     def _is_said_whole(self, way: _Way) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
-        names = [self.fit.text(step.predicate) for step in way.path]
-        names += self.fit.names(way.use.classes) if way.use is not None else []
+        names = [self.fit.text(step.predicate) for step in way.steps]
+        names += self.fit.names(way.last.classes)
         named = zip(self.texts, self.sought.words, strict=True)
         is_whole = all(
             any(self.fit.says(text, name) for name in names)
-            or any(self._is_called(step.predicate, position) for step in way.path)
+            or any(self._is_called(step.predicate, position) for step in way.steps)
             for text, position in named
         )
-        return bool(self.texts) and is_whole and len(way.named) == len(way.path)
+        return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
 
     def denotation(self, way: _Way) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
-        items: a.ItemSet = ends(self.items, PropertyPath(way.path))
+        items: a.ItemSet = ends(self.items, way.path)
         if self.classes:
             kinds = tuple(a.Instances(one) for one in sorted(self.classes, key=str))
             items = a.Both((items, kinds[0] if len(kinds) == 1 else a.Either(kinds)))
@@ -485,9 +473,13 @@ class _Search:
             head=(),
             classes=frozenset(),
             asked="" if self.sought.wanted is None else self.sought.wanted.asked,
-            how=(*self.given.how, Match(said, PropertyPath(way.path), self._is_said_whole(way))),
+            how=(*self.given.how, Match(said, way.path, self._is_said_whole(way))),
         )
         return made.doubted(*way.doubts)
+
+
+def _unused(step: Step) -> PredicateUse:
+    return PredicateUse(step, "item", 0.0, 0, ())
 
 
 def _is_year(text: str) -> bool:

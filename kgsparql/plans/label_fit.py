@@ -38,7 +38,7 @@ _BY_IRI = 0.7
 """How well the words of an IRI account for a word that the label does not have."""
 BY_CLASS = 0.9
 """How well the class of what a predicate leads to accounts for a word."""
-_LATER_HINT = 0.04
+_LATER_HINT = 0.03
 
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
