@@ -13,7 +13,7 @@ from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, ends, left_out
+from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, ends, left_out, of_classes
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
@@ -463,8 +463,7 @@ class _Search:
         """The set that a path leads to, of the class that is wanted."""
         items: a.ItemSet = ends(self.items, way.path)
         if self.classes:
-            kinds = tuple(a.Instances(one) for one in sorted(self.classes, key=str))
-            items = a.Both((items, kinds[0] if len(kinds) == 1 else a.Either(kinds)))
+            items = a.Both((items, of_classes(self.classes)))
         said = " ".join(self.texts) or self.sought.preposition
         made = replace(
             self.given,

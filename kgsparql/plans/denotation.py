@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 from typing import NamedTuple
@@ -196,6 +196,19 @@ def joined(parts: Sequence[Denotation], items: a.ItemSet) -> Denotation:
         tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
         how=tuple(match for part in parts for match in part.how),
     )
+
+
+def union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
+    """All items of some sets."""
+    named = [one.terms for one in sets if isinstance(one, a.Items)]
+    if len(named) == len(sets):
+        return a.Items(tuple(dict.fromkeys(term for terms in named for term in terms)))
+    return sets[0] if len(sets) == 1 else a.Either(tuple(sets))
+
+
+def of_classes(classes: Collection[IRI]) -> a.ItemSet:
+    """All items of some classes."""
+    return union([a.Instances(one) for one in sorted(classes, key=str)])
 
 
 def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:

@@ -13,6 +13,7 @@ from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import of_classes
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler
 from kgsparql.rdf import graph_patterns as g
@@ -80,13 +81,11 @@ class KnownGraph:
     def look_for_any(self, sets: Iterable[a.ItemSet], classes: frozenset[IRI]) -> None:
         """Find which of several sets have any item of these classes: one query, for those not looked at before."""
         new = [one for one in dict.fromkeys(sets) if (one, classes) not in self._has_any]
-        kinds = tuple(a.Instances(one) for one in sorted(classes, key=str))
-        of_kind = kinds[0] if len(kinds) == 1 else a.Either(kinds)
         for at in range(0, len(new), _TOGETHER):
             some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
             queries = []
             for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Both((items, of_kind)), x)
+                group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Both((items, of_classes(classes))), x)
                 numbered = g.Values(n, (Literal(str(number)),))
                 queries.append(g.select_query("any_of", g.Select(((n, None), (x, None)), (numbered, *group), limit=1)))
             found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}

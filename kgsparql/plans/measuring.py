@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import prod
@@ -11,7 +11,7 @@ from math import prod
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, ends, left_out
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, ends, left_out, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.set_profile import PredicateUse
@@ -50,6 +50,11 @@ class MeasureChoice:
     def path(self) -> PropertyPath:
         """The path that leads to what is measured."""
         return self.measure.path
+
+    @property
+    def kind(self) -> str:
+        """What its values are; empty of what is counted or summed up."""
+        return self.measure.kind if isinstance(self.measure, a.Value) else ""
 
     @property
     def last(self) -> IRI:
@@ -131,7 +136,7 @@ class Measuring(ABC):
         hints: Sequence[str] = (),
         *,
         counts: bool = False,
-        among: Sequence[a.Instances] = (),
+        among: Collection[IRI] = (),
     ) -> list[MeasureChoice]:
         """What may be measured of the items of a set, the likeliest first.
 
@@ -177,33 +182,32 @@ class Measuring(ABC):
         return not self.fit.roots(self.fit.text(use.step.predicate)) <= said
 
     def _counts(
-        self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Sequence[a.Instances]
+        self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
     ) -> Iterator[MeasureChoice]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
         last, path, share = uses[-1], _path_of(uses), prod(use.share for use in uses)
         if last.kind in _ORDERED:
             return
         own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
-        broader = self.view.profiler.with_broader(last.classes)
-        is_of_class = any(one.of in broader for one in among)
+        is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
-            is_of_class = self.view.has_any(ends(items, path), frozenset(one.of for one in among))
+            is_of_class = self.view.has_any(ends(items, path), frozenset(among))
         if own and len(uses) == 1 and min(own) >= NEAR and (min(own) > BY_CLASS or not is_of_class):
             yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
         is_through = all(self.connector.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
         if last.kind == "item" and is_of_class and is_through:
-            counted = a.HowMany(path, among[0] if len(among) == 1 else a.Either(tuple(among)))
-            yield MeasureChoice(0.9 + 0.05 * share - _DEEPER * (len(uses) - 1), counted)
+            score = 0.9 + 0.05 * share - _DEEPER * (len(uses) - 1)
+            yield MeasureChoice(score, a.HowMany(path, of_classes(among)))
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
         positions = self.positions(phrase.chunks)
         head = phrase.head
-        kinds = head.classes if head is not None and len(phrase.chunks) == 1 else ()
-        kind = next(iter(kinds or self.classes_named(positions)), None)
-        family = self.view.classes_ending_with(self.texts[positions[-1]]) if kind is None and positions else ()
-        sets = tuple(a.Instances(one) for one in sorted(family, key=str)) if kind is None else (a.Instances(kind),)
-        return self.measures(given, positions, hints, counts=bool(positions), among=sets)
+        kinds: Collection[IRI] = head.classes[:1] if head is not None and len(phrase.chunks) == 1 else ()
+        kinds = kinds or self.classes_named(positions)[:1]
+        if not kinds and positions:
+            kinds = self.view.classes_ending_with(self.texts[positions[-1]])
+        return self.measures(given, positions, hints, counts=bool(positions), among=kinds)
 
     def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureChoice]:
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
@@ -212,8 +216,7 @@ class Measuring(ABC):
 
     def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
         """What the words at some positions name: of ``has more children than``."""
-        kind = next(iter(self.classes_named(positions)), None)
-        return self.measures(given, positions, counts=counts, among=() if kind is None else (a.Instances(kind),))
+        return self.measures(given, positions, counts=counts, among=self.classes_named(positions)[:1])
 
     # --- extremes
 
@@ -278,9 +281,9 @@ class Measuring(ABC):
         if verb and not positions and (named := self.measures(given, verb, best.measures)):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative:
-            options = [one for one in options if isinstance(one.measure, a.Value)]
-        refined = self._refined(options[:_TRIED], phrase)
-        made = [self._top(given, option, best).leaving_out(verb).doubted(*doubts) for option, doubts in refined]
+            options = [one for one in options if one.kind]
+        refined = self._refined(given, options[:_TRIED], phrase)
+        made = [self._top(one, option, best).leaving_out(verb) for one, option in refined]
         return made or [given.leaving_out(positions or [best.position])]
 
     def _has_any(self, given: Denotation, option: MeasureChoice) -> bool:
@@ -290,25 +293,24 @@ class Measuring(ABC):
         return bool(self.view.members(a.Both((reached, among)) if among is not None else reached).terms)
 
     def _refined(
-        self, options: Sequence[MeasureChoice], phrase: NounPhrase
-    ) -> list[tuple[MeasureChoice, tuple[Doubt, ...]]]:
+        self, given: Denotation, options: Sequence[MeasureChoice], phrase: NounPhrase
+    ) -> list[tuple[Denotation, MeasureChoice]]:
         """The same, of what is said of the noun: children born in Paris, the average price; else that is left out."""
         if not (phrase.restrictions or phrase.of or phrase.summary):
-            return [(option, ()) for option in options]
+            return [(given, option) for option in options]
         bare = replace(phrase, quantity=None, most=None, superlative=None, summary=None)
         things = self.denotations(bare) if phrase.restrictions or phrase.of else []
-        thing = next((one for one in things if one.items is not None), None)
+        thing = next((one for one in things if not one.is_free), None)
         left = [position for said in phrase.restrictions for position in self.said_in(said)]
         left += sorted(phrase.of.positions) if phrase.of is not None else []
-        found: list[tuple[MeasureChoice, tuple[Doubt, ...]]] = []
+        found = []
         for option in options:
-            measure = option.measure
+            measure, doubts = option.measure, left_out(left)
             if isinstance(measure, a.HowMany) and thing is not None and not phrase.summary:
-                found.append((replace(option, measure=replace(measure, among=thing.items)), thing.doubts))
-                continue
-            if isinstance(measure, a.Value) and phrase.summary is not None:
+                measure, doubts = replace(measure, among=thing.items), thing.doubts
+            elif isinstance(measure, a.Value) and phrase.summary is not None:
                 measure = a.Summarised(phrase.summary[1], measure.path, measure.unit)
-            found.append((replace(option, measure=measure), left_out(left)))
+            found.append((given.doubted(*doubts), replace(option, measure=measure)))
         return found
 
     # --- comparisons with a value
@@ -331,8 +333,8 @@ class Measuring(ABC):
     ) -> list[tuple[Denotation, MeasureChoice]]:
         """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
         if quantity.is_of_value:
-            values = [one for one in self.measures_of_noun(given, phrase) if isinstance(one.measure, a.Value)]
-            return [(given.doubted(*doubts), one) for one, doubts in self._refined(values[:_TRIED], phrase)]
+            values = [one for one in self.measures_of_noun(given, phrase) if one.kind]
+            return self._refined(given, values[:_TRIED], phrase)
         if phrase.chunks:
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)
@@ -357,8 +359,7 @@ class Measuring(ABC):
         """How many of something each has: by a path that the verb names, or the noun alone."""
         verb = self.positions_of_verb(said)
         if not verb:
-            numbers = self.numbers_of_noun(given, phrase)[:_TRIED]
-            return [(given.doubted(*doubts), option) for option, doubts in self._refined(numbers, phrase)]
+            return self._refined(given, self.numbers_of_noun(given, phrase)[:_TRIED], phrase)
         found, bare = [], replace(phrase, quantity=None, most=None, superlative=None)
         for thing in self.denotations(bare)[:_TRIED]:
             if thing.is_free:
@@ -388,7 +389,7 @@ class Measuring(ABC):
         options = self.measures(given, (), by.measures)[: _TRIED - 1]
         if by.quantity is not None:
             if by.quantity < _FIRST_YEAR:  # older than 30: an age, which is no date
-                options = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "number"]
+                options = [one for one in options if one.kind == "number"]
             value = decimal(by.quantity)
             made = [
                 self.keep(given, by_year(one), by.comparison, value).doubted(*self._unconverted(one, by.unit))

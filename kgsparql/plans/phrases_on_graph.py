@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY
-from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, joined, left_out, met
+from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, joined, left_out, met, of_classes, union
 from kgsparql.plans.restricting import Restricting
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
@@ -98,7 +98,7 @@ class Phrases(Restricting):
             return []
         is_kept = phrase.is_both and not all(isinstance(one, a.Items) for one in sets)
         classes = frozenset[IRI]().union(*(part.classes for part in parts))
-        return [replace(joined(parts, a.Both(sets) if is_kept else _union(sets)), classes=classes)]
+        return [replace(joined(parts, a.Both(sets) if is_kept else union(sets)), classes=classes)]
 
     def _of(self, phrase: NounPhrase, owner: NounPhrase) -> list[Denotation]:
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
@@ -244,14 +244,6 @@ class Phrases(Restricting):
         if len(positions) == 1 and not head.classes and not kinds:
             family = self.view.classes_ending_with(self.texts[positions[0]])
         if family:
-            sets = tuple(a.Instances(kind) for kind in sorted(family, key=str))
-            yield Denotation(_union(sets), 0.8, classes=family, asked=phrase.asked)
+            yield Denotation(of_classes(family), 0.8, classes=family, asked=phrase.asked)
         asked = phrase.asked or ("which" if phrase is self.question.phrase else "")
         yield Denotation(None, 0.5, head=positions, asked=asked)
-
-
-def _union(sets: Sequence[a.ItemSet]) -> a.ItemSet:
-    """All items of some sets."""
-    if all(isinstance(one, a.Items) for one in sets):
-        return a.Items(tuple(dict.fromkeys(term for one in sets if isinstance(one, a.Items) for term in one.terms)))
-    return sets[0] if len(sets) == 1 else a.Either(tuple(sets))

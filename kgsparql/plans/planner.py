@@ -213,7 +213,7 @@ class Planner:
         for one in owners:
             options = self.phrases.measures(one, positions)
             if how in {"avg", "sum"}:
-                options = [own for own in options if isinstance(own.measure, a.Value) and own.measure.kind == "number"]
+                options = [own for own in options if own.kind == "number"]
             for option in options[:2]:
                 match = Match(self._said(self.question.phrase), option.path)
                 yield one.reading(a.SummaryOf(how, one.known, option.measure), option.score, match)

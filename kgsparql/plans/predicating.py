@@ -9,7 +9,7 @@ from decimal import Decimal
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.measuring import MeasureChoice, Measuring, by_year
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -90,9 +90,8 @@ class Predicating(Measuring):
         most = _NARROWER if given.is_named else 1
         for predicate in TAXONOMY:
             if sets := self.steps_below(other.known, predicate, most):
-                items = sets[0] if len(sets) == 1 else a.Either(tuple(sets))
                 how = Match("is", PropertyPath((Step(predicate, "inverse"),)))
-                yield Denotation(items, other.score + 1.3, other.doubts, how=(how,))
+                yield Denotation(union(sets), other.score + 1.3, other.doubts, how=(how,))
 
     def steps_below(self, items: a.ItemSet, predicate: IRI, most: int = 1) -> list[a.ItemSet]:
         """What is some steps down a taxonomy, for each number of steps that leads anywhere."""
@@ -178,8 +177,8 @@ class Predicating(Measuring):
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         options = self.times(given, words)
         if chunk.date is not None:
-            dates = [one for one in options if isinstance(one.measure, a.Value) and one.measure.kind == "date"]
-            made = [self.keep(given, option, comparison, chunk.date) for option in dates[:_TRIED]]
+            dates = [one for one in options if one.kind == "date"][:_TRIED]
+            made = [self.keep(given, option, comparison, chunk.date) for option in dates]
             return made or [given.leaving_out(chunk.span)]
         year = decimal(chunk.number or Decimal())
         options = [*map(by_year, options[:_TRIED])]
@@ -200,10 +199,8 @@ class Predicating(Measuring):
 
     def _is_of_time(self, option: MeasureChoice) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
-        if not isinstance(option.measure, a.Value):
-            return False
-        own = self.fit.roots(self.fit.text(option.last))
-        return option.measure.kind in {"date", "year"} or not own.isdisjoint(map(root, self.lexicon.hints["time"]))
+        own, hints = self.fit.roots(self.fit.text(option.last)), map(root, self.lexicon.hints["time"])
+        return option.kind in {"date", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
 
     def _on_the_way(self, given: Denotation, comparison: a.Comparison, year: Literal) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
