@@ -1,29 +1,72 @@
-"""A plan run on a graph: the value, the facts it rests on, and the value computed again from these."""
+"""A plan run on a graph: the value, what it rests on and leaves out, and the value computed again from the facts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
-from typing import Any
+from typing import Any, cast
 
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts, is_near
-from kgsparql.plans.left_out import LeftOut, left_out
-from kgsparql.plans.plan_compiler import ITEM, VALUE
+from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below
+from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, parts
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.plans.witnesses import Witnesses, subclass_facts, witnesses
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.literals import value_text
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
 MOST_ROWS = 10_000
 """Items or rows of an answer, at most."""
+MOST_LEFT_OUT = 1_000
+"""Values that are left out, and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Values that cannot be read as what they should be, or items that would be divided by zero.
+
+    :param measure: whose values they are, or what is 0.
+    :param number: how many, counted up to :data:`MOST_LEFT_OUT`.
+    :param example: a value, or an item that would be divided by zero.
+    """
+
+    measure: a.Measure | a.Number
+    number: int
+    example: Term
+
+    def in_words(self, label: Label) -> str:
+        """What was left out, as a sentence.
+
+        >>> from kgsparql.rdf.paths import PropertyPath
+        >>> length = a.Value(PropertyPath.of("http://e.org/length"))
+        >>> LeftOut(length, 1, Literal("20 m")).in_words(lambda term: "length")
+        "1 value of length cannot be read as a number ('20 m') and is left out"
+        >>> LeftOut(length, 3, Literal("20 m")).in_words(lambda term: "length")
+        "3 values of length cannot be read as numbers (such as '20 m') and are left out"
+        """
+        of, are_many = SetWords(label).measure(self.measure), self.number > 1
+        amount = f"{self.number:,}{' or more' if self.number == MOST_LEFT_OUT else ''}"
+        be, such_as = ("are", "such as ") if are_many else ("is", "")
+        if not isinstance(self.example, Literal):
+            have = "items have" if are_many else "item has"
+            named = printable(label(self.example), 80)
+            return f"{amount} {have} a {of} of 0 to be divided by ({such_as}{named}) and {be} left out"
+        what = "number" if isinstance(self.measure, a.Value) and self.measure.kind == "number" else "date"
+        read_as = f"{what}s" if are_many else f"a {what}"
+        value = printable(value_text(self.example), 80)
+        values = f"{amount} value{'s' * are_many} of {of}"
+        return f"{values} cannot be read as {read_as} ({such_as}{value!r}) and {be} left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +168,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
         is_cut=is_cut,
         empty_part=_first_empty(plan, graph, own) if _is_nothing(rows) else None,
-        left_out=left_out(plan, graph, vocabulary=own),
+        left_out=_left_out(plan, graph, own),
     )
 
 
@@ -210,3 +253,121 @@ def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabular
         if not found or _text(next(iter(found)).get(VALUE.name)) == "false":
             return part
     return None
+
+
+def _left_out(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
+    """What a plan leaves out: one query for each thing that it measures."""
+    found = []
+    for items, measure, is_divisor in dict.fromkeys(_measured(plan)):
+        compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
+        if is_divisor:
+            name, group = ITEM, compiler.without_divisor(items, measure)
+        elif isinstance(measure, a.Value):
+            name, group = VALUE, compiler.unread(items, measure)
+        else:
+            continue
+        head = ((ITEM, None), *(((VALUE, None),) if name is VALUE else ()))
+        select = g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT)
+        solutions = graph.select(g.select_query("left_out", select))
+        examples = sorted((solution[name.name] for solution in solutions), key=str)
+        found += [LeftOut(measure, len(examples), examples[0])] if examples else []
+    return tuple(found)
+
+
+def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool]]:
+    """The sets of a plan, with each value that is measured of their items, or that something is divided by."""
+    for part in parts(plan):
+        match part:
+            case a.Where(items, measure, _, value):
+                measures = [measure] if isinstance(value, IRI | Literal) else [measure, value]
+            case a.Top(items, measure) | a.SummaryOf(_, items, measure):
+                measures = [measure]
+            case a.ItemTable(items, columns) | a.Grouped(items, _, columns):
+                measures = [column.measure for column in columns if column.measure is not None]
+            case _:
+                continue
+        for one in measures:
+            yield from ((items, own, is_divisor) for own, is_divisor in _values(one))
+
+
+def _values(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
+    match measure:
+        case a.Value(_, kind) if kind in {"number", "date", "year"}:
+            yield measure, False
+        case a.Summarised(_, path, unit):
+            yield a.Value(path, "number", unit), False
+        case a.Calculated(operator, left, right):
+            yield from _values(left)
+            yield from _values(right)
+            if operator == "/" and not (isinstance(right, a.Constant) and right.value):
+                yield right, True
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """The query of the facts that a plan rests on: each solution shows the triples that these patterns make."""
+
+    query: Query
+    facts: tuple[g.Fact, ...]
+
+    def triples(self, solution: Mapping[str, Term]) -> Iterator[Triple]:
+        """The triples of a solution; a pattern of which it leaves something open makes none."""
+        for fact in self.facts:
+            places = (fact.subject, fact.predicate, fact.object)
+            subject, predicate, far = (solution.get(n.name) if isinstance(n, Variable) else n for n in places)
+            if isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and far is not None:
+                yield Triple(subject, predicate, far)
+
+
+def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 2_000) -> tuple[Witnesses, ...]:
+    """The queries of the facts that a plan rests on: one for each set that it counts, compares or lists.
+
+    What is absent has no facts: those of the set that was looked at stand for it.
+
+    >>> from kgsparql.rdf.paths import PropertyPath
+    >>> by = a.Ends(a.Items((IRI("http://e.org/Ann"),)), PropertyPath.of("^http://e.org/by"))
+    >>> (found,) = witnesses(a.Count(by))
+    >>> list(found.triples({"i0": IRI("http://e.org/Book"), "i1": IRI("http://e.org/Ann")}))[0].subject.value
+    'http://e.org/Book'
+    """
+    known = vocabulary or GraphVocabulary()
+    return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*part)) for part in _witnessed(plan))
+
+
+def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witnesses:
+    """The query of what says which classes are below a class."""
+    new, below = g.Variables(), vocabulary.narrower
+    narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
+    direct, further = g.Fact(narrow, one, of), g.Fact(narrow, other, broad)
+    arms = (
+        (g.Values(one, below), direct),
+        (g.Values(other, below), further, classes_below(broad, of, vocabulary)),
+    )
+    head = tuple((name, None) for name in (narrow, one, other, broad))
+    select = g.Select(head, (g.Union(arms),), distinct=True, limit=limit)
+    return Witnesses(g.select_query("subclasses", select), (direct, further))
+
+
+def _witnessed(plan: a.Plan | a.Measure) -> Iterator[tuple[a.ItemSet, tuple[a.Measure, ...], tuple[PropertyPath, ...]]]:
+    """The sets that a plan looks at, with what is measured of their items, and the paths to what groups them."""
+    match plan:
+        case a.Count(items) | a.Exists(items):
+            yield items, (), ()
+        case a.SummaryOf(_, items, measure) | a.Top(items, measure):
+            yield items, (measure,), ()
+        case a.ItemTable(items, columns):
+            yield items, tuple(column.measure for column in columns), ()
+        case a.Grouped(items, key, columns):
+            yield items, tuple(c.measure for c in columns if c.measure is not None), (key,)
+        case a.Calculated(_, left, right) | a.Compares(left, _, right) | a.SameItems(left, right):
+            yield from _witnessed(left)
+            yield from _witnessed(right)
+        case a.Not(inner):
+            yield from _witnessed(inner)
+        case a.AllOf(conditions) | a.AnyOf(conditions):
+            for one in conditions:
+                yield from _witnessed(one)
+        case a.Constant():
+            return
+        case items:
+            yield cast("a.ItemSet", items), (), ()

@@ -18,8 +18,8 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import plan_schema, read_plan_file, written_plan
 from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.running import witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
-from kgsparql.plans.witnesses import witnesses
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Triple
