@@ -218,14 +218,10 @@ class LabelFit:
         """Whether the subject contains the object: `has part`, `contains`, `member`, `is location of`."""
         label = self.text(predicate)
         found = words(normalised(label))
-        if found[-1:] == ("of",) and found[-2:-1] and found[-2] in self.lexicon.location_labels:
-            return True
-        return bool(self.roots(label) & self.contained) and not self._is_within(label)
-
-    def _is_within(self, label: str) -> bool:
-        """Whether a label says that the subject is in the object: `part of`, `located in`, `location`."""
-        found = words(normalised(label))
-        return found[-1:] in (("of",), ("location",)) or "located" in found
+        if found[-1:] == ("of",):
+            return len(found) > 1 and found[-2] in self.lexicon.location_labels
+        is_within = found[-1:] == ("location",) or "located" in found
+        return bool(self.roots(label) & self.contained) and not is_within
 
     def allows(self, step: Step, role: Role, noun: str) -> bool:
         """Whether the role of the argument that a step starts from goes with its direction.
