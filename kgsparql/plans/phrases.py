@@ -178,7 +178,7 @@ class Phrase:
     :param single: the head for one of them; ``plural`` for several.
     :param kind: ``class``: all of a class; ``those``: nothing but the clauses says what they are; ``names``: they are
         named one by one; ``ends``: what something leads to; ``best``: with its article; ``they``: what the sentence is
-        about, ``theirs``: what that leads to; ``amount``: a number of them.
+        about, ``theirs``: what that leads to.
     :param is_one: it is one thing, or what one thing leads to: *the capital of France*.
     :param is_open: the head ends with a phrase that has clauses of its own.
     :param exceptions: what is left out.
@@ -186,7 +186,7 @@ class Phrase:
 
     single: str
     plural: str
-    kind: OneOf["class", "those", "names", "ends", "best", "they", "theirs", "amount"]
+    kind: OneOf["class", "those", "names", "ends", "best", "they", "theirs"]
     clauses: tuple[Clause, ...] = ()
     exceptions: tuple[str, ...] = ()
     is_one: bool = False
@@ -262,7 +262,7 @@ class Phrase:
     @property
     def as_one_of(self) -> str:
         """After *is*: one of these, whichever."""
-        if self.kind in {"names", "amount"} and self.is_plain:
+        if self.kind == "names" and self.is_plain:
             return self.single
         if self.is_singular and self.is_plain:
             return self.plural
@@ -291,7 +291,7 @@ def of_class(label: str) -> Phrase:
 NOT_BACK = " (not counting themselves)"
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
-_HEADS = ("names", "theirs", "class", "ends", "best", "they", "amount", "those")
+_HEADS = ("names", "theirs", "class", "ends", "best", "they", "those")
 """Kinds of phrases, those first that say best what the items of several sets are."""
 THEY = Phrase("them", "them", "they")
 """What the sentence is about."""
@@ -327,10 +327,8 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     return THOSE.with_clause(condition(step.reversed, start))
 
 
-def condition(step: Relation, end: Phrase, *, are_many: bool = True) -> Clause:
+def condition(step: Relation, end: Phrase) -> Clause:
     """What is true of the items that a step leads from to an end.
-
-    :param are_many: it is said of several.
 
     >>> germany = names(["Germany"])
     >>> condition(Relation("noun", "nationality"), germany).text
@@ -341,11 +339,11 @@ def condition(step: Relation, end: Phrase, *, are_many: bool = True) -> Clause:
     'that are capitals of Germany'
     """
     own = replace(step, is_back=False)
-    text = _backward(own, end, are_many) if step.is_inverse else _forward(own, end, are_many)
+    text = _backward(own, end) if step.is_inverse else _forward(own, end)
     return Clause(f"{text}{NOT_BACK}" if step.is_back else text, is_open=end.needs_room)
 
 
-def _forward(step: Relation, end: Phrase, are_many: bool) -> str:
+def _forward(step: Relation, end: Phrase) -> str:
     if step.form == "noun":
         verb = "include" if step.text.endswith("s") and many(step.text) == step.text else "is"
         return f"whose {step.text} they are" if end.kind == "they" else f"whose {step.text} {verb} {end.as_one_of}"
@@ -353,20 +351,17 @@ def _forward(step: Relation, end: Phrase, are_many: bool) -> str:
         end = replace(end, single=step.object_noun, plural=many(step.object_noun), kind="ends")
     target = "them" if end.kind == "they" else end.as_one_of
     if step.form == "quoted":
-        return f"that {'have' if are_many else 'has'} {target} as '{step.text}'"
+        return f"that have {target} as '{step.text}'"
     noun = f"the {step.object_noun} " if step.object_noun and end.kind == "names" and end.is_plain else ""
-    verb = step.text if step.form == "passive" else f"that {step.verb(are_many=are_many)}"
+    verb = step.text if step.form == "passive" else f"that {step.verb(are_many=True)}"
     return f"{verb} {noun}{target}"
 
 
-def _backward(step: Relation, end: Phrase, are_many: bool) -> str:
+def _backward(step: Relation, end: Phrase) -> str:
     if step.form == "noun" and end.kind == "they":
         return f"that are their {many(step.text)}"
-    if step.form == "noun" and end.kind == "amount":
-        return f"that {end.plural} {'has' if end.is_singular else 'have'} as {step.text}"
-    if step.form == "noun" or (step.object_noun and end.kind != "amount"):
-        found = ends(end, step.reversed)
-        return f"that are {found.all_of_them}" if are_many else f"that is {one(found.single)}{found.tail}"
+    if step.form == "noun" or step.object_noun:
+        return f"that are {ends(end, step.reversed).all_of_them}"
     if step.form == "quoted":
         return f"that {end.as_subject} {'has' if end.is_singular else 'have'} as '{step.text}'"
     return f"that {end.as_subject} {step.verb(are_many=not end.is_singular)}"

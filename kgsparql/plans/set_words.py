@@ -130,7 +130,8 @@ class SetWords:
                 lowest, highest = self.quantity(measure, low), self.quantity(measure, high)
                 return self.phrase(rest).with_clause(self._measured(measure, f"is from {lowest} to {highest}"))
         if isinstance(measure, a.HowMany) and isinstance(value, Literal):
-            return inner.with_clause(Clause(self.has_as_many(measure, comparison, value)))
+            amount, is_one = how_many(comparison, value.value), is_for_one(comparison, value.value)
+            return inner.with_clause(Clause(self._with_so_many(measure, amount, is_one=is_one)))
         if isinstance(value, IRI):
             return inner.with_clause(self._is_item(measure, comparison, names([self.label(value)])))
         if isinstance(measure, a.Value) and isinstance(value, Literal):
@@ -171,7 +172,7 @@ class SetWords:
     def _top(self, top: a.Top) -> Phrase:
         """The best of a set; of a set that has clauses, *among those*."""
         inner = self.phrase(top.items)
-        most = self.most(top.measure, largest=top.largest, are_many=top.number > 1)
+        most = self.most(top.measure, largest=top.largest)
         among = ", among" if re.search(" (?:whose|that) ", most[1:]) else " among"
         count = "" if top.number == 1 else f"{top.number:,} "
         head = f"{count}{inner.single if top.number == 1 else inner.plural}"
@@ -282,13 +283,10 @@ class SetWords:
         in_time = {"min": "earliest", "max": "latest"} if is_time(measure, self.label) else {}
         return in_time.get(summary, _SUMMARIES[summary])
 
-    def most(self, measure: a.Measure, *, largest: bool, are_many: bool) -> str:
-        """What is true of the best: *with the largest price*.
-
-        :param are_many: it is said of several.
-        """
+    def most(self, measure: a.Measure, *, largest: bool) -> str:
+        """What is true of the best: *with the largest price*."""
         if isinstance(measure, a.HowMany):
-            return self._with_so_many(measure, f"the {'most' if largest else 'fewest'}", are_many=are_many)
+            return self._with_so_many(measure, f"the {'most' if largest else 'fewest'}")
         word = "largest" if largest else "smallest"
         if is_time(measure, self.label):
             word = "latest" if largest else "earliest"
@@ -296,22 +294,11 @@ class SetWords:
             return f"whose {self.measure(measure)} is the {word}"
         return f"with the {word} {self.measure(measure)}"
 
-    def has_as_many(self, measure: a.HowMany, comparison: a.Comparison, value: Literal) -> str:
-        """What is true of the items of which a number is counted: *with more than 5 employees*."""
-        return self._with_so_many(
-            measure, how_many(comparison, value.value), is_one=is_for_one(comparison, value.value)
-        )
-
-    def _with_so_many(self, measure: a.HowMany, amount: str, *, is_one: bool = False, are_many: bool = True) -> str:
-        """What is true of items with so many of something: *with 5 or more employees*, *that worked at the most*."""
-        steps = self.relations(measure.path)
-        if len(steps) == 1 and not steps[0].is_noun and measure.among is None:
-            noun = "" if steps[0].is_inverse else steps[0].object_noun
-            counted = f"{amount} {noun if is_one else many(noun)}".strip()
-            return condition(steps[0], Phrase(counted, counted, "amount", is_one=is_one), are_many=are_many).text
+    def _with_so_many(self, measure: a.HowMany, amount: str, *, is_one: bool = False) -> str:
+        """What is true of items with so many of something: *with 5 or more employees*."""
         found = self.counted(measure)
-        noun = "" if found.kind == "those" else f" {found.single if is_one else found.plural}"
-        return f"with {amount}{noun}{found.tail}"
+        noun = ("thing" if is_one else "things") if found.kind == "those" else found.single if is_one else found.plural
+        return f"with {amount} {noun}{found.tail}"
 
     def compares(self, measure: a.Measure, comparison: a.Comparison, value: Literal | a.Measure) -> str:
         """A comparison, as what is said of a measure: *is before 1966*."""
