@@ -103,7 +103,7 @@ class SetWords:
         if len(steps) > 1 and steps[-2].is_noun:
             return phrase.with_clause(says(steps[:-1], f"has {has}"))
         clause = Clause(f"with another {last.text}" if last.is_back else f"with {has}")
-        return phrase.with_clause(leads(steps[:-1], THOSE.with_clause(clause)) if len(steps) > 1 else clause)
+        return phrase.with_clause(_behind_steps(steps[:-1], clause))
 
     def _lacks(self, phrase: Phrase, path: PropertyPath, to: a.ItemSet | None) -> Phrase:
         steps = self.relations(path)
@@ -148,7 +148,7 @@ class SetWords:
         if steps[-1].is_noun:
             return says(steps, said)
         clause = Clause(f"whose '{self.label(measure.path.steps[-1].predicate)}' {said}")
-        return leads(steps[:-1], THOSE.with_clause(clause)) if steps[:-1] else clause
+        return _behind_steps(steps[:-1], clause)
 
     def _is_item(self, measure: a.Measure, comparison: a.Comparison, item: Phrase) -> Clause:
         if comparison == "=" and isinstance(measure, a.Value):
@@ -166,8 +166,7 @@ class SetWords:
         elif rest and first.lower() == "has":
             is_done = is_past_form(rest.split()[0]) or rest.split()[0] == "been"
             clause = Clause(f"that have{not_} {rest}" if is_done or is_true else f"that do not have {rest}")
-        before = self.relations(path)[:-1]
-        return leads(before, THOSE.with_clause(clause)) if before else clause
+        return _behind_steps(self.relations(path)[:-1], clause)
 
     def _top(self, top: a.Top) -> Phrase:
         """The best of a set; of a set that has clauses, *among those*."""
@@ -220,7 +219,7 @@ class SetWords:
         return found if measure.among is None else both([found, self.phrase(measure.among)])
 
     def measure(self, measure: a.Measure | a.Number) -> str:
-        """What is measured of an item, as a noun without an article."""
+        """What is measured of an item, as a noun without an article; a number of a set, with its own."""
         match measure:
             case a.Value(path, kind):
                 noun = self.value(path)
@@ -230,36 +229,28 @@ class SetWords:
             case a.Summarised(summary, path):
                 return f"{_SUMMARIES[summary]} {self.value(path)}"
             case a.Calculated():
-                return self.calculated(measure)
-            case _:
-                return self.number(measure)
+                return self._calculated(measure)
+            case a.Count(items):
+                return f"the number of {self.phrase(items).all_of_them}"
+            case a.Constant(value):
+                return number_text(str(value))
+            case a.SummaryOf(summary, items, inner):
+                return self._summary(summary, items, inner)
 
-    def calculated(self, number: a.Calculated) -> str:
+    def _calculated(self, number: a.Calculated) -> str:
         """A calculation; a part of a number in a hundred is a percentage."""
         match number:
             case a.Calculated("*", a.Calculated("/", a.Count() as part, a.Count() as whole), a.Constant(value)) if (
                 value == _PERCENT
             ):
-                return f"{self.number(part)} as a percentage of {self.number(whole)}"
+                return f"{self.measure(part)} as a percentage of {self.measure(whole)}"
         left, right = (
             f"({self.measure(part)})" if isinstance(part, a.Calculated) else self.measure(part)
             for part in (number.left, number.right)
         )
         return f"{left} {_OPERATORS[number.operator]} {right}"
 
-    def number(self, number: a.Number | a.Measure) -> str:
-        """A number, with its article."""
-        match number:
-            case a.Count(items):
-                return f"the number of {self.phrase(items).all_of_them}"
-            case a.Constant(value):
-                return number_text(str(value))
-            case a.SummaryOf(summary, items, measure):
-                return self.summary(summary, items, measure)
-            case _:
-                return self.measure(number)
-
-    def summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> str:
+    def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> str:
         """One number for what is measured of a set: *the average price of the products*."""
         of, word = self.phrase(items).as_owner, self._summary_word(summary, measure)
         if isinstance(measure, a.Value | a.HowMany) and self._is_short(measure):
@@ -287,9 +278,7 @@ class SetWords:
         """What is true of the best: *with the largest price*."""
         if isinstance(measure, a.HowMany):
             return self._with_so_many(measure, f"the {'most' if largest else 'fewest'}")
-        word = "largest" if largest else "smallest"
-        if is_time(measure, self.label):
-            word = "latest" if largest else "earliest"
+        word = self._summary_word("max" if largest else "min", measure)
         if isinstance(measure, a.Value) and len(measure.path.steps) > 1:
             return f"whose {self.measure(measure)} is the {word}"
         return f"with the {word} {self.measure(measure)}"
@@ -338,7 +327,12 @@ def says(steps: list[Relation], said: str) -> Clause:
     last = max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
     back = NOT_BACK if any(step.is_back for step in steps[last:]) else ""
     clause = Clause(f"whose {owned([step.text for step in steps[last:]])} {said}{back}")
-    return leads(steps[:last], THOSE.with_clause(clause)) if last else clause
+    return _behind_steps(steps[:last], clause)
+
+
+def _behind_steps(steps: list[Relation], clause: Clause) -> Clause:
+    """What is true of the items from which some steps lead to what a clause is true of."""
+    return leads(steps, THOSE.with_clause(clause)) if steps else clause
 
 
 def _either(phrases: list[Phrase]) -> Phrase:

@@ -32,7 +32,7 @@ def in_words(plan: a.Plan, label: Label) -> str:
     sets = SetWords(label)
     match plan:
         case a.Count() | a.SummaryOf() | a.Constant() | a.Calculated():
-            return sets.number(plan)
+            return sets.measure(plan)
         case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
             return f"whether {_condition(plan, sets)}"
         case a.ItemTable():
@@ -66,7 +66,7 @@ def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 
             return f"there are {number} {phrase.all_of_them}"
         case a.Compares(left, comparison, right):
             compared = DATES_COMPARED if is_time(left, sets.label) else NUMBERS_COMPARED
-            return f"{sets.number(left)} {compared[comparison]} {sets.number(right)}"
+            return f"{sets.measure(left)} {compared[comparison]} {sets.measure(right)}"
         case a.SameItems(left, right):
             return f"{sets.phrase(left).definite} and {sets.phrase(right).definite} are the same"
         case a.Not(inner):
