@@ -289,8 +289,8 @@ class Measuring(ABC):
     def _has_any(self, given: Denotation, option: MeasureChoice) -> bool:
         """Whether any of a set has something of what is counted: of six with none, none has the most."""
         among = option.measure.among if isinstance(option.measure, a.HowMany) else None
-        reached = ends(given.known, option.match)
-        return bool(self.view.members(a.Both((reached, among)) if among is not None else reached).terms)
+        reached = ends(given.known, option.path)
+        return bool(self.view.members(a.Both((reached, among)) if among is not None else reached))
 
     def _refined(
         self, given: Denotation, options: Sequence[MeasureChoice], phrase: NounPhrase
