@@ -200,8 +200,9 @@ def metric_definitions(names: Sequence[str]) -> str:
     """Write the definitions of metrics, and what their intervals are."""
     lines = []
     for name in names:
-        lines.append(f"{name}  ({METRICS[name].group}; {METRICS[name].better_text})")
-        for paragraph in METRICS[name].about.split("\n\n"):
+        metric = METRICS[name]
+        lines.append(f"{name}  ({metric.group}; {metric.better or 'neither way'} is better)")
+        for paragraph in metric.about.split("\n\n"):
             lines += wrapped(" ".join(paragraph.split()), indent="    ")
         lines.append("")
     return "\n".join([*lines, "intervals", *wrapped(_HOW_SURE, indent="    "), ""])

@@ -57,16 +57,8 @@ def _as_iri(value: Any) -> IRI:
     return iri(value)
 
 
-def _as_topic(value: Any) -> Any:
-    return {"iri": value} if isinstance(value, str) else value
-
-
 def _as_triple(value: Any) -> Any:
     return dict(zip("spo", value, strict=False)) if isinstance(value, list) else value
-
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 def _as_cells(value: str) -> list[str]:
@@ -107,7 +99,9 @@ class Folder(_WithoutNulls):
     name: str = ""
     source: str = ""
     licence: Annotated[str, Field(validation_alias=AliasChoices("licence", "license"))] = ""
-    graph: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_as_list)] = []
+    graph: Annotated[
+        list[Annotated[str, Field(min_length=1)]], BeforeValidator(lambda own: [own] if isinstance(own, str) else own)
+    ] = []
 
 
 def question_of(model: type[Entry], value: Any, number: int, language: str) -> Question:
@@ -162,7 +156,9 @@ class OwnEntry(Entry):
     question: Asked
     answers: list[Text] | None = None
     answer_iris: list[Iri] | None = None
-    topic_entities: list[Annotated[_TopicEntry, BeforeValidator(_as_topic)]] = []
+    topic_entities: list[
+        Annotated[_TopicEntry, BeforeValidator(lambda own: {"iri": own} if isinstance(own, str) else own)]
+    ] = []
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: list[Text] = []

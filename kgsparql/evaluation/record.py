@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import TypeAdapter
 
-from kgsparql.answering.answer import Answer, AnswerTerm
+from kgsparql.answering.answer import Answer
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT
@@ -166,7 +166,13 @@ class Record:
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
             grounding=answer.grounding, text=answer.text, ranked=answer.is_ranked,
             score=_score_margin(answer), is_sure=answer.status == "answered" and error is None,
-            answers=tuple(_recorded_answer(one, answer.grounding, degrees) for one in answer.answers),
+            answers=tuple(
+                RecordedAnswer(
+                    "" if answer.grounding == "model" else str(one.term), one.label, round(one.score, 6), one.markers,
+                    degrees.get(one.term),
+                )
+                for one in answer.answers
+            ),
             evidence=tuple(_recorded_evidence(item, answer.cited) for item in answer.evidence),
             linked=tuple(map(_recorded_link, answer.linked)) if links else None,
             chosen_by=tuple(sorted(set(chosen_by))),
@@ -210,11 +216,6 @@ def is_lost(error: KgsparqlError) -> bool:
     """
     useless = isinstance(error, ModelReplyError | RequestRefusedError)
     return isinstance(error, UnreachableError) and not useless and error.code not in {"E_LIMIT", "E_PARTIAL"}
-
-
-def _recorded_answer(answer: AnswerTerm, grounding: str, degrees: Mapping[Term, int]) -> RecordedAnswer:
-    term = "" if grounding == "model" else str(answer.term)
-    return RecordedAnswer(term, answer.label, round(answer.score, 6), answer.markers, degrees.get(answer.term))
 
 
 def _score_margin(answer: Answer) -> float | None:

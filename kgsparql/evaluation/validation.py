@@ -18,8 +18,9 @@ from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
+from kgsparql.evidence.evidence import has_a_name
 from kgsparql.exploration import walk_ends
-from kgsparql.exploration.batched_select import lookup
+from kgsparql.exploration.batched_select import lookup, select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.made_questions.patterns import Progress, no_progress
@@ -216,15 +217,12 @@ def _gold_iris(questions: Iterable[Question]) -> list[IRI]:
     return list(terms)
 
 
-def _mentioned_iris(graph: KnowledgeGraph, terms: Sequence[IRI]) -> set[Term]:
-    query, size = Query.load("known"), graph.chunk_size
-    chunks = [terms[at : at + size] for at in range(0, len(terms), size)]
-    return {s["entity"] for some in chunks for s in graph.select(query.bind(entity=some).limit(len(some)))}
+def _mentioned_iris(graph: KnowledgeGraph, terms: Iterable[IRI]) -> set[Term]:
+    return {solution["entity"] for solution in select_about(graph, [Query.load("known")], terms).seen}
 
 
 def _held_triples(graph: KnowledgeGraph, triples: Iterable[Triple]) -> set[tuple[Term, ...]]:
-    plain = [t for t in dict.fromkeys(triples) if isinstance(t.subject, IRI) and isinstance(t.object, IRI | Literal)]
-    size = max(1, graph.chunk_size // 5)
+    plain, size = list(filter(has_a_name, dict.fromkeys(triples))), max(1, graph.chunk_size // 5)
     found = (s for at in range(0, len(plain), size) for s in graph.select(lookup(plain[at : at + size])))
     return {(s["subject"], s["predicate"], s["object"]) for s in found}
 
@@ -275,7 +273,7 @@ def _gold_results(
     for at in range(0, len(walked), _PATHS_AT_ONCE):
         found.update(_walk_results(knowledge.graph, walked[at : at + _PATHS_AT_ONCE], predicates))
         progress("checking answers", len(found), len(questions))
-    known = _mentioned_iris(knowledge.graph, list({term: None for result in found.values() for term in result.named}))
+    known = _mentioned_iris(knowledge.graph, dict.fromkeys(t for result in found.values() for t in result.named))
     for question_id, result in found.items():
         absent = tuple(term for term in result.named if term not in known)
         if says_nothing(result.terms, result.named, absent):

@@ -41,11 +41,6 @@ class Metric:
     about: str
     prepare: Callable[[Iterable[tuple[Question, Record]]], None] = ignore
 
-    @property
-    def better_text(self) -> str:
-        """Which way is better, in words."""
-        return f"{self.better or 'neither way'} is better"
-
 
 def defined(name: str, group: Group, better: Better, of: Score) -> Metric:
     """Make a metric of a function whose docstring is its definition."""

@@ -22,7 +22,7 @@ from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal, printable
+from kgsparql.rdf.terms import printable, whole_number
 from kgsparql.redaction import redacted
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
@@ -285,5 +285,4 @@ def _triple_count(knowledge: KnowledgeBase) -> int | None:
     if knowledge.graph.is_remote:
         return None
     (found,) = knowledge.graph.select(Query.load("info_triples"))
-    count = found["count"]
-    return int(count.value) if isinstance(count, Literal) else None
+    return whole_number(found["count"])
