@@ -255,7 +255,9 @@ def run(
     from kgsparql.evaluation.runs.running import resume_or_begin
 
     names, options = _asked_methods(retriever, preset, option)
-    (Run.open if resume else check_new)(asked.output)
+    begun = Run.open(asked.output) if resume else None
+    if begun is None:
+        check_new(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
     about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
     with (
@@ -265,7 +267,11 @@ def run(
         with_model = asking.model is not None
         methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
         graph.say("\n".join(notes))
-        questions, gaps = _questions_there(asked.output) if resume else _known_questions(drawn, knowledge)
+        if begun is None:
+            questions, gaps = _known_questions(drawn, knowledge)
+        else:  # the answers of its questions are not looked up again
+            questions = begun.questions
+            gaps = {name: begun.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
         wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
@@ -310,14 +316,6 @@ def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[
     left_out = [printable(str(problem), 200) for problem in (*unread, *known.problems[len(dataset.problems) :])]
     without = sum(question.answers == () for question in known.questions)
     return known.questions, {"left_out": left_out, "missing_share": round(share, 4), "without_answer": without}
-
-
-def _questions_there(output: Path) -> tuple[tuple[Question, ...], dict[str, Any]]:
-    """Read the same of a run that is resumed: the answers of its questions are not looked up again."""
-    from kgsparql.evaluation.runs.directory import Run
-
-    run = Run.open(output)
-    return run.questions, {name: run.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
 
 
 @c.command
