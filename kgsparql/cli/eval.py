@@ -32,6 +32,7 @@ from kgsparql.rdf.terms import printable
 if TYPE_CHECKING:
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.evaluation.dataset import Dataset, Question
+    from kgsparql.evaluation.runs.directory import Run
     from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.graphs.snapshots import Snapshot
@@ -267,11 +268,7 @@ def run(
         with_model = asking.model is not None
         methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
         graph.say("\n".join(notes))
-        if begun is None:
-            questions, gaps = _known_questions(drawn, knowledge)
-        else:  # the answers of its questions are not looked up again
-            questions = begun.questions
-            gaps = {name: begun.config.get(name) for name in ("left_out", "missing_share", "without_answer")}
+        questions, gaps = _known_questions(drawn, knowledge, begun)
         plan = asked.plan(knowledge, asking, questions, methods)
         sampling = {"limit": asked.limit, **gaps}
         wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
@@ -300,11 +297,16 @@ def _asked_methods(
     return names, options
 
 
-def _known_questions(dataset: Dataset, knowledge: KnowledgeBase) -> tuple[tuple[Question, ...], dict[str, Any]]:
+def _known_questions(
+    dataset: Dataset, knowledge: KnowledgeBase, begun: Run | None = None
+) -> tuple[tuple[Question, ...], dict[str, Any]]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
     from kgsparql.evaluation.datasets import LEFT_OUT
     from kgsparql.evaluation.validation import answered, missing_share
 
+    if begun is not None:  # it has the answers already
+        gaps = ("left_out", "missing_share", "without_answer")
+        return begun.questions, {name: begun.config.get(name) for name in gaps}
     share = missing_share(dataset, knowledge)
     if share > 0.5:  # it is another graph
         raise DataError(
