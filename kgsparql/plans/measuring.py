@@ -268,7 +268,7 @@ class Measuring(ABC):
             if made := [self._top(one, option, best) for one, option in found]:
                 return made
         if given.is_free or not (given.classes or given.is_named):
-            kind = self.measured_class(positions)
+            kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None:
                 return [given.leaving_out(positions)] if not given.is_free else []
             if given.is_free:

@@ -75,7 +75,8 @@ class Restricting(Predicating):
         best_of = argument.superlative
         if best_of is not None and said.light == "be" and not argument.chunks and argument.of is None:
             return self.superlative(given, best_of)  # which is the oldest
-        if argument.most or (best_of and said.light == "have"):
+        is_verb_first = best_of is not None and bool(said.verb) and not argument.chunks  # founded first
+        if argument.most or (best_of and said.light == "have") or (is_verb_first and argument.of is None):
             return self.extreme(given, said, argument)
         if argument.quantity is not None:
             return self.with_quantity(given, said, argument, argument.quantity)
@@ -106,7 +107,7 @@ class Restricting(Predicating):
             return self.is_a(given, argument, phrase)
         if said.light == "have" and said.subject is None and not verb:
             return self.has(given, argument, phrase)
-        start = self.word_set(argument) if argument.is_free else argument
+        start = self.word_set(argument) if argument.is_free else self.settled(argument)
         if start is None:
             return []
         is_pending = given.is_free and not given.asked and bool(verb)  # a child born in Paris
