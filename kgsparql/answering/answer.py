@@ -278,12 +278,6 @@ class Answer:
 _NAMED_ROWS, _DECIMAL_PLACES = 10, 6
 
 
-def candidates_text(answers: Sequence[AnswerTerm], more: str) -> str:
-    """List ranked candidates as lines under a heading that does not call them an answer; empty without any."""
-    lines = [f"{i:>2}. {printable(a.shown, 180)}  [{', '.join(a.markers)}]" for i, a in enumerate(answers, 1)]
-    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
-
-
 def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
     """Say how many answers are not listed, and how all are found; empty if none is left."""
     if not left:

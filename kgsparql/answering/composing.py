@@ -17,7 +17,6 @@ from kgsparql.answering.answer import (
     Draft,
     InferenceStep,
     Retrieval,
-    candidates_text,
     more_text,
 )
 from kgsparql.answering.session import Session
@@ -210,8 +209,11 @@ def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
 
 
 def _ranked_text(retrieval: Retrieval) -> str:
+    """List ranked candidates under a heading that does not call them an answer; empty without any."""
+    listed = enumerate(retrieval.candidates[:LISTED], 1)
+    lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in listed]
     more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
-    return candidates_text(retrieval.candidates[:LISTED], more)
+    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
 
 
 def _written_answer(text: str) -> WrittenAnswer:
@@ -439,13 +441,6 @@ def plain_lines(text: str, limit: int) -> str:
     >>> plain_lines("Two:\n\n- **Ann** [P1]\n- Ben\x1b[2J", 100)
     'Two:\n- Ann [P1]\n- Ben[2J'
     """
-    kept: list[str] = []
-    left = limit
-    for line in text[: 4 * limit].splitlines():
-        shown = printable(_EMPHASIS.sub(r"\1", line), max(left, 2))
-        if shown:
-            kept.append(shown)
-            left -= len(shown) + 1
-        if left <= 0:
-            break
-    return "\n".join(kept)
+    lines = (printable(_EMPHASIS.sub(r"\1", line), limit) for line in text[: 4 * limit].splitlines())
+    kept = "\n".join(filter(None, lines))
+    return kept if len(kept) <= limit else f"{kept[: limit - 1]}…"

@@ -15,7 +15,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.evidence.evidence import has_a_name
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable, validated
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
 
@@ -141,15 +141,14 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
 
 # -- TriG ---------------------------------------------------------------------------------------------------------
 
-_NAMESPACES = {
-    "schema": "http://schema.org/", "kgs": "https://w3id.org/kgsparql#", "sh": "http://www.w3.org/ns/shacl#",
-    "prov": "http://www.w3.org/ns/prov#", "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+PREFIXES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "schema": "http://schema.org/",
+    "prov": "http://www.w3.org/ns/prov#", "sh": "http://www.w3.org/ns/shacl#", "kgs": "https://w3id.org/kgsparql#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
 }  # fmt: skip
+"""Of an answer as RDF."""
 
-
-def _named_iri(name: str) -> IRI:
-    prefix, _, local = name.partition(":")
-    return IRI(_NAMESPACES[prefix] + local)
+_named_iri = PrefixMap(PREFIXES).expand
 
 
 def _answers_of_trig(data: bytes) -> list[KeptAnswer]:

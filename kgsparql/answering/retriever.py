@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
@@ -70,9 +69,7 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
 
     :return: each with that item's score and the markers of all items it is an end of.
     """
-    markers: dict[Term, list[str]] = {}
-    scores: dict[Term, float] = {}
-    topics: dict[Term, set[Term]] = {}
+    found: dict[Term, tuple[float, list[str], set[Term]]] = {}  # of each end its score, its markers, what leads to it
     best: dict[Term, float] = {}
     mentioned: dict[Term, IRI] = {e.term: link.term for link in session.links for e in (*link.candidates, link)}
     mentioned |= {same.other: same.term for same in session.same}
@@ -80,14 +77,15 @@ def answers_at_ends(evidence: Evidence, session: Session) -> tuple[AnswerTerm, .
         about = {mentioned.get(way.start, way.start) for way in item.ways[:1]}
         leading = {topic for topic in about if item.score >= best.setdefault(topic, item.score) - _AS_GOOD}
         for end in item.ends:
-            markers.setdefault(end, []).append(item.marker)
-            scores.setdefault(end, item.score)
-            topics.setdefault(end, set()).update(leading)
+            _, markers, topics = found.setdefault(end, (item.score, [], set()))
+            markers.append(item.marker)
+            topics |= leading
     named = {link.term for link in session.links}
-    markers = dict(sorted(markers.items(), key=lambda found: (found[0] in named, -len(topics[found[0]]))))
-    labels = session.labels(islice(markers, LABELLED), in_grace=True)
+    ranked = sorted(found.items(), key=lambda own: (own[0] in named, -len(own[1][2])))
+    labels = session.labels((end for end, _ in ranked[:LABELLED]), in_grace=True)
     return tuple(
-        AnswerTerm(end, labels.get(end) or own_label(end).text, scores[end], tuple(own)) for end, own in markers.items()
+        AnswerTerm(end, labels.get(end) or own_label(end).text, score, tuple(markers))
+        for end, (score, markers, _) in ranked
     )
 
 

@@ -123,18 +123,16 @@ def _terms_of(ways: Iterable[Path]) -> Iterator[Term]:
 
 def _find_ways(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Find all ways of each walk, so that what lies between is known; where they are too many, those to ``asked``."""
-    todo: list[tuple[_FollowedWalk, Sequence[Term] | None]] = []
-    for one in followed:
-        is_sample = len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED
-        todo.append((one, None if is_sample else one.asked))
-    while True:
+    todo = [
+        (one, None if len(one.walk.path.steps) > 1 and len(one.asked) < len(one.ends) <= LABELLED else one.asked)
+        for one in followed
+    ]
+    while todo:
         walks, ends = [one.walk for one, _ in todo], [own for _, own in todo]
         for (one, _), own in zip(todo, walk_ways(terms.graph, walks, ends, limit=_MAX_WAYS), strict=True):
             one.known = list({way.path: way for way in reversed(own.items)}.values())[::-1]
             one.cuts, one.is_whole = (*one.met.cuts, *own.cuts), not own.cuts
         todo = [(one, one.asked) for one, own in todo if own is None and not one.is_whole]
-        if not todo:
-            return
 
 
 def _in_natural_order(ends: Sequence[Term], labels: Labels) -> Sequence[Term]:
@@ -174,8 +172,8 @@ def _walk_item(one: _FollowedWalk, terms: TermLabels, named: Labels) -> Evidence
     line = Line(walk.path, tuple(way.path for way in one.told), len(one.ends), exact=not one.cuts)
     labels, beside = statement_labels(ways, terms, named)
     hops = [hop for way in one.ways for hop in (*way.path.hops, *way.aside)]
-    hops += [*(hop for cell in one.cells for hop in cell.hops), *(cited.hop for cited in beside)]
-    seen = {cited.hop.step for cited in beside}
+    hops += [*(hop for cell in one.cells for hop in cell.hops), *beside]
+    seen = {hop.step for hop in beside}
     told = " and ".join(
         f"{labels[c.step.predicate]} {' or '.join(labels[v] for v in c.values[:5])}"
         for c in walk.constraints if c.step not in seen
@@ -280,14 +278,14 @@ def _goes_on(walk: Walk, first: Walk, at: int) -> bool:
 
 def _fill_tables(followed: Sequence[_FollowedWalk], terms: TermLabels) -> None:
     """Ask what the columns say of the rows that are told; one query, or none without a table."""
+    tables = [one for one in followed if one.columns]
     walks: list[Walk] = []
     through: list[Mapping[int, Sequence[Term]]] = []
-    tables = [one for one in followed if one.columns]
     for one in tables:
         rows = dict.fromkeys(way.path.terms[one.row_at] for way in one.told)
-        iris = [row for row in rows if isinstance(row, IRI)]
-        walks += one.columns if iris else ()
-        through += [{one.row_at: iris} for _ in one.columns if iris]
+        if iris := [row for row in rows if isinstance(row, IRI)]:
+            walks += one.columns
+            through += [{one.row_at: iris}] * len(one.columns)
     if not walks:
         return
     found = walk_ways(terms.graph, walks, [None] * len(walks), limit=_MAX_COLUMN_WAYS, through=through)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
 from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides, types
@@ -159,8 +159,8 @@ def descriptions_of(groups: Sequence[Sequence[IRI]], terms: TermLabels) -> dict[
         repeated = Counter(map(str.casefold, texts.values()))
         for term, text in texts.items():
             is_telling = text and repeated[text.casefold()] == 1
-            own = [] if is_telling else [printable(local_name(term), _LONGEST_DESCRIPTION)]
-            found[term] = ", ".join(filter(None, [text, *own]))
+            own = "" if is_telling else printable(local_name(term), _LONGEST_DESCRIPTION)
+            found[term] = ", ".join(filter(None, (text, own)))
     return found
 
 
@@ -205,15 +205,14 @@ def statement_hops(paths: Sequence[Path], terms: TermLabels, *, in_grace: bool =
 
 def statement_labels(
     paths: Sequence[Path], terms: TermLabels, labels: Labels, *, in_grace: bool = True
-) -> tuple[Labels, tuple[CitedTriple, ...]]:
-    """Labels in which the statements on these paths have names, and the triples that say so, to be cited too."""
+) -> tuple[Labels, list[Hop]]:
+    """Labels in which the statements on these paths have names, and the hops that say so, to be cited too."""
     hops = statement_hops(paths, terms, in_grace=in_grace)
     if not hops:
-        return labels, ()
-    stated = (term for hop in hops for term in (hop.start, hop.triple.predicate, hop.end))
-    named = {**terms(stated, in_grace=in_grace), **labels}
-    cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in hops)
-    return with_statements(named, paths, [hop.triple for hop in hops]), cited
+        return labels, []
+    triples = [hop.triple for hop in hops]
+    named = {**terms((term for triple in triples for term in triple), in_grace=in_grace), **labels}
+    return with_statements(named, paths, triples), hops
 
 
 def labels_from_items(items: Iterable[EvidenceItem], labels: Labels) -> Labels:

@@ -62,8 +62,9 @@ def plain_answers(answer: Answer) -> list[str]:
     """List what answers, a name a line; where nobody chose, what the best reading of the question leads to."""
     if answer.gaps:
         return []
-    rows = _table_rows(answer, has_iris=False)[1:]
-    return [" | ".join(row) for row in rows] or [printable(one.label, _CELL_LENGTH) for one in answer.best]
+    if (found := _table_of(answer)) is None:
+        return [printable(one.label, _CELL_LENGTH) for one in answer.best]
+    return [" | ".join(_plain_cell(term, answer) for term in row) for row in found.rows]
 
 
 def answer_rows(answer: Answer) -> list[list[str]]:
@@ -151,24 +152,27 @@ def without_rows(item: EvidenceItem, answer: Answer) -> EvidenceItem:
     return replace(item, text=item.text.replace(f" = {rows_text(found, answer.labels.__getitem__)}", "", 1))
 
 
-def _columns_of(found: Computed, *, has_iris: bool = True) -> Iterator[tuple[str, Sequence[Term | None], bool]]:
+def _plain_cell(term: Term | None, answer: Answer) -> str:
+    return "" if term is None else printable(answer.labels[term], _CELL_LENGTH)
+
+
+def _columns_of(found: Computed) -> Iterator[tuple[str, Sequence[Term | None], bool]]:
     """Yield each column's name and terms, and whether these are IRIs: behind a column of labels of things."""
     for i, name in enumerate(found.columns):
         terms = [row[i] for row in found.rows]
         yield name, terms, False
-        if has_iris and not all(isinstance(term, Literal | None) for term in terms):
+        if not all(isinstance(term, Literal | None) for term in terms):
             yield f"{name}_iri", terms, True
 
 
-def _table_rows(answer: Answer, *, has_iris: bool = True) -> list[list[str]]:
+def _table_rows(answer: Answer) -> list[list[str]]:
     """Return a computed table with a line of column names, values as they are; none for another kind of answer."""
     if (found := _table_of(answer)) is None:
         return []
     columns = []
-    for name, terms, is_iri in _columns_of(found, has_iris=has_iris):
-        labels = ("" if term is None else printable(answer.labels[term], _CELL_LENGTH) for term in terms)
+    for name, terms, is_iri in _columns_of(found):
         iris = ("" if isinstance(term, Literal | None) else getattr(term, "value", str(term)) for term in terms)
-        columns.append([name, *(iris if is_iri else labels)])
+        columns.append([name, *(iris if is_iri else (_plain_cell(term, answer) for term in terms))])
     return [list(row) for row in zip(*columns, strict=True)]
 
 

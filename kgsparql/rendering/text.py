@@ -46,6 +46,10 @@ def _listed_answers(answer: Answer) -> list[str]:
     return [f"{_answer_name(one)}  [{', '.join(one.markers)}]" for one in first]
 
 
+def _inferred_lines(answer: Answer) -> list[str]:
+    return [f"{triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for step in answer.inference]
+
+
 def _answer_name(one: AnswerTerm) -> str:
     return printable(value_text(one.term) if isinstance(one.term, Literal) else one.shown, 180)
 
@@ -143,8 +147,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
-    inferred = enumerate(answer.inference, 1)
-    steps = [f"{i:>4}  {triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for i, step in inferred]
+    steps = [f"{i:>4}  {line}" for i, line in enumerate(_inferred_lines(answer), 1)]
     sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
     sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
@@ -269,9 +272,7 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(listed, 1)]
     yield from _markdown_section("Answers", [*numbered, "", _escaped_text(more)] if more else numbered)
-    inferred = enumerate(answer.inference, 1)
-    said = ((i, _escaped_text(triple_text(step.cited.triple, answer.labels)), step.marker) for i, step in inferred)
-    steps = [f"{i}. {text} [{marker}]" for i, text, marker in said]
+    steps = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(_inferred_lines(answer), 1)]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
     yield from _markdown_section("Linked", [f"- {_escaped_text(line)}" for line in _link_lines(answer)])

@@ -204,8 +204,8 @@ def item_of_ways(
     """Make ways evidence, with the query that finds them and a text of the labels of all their terms."""
     labels = session.labels(terms_of(cited_ways), in_grace=True)
     named, beside = statement_labels(cited_ways, session.labels, labels)
-    cited = dict.fromkeys(CitedTriple(hop.triple, hop.direction) for way in cited_ways for hop in way.hops)
-    return EvidenceItem(kind, text(named), (*cited, *beside), query, **more)
+    hops = (*dict.fromkeys(hop for way in cited_ways for hop in way.hops), *beside)
+    return EvidenceItem(kind, text(named), tuple(CitedTriple(hop.triple, hop.direction) for hop in hops), query, **more)
 
 
 def path_items(found: Sequence[tuple[Path, Query, float]], session: Session) -> list[EvidenceItem]:
