@@ -8,21 +8,17 @@ import kgsparql
 from kgsparql.errors import NotFoundError, OptionError
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
+from tests.scripted import knowledge_of
 
 
-@pytest.mark.parametrize("retriever", ["mindmap", "path_ranking"])
-def test_a_given_entity_that_is_not_in_the_graph_is_an_error(nobel: kgsparql.KnowledgeBase, retriever: str) -> None:
-    there = nobel.resolve("Marie Curie")
-    with pytest.raises(NotFoundError) as caught:
-        nobel.ask("Who?", entities=(there, IRI("http://nope/x")), retriever=retriever)
-    assert (caught.value.code, caught.value.exit_code) == ("E_NOT_FOUND", 3)
-    assert caught.value.message == "<http://nope/x> is not in the graph"
-    assert "kgsparql find" in caught.value.hint
-
-
-def test_classes_predicates_and_what_is_only_an_object_may_be_given(graph_of: object) -> None:
-    made = graph_of(":a a :Thing ; :knows :b .")  # type: ignore[operator]
-    knowledge = kgsparql.KnowledgeBase(made, embedder="none")
+def test_a_given_entity_that_is_not_in_the_graph_is_an_error_and_all_that_is_may_be_given() -> None:
+    knowledge = knowledge_of(":a a :Thing ; :knows :b .")
+    for retriever in ("mindmap", "path_ranking"):
+        with pytest.raises(NotFoundError) as caught:
+            knowledge.ask("Who?", entities=("http://example.org/a", IRI("http://nope/x")), retriever=retriever)
+        assert (caught.value.code, caught.value.exit_code) == ("E_NOT_FOUND", 3)
+        assert caught.value.message == "<http://nope/x> is not in the graph"
+        assert "kgsparql find" in caught.value.hint
     for name in ("a", "b", "Thing", "knows"):
         answer = knowledge.ask("Who?", entities=(IRI(f"http://example.org/{name}"),))
         assert [link.term.value for link in answer.linked] == [f"http://example.org/{name}"]
@@ -38,14 +34,11 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
     assert not any("kgsparql find" in note for note in found.notes)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
+def test_an_option_says_what_it_should_be() -> None:
+    for option, value, said in (
         ("max_hops", "foo", "mindmap: max_hops='foo' is not a whole number"),
         ("two_hop_when_single", "maybe", "mindmap: two_hop_when_single='maybe' is not yes or no"),
-    ],
-)
-def test_an_option_says_what_it_should_be(option: str, value: str, said: str) -> None:
-    with pytest.raises(OptionError) as caught:
-        load("mindmap", {option: value})
-    assert caught.value.message == said
+    ):
+        with pytest.raises(OptionError) as caught:
+            load("mindmap", {option: value})
+        assert caught.value.message == said
