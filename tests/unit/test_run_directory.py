@@ -31,23 +31,14 @@ from tests.conftest import FIXTURES
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(
-    id="q1",
-    text='Who "is" it? ✓',
+    id="q1", text='Who "is" it? ✓', hops=2, type="who", path=("^p", "q"), sparql="ASK {}", reference="Ann.",
     answers=(GoldAnswer(IRI("http://e.org/a"), "Ann"), GoldAnswer(Literal("8"), "8"), GoldAnswer(None, "Bob")),
     topics=(Topic(IRI("http://e.org/t"), "T"),),
-    hops=2,
-    type="who",
-    path=("^p", "q"),
-    sparql="ASK {}",
     golden_triples=(triple_of("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),),
-    reference="Ann.",
-)
+)  # fmt: skip
 RECORD = Record(
-    question="q1",
-    method="mindmap",
-    status="answered",
-    error=("E_MODEL", "gone"),
-    ranked=True,
+    question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True, notes=("a note",),
+    chosen_by=("oracle",), fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
     answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
     evidence=(
         RecordedEvidence(
@@ -56,10 +47,6 @@ RECORD = Record(
         ),
     ),
     linked=(RecordedLink("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),
-    claims=(("It is Ann.", ("P1",)),),
-    notes=("a note",),
-    chosen_by=("oracle",),
-    fallbacks=(("answer", "a reason"),),
     measured=RecordedCost(model_calls=2, rounds=1, cost=0.25, seconds=1.5),
 )  # fmt: skip
 
