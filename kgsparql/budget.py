@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
@@ -44,10 +44,10 @@ class Budget:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_queries", "max_rows", "max_seconds", "max_calls", "max_tokens", "max_cost"):
-            limit = getattr(self, name)
-            if limit is not None and not (math.isfinite(limit) and limit >= 0):
-                message = f"--{name.replace('_', '-')} {limit}: not a limit"
+        for own in fields(self):
+            limit = getattr(self, own.name)
+            if isinstance(limit, int | float) and not (math.isfinite(limit) and limit >= 0):
+                message = f"--{own.name.replace('_', '-')} {limit}: not a limit"
                 raise OptionError(message, hint="a number from 0 on; leave it out for no limit")
         if self.max_cost is not None and self.prices is None:
             hint = "--prices PROMPT,COMPLETION for a million tokens"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.pipeline import answer, retrieve
@@ -34,6 +34,7 @@ from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
+from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 
 
-class KnowledgeBase(GraphLookups):
+class KnowledgeBase(GraphLookups, ClosedAtExit):
     """A graph with its labels, ready to be asked; as a context manager it is closed at the end.
 
     Parameters are those of :func:`open`.
@@ -97,12 +98,6 @@ class KnowledgeBase(GraphLookups):
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {printable(self.graph.name, 200)}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop what runs, end the process of queries, close connections and files; what is asked later opens them.

@@ -25,10 +25,6 @@ def test_the_published_figures_are_reproduced(shared_data: Path) -> None:
         metrics = rows[method]["metrics"]
         assert metrics["triple_recall"] == pytest.approx(recall, abs=0.0015), method
         assert metrics["triple_hit@10"] == pytest.approx(hit, abs=0.0015), method
-
-
-def test_every_column_that_we_compute_too_is_reproduced(shared_data: Path) -> None:
-    tables, _ = peers.tables(shared_data / "orkg")
     for title, rows in tables.items():
         for row in rows:
             for name, value in row["published"].items():
@@ -67,13 +63,11 @@ def test_rows_that_cannot_be_read_are_told_by_their_number_and_the_rest_is_score
     assert (every["n"], every["metrics"]["triple_recall"], every["metrics"]["triple_precision"]) == (3, 0.5, 0.5)
     assert (opened["n"], opened["published"]["triple_recall"]) == (2, 0.5)
     assert "| 0.500 |" in peers.markdown([every])
-
-
-def test_the_limit_of_the_csv_module_is_as_it_was(tmp_path: Path) -> None:
     before = csv.field_size_limit()
     long = "[" + ", ".join(["'(R1:A, venue, R2:B)'"] * 10_000) + "]"
     assert len(long) > before
-    tables, problems = peers.tables(write(tmp_path, [row("1", long)]))
+    (tmp_path / "long").mkdir()
+    tables, problems = peers.tables(write(tmp_path / "long", [row("1", long)]))
     assert problems == []
     assert tables["All questions"][0]["n"] == 1
     assert csv.field_size_limit() == before

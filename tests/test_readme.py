@@ -113,6 +113,11 @@ def test_the_table_of_commands_is_whole_and_there_is_something_to_check() -> Non
     assert len(PAGES) >= 10
     listed = set(re.findall(r"^\| `kgsparql (\w+)", TEXTS["commands.md"], re.MULTILINE))
     assert listed == set(_inner(COMMANDS))
+    linked = set(re.findall(r"\]\((docs/[\w.-]+)", PROSE[README.name]))
+    assert {f"docs/{path.name}" for path in DOCS.iterdir() if path.is_file()} - linked == set()
+    assert len(TEXTS[README.name].splitlines()) <= 200
+    begins = re.compile(r"# \S.*\n\n[A-Z].*(?:\n.+)?\.\n\n")
+    assert [name for name, text in TEXTS.items() if not begins.match(text)] in ([], [README.name])
 
 
 def _options(command: Any) -> set[str]:
@@ -174,15 +179,7 @@ def test_every_link_of_a_page_leads_somewhere(name: str) -> None:
     assert dead == []
 
 
-def test_readme_leads_to_every_page_which_begins_with_what_it_is_for_and_is_short() -> None:
-    linked = set(re.findall(r"\]\((docs/[\w.-]+)", PROSE[README.name]))
-    assert {f"docs/{path.name}" for path in DOCS.iterdir() if path.is_file()} - linked == set()
-    assert len(TEXTS[README.name].splitlines()) <= 200
-    begins = re.compile(r"# \S.*\n\n[A-Z].*(?:\n.+)?\.\n\n")
-    assert [name for name, text in TEXTS.items() if not begins.match(text)] in ([], [README.name])
-
-
-def test_every_file_that_a_page_names_is_there() -> None:
+def test_every_file_that_a_page_names_and_every_page_that_the_code_names_is_there() -> None:
     named = {
         name
         for text in TEXTS.values()
@@ -195,9 +192,6 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert [file for file in files if not any((root / file).exists() for root in (ROOT, ROOT / "kgsparql"))] == []
     wings = {path.name for path in (ROOT / "kgsparql").iterdir() if (path / "__init__.py").is_file()}
     assert wings <= {file.partition("/")[0] for file in files}
-
-
-def test_every_page_that_the_code_names_is_there() -> None:
     named = {
         page
         for file in (ROOT / "kgsparql").rglob("*.py")

@@ -17,9 +17,9 @@ from kgsparql.errors import KgsparqlError
 __all__ = ["app"]
 
 _FUNCTIONS = {
-    "ask": "ask.ask", "find": "lookups.find", "show": "lookups.show", "paths": "lookups.paths", "plan": "query.plan",
+    "ask": "ask.ask", "find": "graph.find", "show": "graph.show", "paths": "graph.paths", "plan": "query.plan",
     "query": "query.query", "check": "check.check", "diff": "check.diff",
-    "load": "load.load", "index": "load.index", "info": "lookups.info",
+    "load": "graph.load", "index": "graph.index", "info": "graph.info",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
     "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp", "tools": "reference.tools",
     "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._settings import settings, typed_again, without_secrets
+from kgsparql.cli._settings import settings, without_secrets
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE
@@ -290,7 +290,7 @@ class SnapshotOptions:
         from kgsparql.graphs.snapshots import Snapshot
 
         values = {name: without_secrets(value) for name, value in asked.items()}
-        about = {"command": command, "asked": values, "typed": typed_again()}
+        about = {"command": command, "asked": values}
         with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
             yield snapshot
 

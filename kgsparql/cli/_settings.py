@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -315,19 +314,15 @@ def _project_file() -> Path | None:
 
 # -- How a command line is read -----------------------------------------------------------------------------------
 
-_WORDS: ContextVar[tuple[str, ...]] = ContextVar("kgsparql_words", default=())  # what was typed after ``kgsparql``
-
 
 class PlainGroup(TyperGroup):
-    """A group of commands that makes plain values itself; the one of all commands remembers what was typed."""
+    """A group of commands that makes plain values itself."""
 
     default = ""
     """The command that is meant where none is named; without it, all are listed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any group does."""
-        if ctx.parent is None:
-            _WORDS.set(tuple(args))
         is_named = bool({*args[:1]} & {*self.commands, "-h", "--help"})
         if self.default and not is_named and (args or not self.no_args_is_help):
             args = [self.default, *args]
@@ -398,21 +393,6 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         return args
     texts = {name: str(own).lower() if isinstance(own, bool) else own for name, own in options.items()}
     return [*(word for name, own in texts.items() for word in ("-O", f"{name}={own}")), *args]
-
-
-# -- The command as it can be typed again -------------------------------------------------------------------------
-
-
-def typed_again() -> str:
-    """Write the command as it was typed, without credentials, keys and the options for snapshots."""
-    words: list[str] = []
-    is_skipped = False  # the value of an option that is left out
-    for word in _WORDS.get():
-        is_left_out = not is_skipped and word.partition("=")[0] in {"--record", "--replay"}
-        if not (is_left_out or is_skipped) and (parts := re.match(r"(--[^=]*=?|-.|)(.*)", word, re.DOTALL)):
-            words.append(f"{parts[1]}{without_secrets(parts[2])}")
-        is_skipped = is_left_out and "=" not in word
-    return shlex.join(words)
 
 
 def without_secrets(value: Any) -> Any:

@@ -151,8 +151,6 @@ def plan(
     """
     if (question is None) == (file is None):
         raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
-    if question is not None and question.endswith(".json") and " " not in question:
-        raise InputError(f"{printable(question, 80)}: no question", hint=f"--plan {shlex.quote(question)} runs a file")
     if file is not None:
         made, lines, is_sure = *_run_file(file, graph, c.languages(lang), verbose=bool(verbose)), True
     else:

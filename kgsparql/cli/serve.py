@@ -9,7 +9,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -111,7 +111,7 @@ def serve(
             from kgsparql.serving.app import ServedPage
             from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
 
-            log = stack.enter_context(closing(RunLog(how.log))) if how.log else None
+            log = stack.enter_context(RunLog(how.log)) if how.log else None
             has_graph = bool(settings().named_sources(graph.kg))
             served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
             is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one

@@ -60,7 +60,6 @@ class Snapshot(ClosedAtExit):
         self._runs = self._read_runs()
         if self.is_replay and not self._runs:
             raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
-        self.recording.recorded = self.commands
         recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
         if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
             note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
@@ -73,11 +72,6 @@ class Snapshot(ClosedAtExit):
     def cache(self) -> Path:
         """The snapshot's own cache directory, so that the user's cache does not change what is recorded."""
         return self.directory / "cache"
-
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """The commands that were recorded, as typed after ``kgsparql``; runs from Python are left out."""
-        return tuple(dict.fromkeys(run["typed"] for run in self._runs if "typed" in run))
 
     def about_graph(self, graph: KnowledgeGraph) -> None:
         """Note the hash of a local graph when recording; in a replay, raise a SnapshotError if it is another."""

@@ -150,7 +150,7 @@ class ServedPage:
             "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix in ("md", "trig", "svg") if (made := render(answer, suffix))},
-            **(self.log.add(answered, run=run.id) if self.log else {}),
+            **(self.log.add_run(answered, run=run.id) if self.log else {}),
         }
         try:
             self.kept.put(run.id, frozen)
@@ -211,7 +211,7 @@ class ServedPage:
         sent, found = await _sent_object(_Rating, request), await self._run_of(request)
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
-        await run_in_threadpool(partial(log.rate, found, is_right=sent.is_right, right_answers=sent.right_answers))
+        await run_in_threadpool(partial(log.rate_run, found, is_right=sent.is_right, right_answers=sent.right_answers))
         return JSONResponse(await run_in_threadpool(log.rating, found))
 
     async def stop(self, request: Request) -> Response:
@@ -327,7 +327,7 @@ class ServedPage:
             return self.freeze(run, self._open_knowledge.answer(run.question, run.asking))
         except KgsparqlError as error:
             if self.log and not isinstance(error, CancelledError):
-                self.log.add(unanswered_json(run.question, error))
+                self.log.add_run(unanswered_json(run.question, error))
             raise
 
     @property

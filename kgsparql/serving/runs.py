@@ -203,21 +203,17 @@ class KeptRuns:
                 entry.unlink()
 
 
-class RunLog:
+class RunLog(QuestionLog):
     """A log of questions whose entries know their run, and what people say of their answers."""
 
     def __init__(self, path: Path) -> None:
-        self._log = QuestionLog(path)
-        self._log.entries(newest=1)  # a file that is none is said before anybody asks
+        super().__init__(path)
+        self.entries(newest=1)  # a file that is none is said before anybody asks
 
-    def close(self) -> None:
-        """Close the file."""
-        self._log.close()
-
-    def add(self, answer: Mapping[str, Any], *, run: str = "") -> dict[str, Any]:
+    def add_run(self, answer: Mapping[str, Any], *, run: str = "") -> dict[str, Any]:
         """Log an answer; as members of its run, its number in the log, or why it is not there: that costs no answer."""
         try:
-            return {"logged": self._log.add({**answer, _RUN: run})}
+            return {"logged": self.add({**answer, _RUN: run})}
         except KgsparqlError as error:
             return {"logged": None, "not_logged": f"{error.message} ({error.hint})"}
 
@@ -226,19 +222,18 @@ class RunLog:
         if not isinstance(number := run.get("logged"), int):
             return None
         try:
-            entry = self._log.entry(number)
+            entry = self.entry(number)
         except NotFoundError:
             return None
         if entry.answer.get(_RUN) != run["id"]:
             return None
-        right = entry.right_answers
-        return {"is_right": entry.is_right, "right_answers": None if right is None else list(right)}
+        return {"is_right": entry.is_right, "right_answers": entry.right_answers}
 
-    def rate(self, run: Mapping[str, Any], *, is_right: bool | None, right_answers: Sequence[str] | None) -> None:
+    def rate_run(self, run: Mapping[str, Any], *, is_right: bool | None, right_answers: Sequence[str] | None) -> None:
         """Say whether the answer of a run was right, or what is; what is ``None`` stays as it was."""
         if self.rating(run) is None:
             raise InputError("this run is not in the log", hint="ask the question again")
-        self._log.rate(run["logged"], is_right=is_right, right_answers=right_answers)
+        self.rate(run["logged"], is_right=is_right, right_answers=right_answers)
 
 
 # -- A run in words -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -34,6 +34,7 @@ from kgsparql.graphs.user_query import (
     serialise,
 )
 from kgsparql.rdf.terms import Triple, printable
+from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
             yield name, min(float(quality), 1.0) if is_right else 0.0
 
 
-class BoundedQueries:
+class BoundedQueries(ClosedAtExit):
     """Runs the queries of many clients on one graph, checked and bounded as those of ``kgsparql query``.
 
     :param at_once: queries that run at the same time, each in a process that holds the graph, unless it is a store.
@@ -276,10 +277,7 @@ class BoundedQueries:
         self._described: tuple[str, list[Triple]] = ("", [])
         self._describing = threading.Lock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         """End the processes; queries that still run end, too."""
         for cancel in tuple(self._running):
             cancel.set()

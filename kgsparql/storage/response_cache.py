@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kgsparql.errors import CancelledError, KgsparqlError, ReplayMissError, StoreError, error_from
-from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import digest_of
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
@@ -60,7 +59,6 @@ _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"
 _POLL_S = 0.05
-_SHOWN, _SHOWN_CHARACTERS = 3, 420  # recorded commands in an error, and characters of each
 
 
 class Exchanges(SqliteFile):
@@ -127,7 +125,6 @@ class Recording(Exchanges):
 
     def __init__(self, path: Path, *, mode: Literal["write", "only"]) -> None:
         super().__init__(path, mode=mode)
-        self.recorded: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._times: Counter[bytes] = Counter()
         self._answered: set[bytes] = set()
@@ -234,12 +231,10 @@ class Recording(Exchanges):
     def _miss_error(self, kind: str, request: Mapping[str, Any], what: str, asked: str) -> ReplayMissError:
         directory = self.path.parent
         here = shlex.quote(str(directory))
-        shown = [f"kgsparql {printable(own, _SHOWN_CHARACTERS)} --replay {here}" for own in self.recorded[:_SHOWN]]
-        more = f", and {len(self.recorded) - _SHOWN:,} more" if len(self.recorded) > _SHOWN else ""
-        recorded = f"recorded there: {'; '.join(shown)}{more}" if shown else "the command must be the recorded one"
         return ReplayMissError(
             f"not recorded in {directory}: {what or 'a request that this needs'}",
-            hint=f"{recorded}; or record this one too, with --record {here} in place of --replay {here}",
+            hint="its manifest.json says what was asked when it was recorded; or record this one too, with "
+            f"--record {here} in place of --replay {here}",
             path=str(directory), kind=kind, asked=asked, request=dict(request),
         )  # fmt: skip
 

@@ -40,7 +40,7 @@ def test_every_query_shown_finds_its_item_again(run: Run) -> None:
             assert cited <= found, item["marker"]
 
 
-def test_what_is_wrong_is_said_in_a_line_with_what_helps(
+def test_U01_U02_what_is_wrong_is_said_in_a_line_with_what_helps(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,6 +57,19 @@ def test_what_is_wrong_is_said_in_a_line_with_what_helps(
     ):
         done = run(*words, stdin="")
         assert (done.exit_code, said in done.output, hint in done.output) == (code, True, True), done.output
+    """Rows U01, U02, Q03, Q05 among others."""
+    for arguments, says in (
+        (("?!…", "-k", NOBEL), "empty"),
+        (("Who?",), "no graph was given"),
+        (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), "not a whole number"),
+        (("Who?", "-k", NOBEL, "--direction", "up"), "forward"),
+        (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), "language"),
+        (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), "not a valid IRI"),
+    ):
+        done = run("ask", *arguments)
+        assert (done.exit_code, done.stdout, says in done.stderr) == (2, "", True), arguments
+        assert done.stderr.startswith("error: ")
+        assert "Traceback" not in done.stderr
 
 
 def test_trig_says_when_unless_it_is_to_be_the_same_twice_and_a_replay_when_it_was_recorded(
@@ -212,22 +225,6 @@ def test_a_spent_budget_gives_a_partial_answer_and_errors_are_json_where_json_is
     assert done.stderr.startswith("error: nowhere.ttl")
     assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
     assert "info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
-
-
-def test_U01_U02_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
-    """Rows U01, U02, Q03, Q05 among others."""
-    for arguments, says in (
-        (("?!…", "-k", NOBEL), "empty"),
-        (("Who?",), "no graph was given"),
-        (("Who?", "-k", NOBEL, "-O", "paths_kept=many"), "not a whole number"),
-        (("Who?", "-k", NOBEL, "--direction", "up"), "forward"),
-        (("Who?", "-k", NOBEL, "--lang", "en } DROP ALL"), "language"),
-        (("Who?", "-k", NOBEL, "-e", "<http://e.org/a b>"), "not a valid IRI"),
-    ):
-        done = run("ask", *arguments)
-        assert (done.exit_code, done.stdout, says in done.stderr) == (2, "", True), arguments
-        assert done.stderr.startswith("error: ")
-        assert "Traceback" not in done.stderr
 
 
 def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_U15_the_only_model_of_a_server_needs_no_name_and_a_limit_on_cost_stops_
     assert (done.exit_code, "budget reached: 0.01 cost" in done.stdout) == (6, True)
 
 
-def test_without_a_model_one_line_says_how_to_add_one(run: Run) -> None:
+def test_without_a_model_one_line_says_how_to_add_one_and_bad_options_are_said_before_a_graph_is_read(run: Run) -> None:
     done = run("ask", FEYNMAN, *PLAIN)
     assert done.exit_code == 0, done.stdout
     (line,) = done.stderr.splitlines()
@@ -81,6 +81,16 @@ def test_without_a_model_one_line_says_how_to_add_one(run: Run) -> None:
     no_key = run("ask", FEYNMAN, *PLAIN, "-m", "x")
     assert no_key.exit_code == 2
     assert "OPENAI_API_KEY" in no_key.stderr
+    for arguments, says in (
+        (("--max-cost", "0.01"), "--prices"),
+        (("--max-cost", "0.01", "--prices", "1,-1"), "--prices"),
+        (("--prices", "nan,1"), "--prices"),
+        (("--max-seconds", "nan"), "--max-seconds"),
+        (("--temperature", "nan", "-m", "x"), "--temperature"),
+        (("--base-url", "localhost:11434", "-m", "x"), "http"),
+    ):
+        done = run("ask", "Who?", "-k", "nowhere.ttl", *arguments)
+        assert (done.exit_code, says in done.stderr, "nowhere.ttl" in done.stderr) == (2, True, False), arguments
 
 
 def test_the_same_bytes_twice_with_the_server_down(run: Run) -> None:
@@ -136,19 +146,6 @@ def test_with_one_call_the_linker_finds_the_names_and_with_none_candidates_are_r
     assert "California Institute of Technology" in chart.stdout
     assert "```mermaid\nflowchart LR\n" in page.stdout
     assert "### Inference" in page.stdout
-
-
-def test_bad_options_are_said_before_a_graph_is_read(run: Run) -> None:
-    for arguments, says in (
-        (("--max-cost", "0.01"), "--prices"),
-        (("--max-cost", "0.01", "--prices", "1,-1"), "--prices"),
-        (("--prices", "nan,1"), "--prices"),
-        (("--max-seconds", "nan"), "--max-seconds"),
-        (("--temperature", "nan", "-m", "x"), "--temperature"),
-        (("--base-url", "localhost:11434", "-m", "x"), "http"),
-    ):
-        done = run("ask", "Who?", "-k", "nowhere.ttl", *arguments)
-        assert (done.exit_code, says in done.stderr, "nowhere.ttl" in done.stderr) == (2, True, False), arguments
 
 
 def test_ctrl_c_stops_a_waiting_model_at_once(tmp_path: Path) -> None:

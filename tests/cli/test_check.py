@@ -164,7 +164,7 @@ def test_a_hostile_query_is_refused_and_the_rest_is_checked(run: Run, tmp_path: 
         assert is_endless or all(one in done.stdout for one in ("queries   4 of 5 give the same", "refused: "))
 
 
-def test_what_is_no_answer_is_an_error(run: Run) -> None:
+def test_what_is_no_answer_or_was_changed_by_hand_cut_or_huge_is_an_error(run: Run, tmp_path: Path) -> None:
     for content, said in {
         b"": "there is no answer of kgsparql in it", b"\xff\xfe": "not TriG", b"[" * 100_000: "not JSON",
         b"<http://e.org/a> <http://e.org/p> 1 .": "there is no answer of kgsparql in it",
@@ -173,9 +173,6 @@ def test_what_is_no_answer_is_an_error(run: Run) -> None:
     }.items():  # fmt: skip
         done = run("check", "-", "-k", NOBEL, stdin=content)
         assert (done.exit_code, said in done.stderr) == (4, True), (content[:40], done.stderr)
-
-
-def test_an_answer_that_was_changed_by_hand_cut_or_huge_is_an_error(run: Run, tmp_path: Path) -> None:
     files = {suffix: asked(run, BORN, tmp_path / f"a.{suffix}").read_bytes() for suffix in ("trig", "json")}
     table = asked(run, "For each author, the number of books.", tmp_path / "table.trig")
     assert b"kgs:row" in table.read_bytes()

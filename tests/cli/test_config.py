@@ -56,16 +56,16 @@ def test_a_file_acts_as_if_its_options_had_been_typed(project: Path, run: Run, m
     assert configured != usual
 
 
-def test_what_is_typed_wins_over_the_file(project: Path, run: Run) -> None:
+def test_what_is_typed_wins_over_the_environment_which_wins_over_the_file(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (project / "other.ttl").write_text('<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "A" .')
     assert run("ask", PHYSICS, "-k", "other.ttl", "-q").exit_code == 3
     wrong = run("ask", PHYSICS, "-O", "max_hops=none", "-O", "bogus=1", "-q")
     assert "bogus" in wrong.stderr
     other = run("ask", PHYSICS, "-r", "query_plan", "-q")  # the options are of another method
     assert "has no option" not in other.stderr
-
-
-def test_the_environment_wins_over_the_file(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "q.sqlite").unlink()
     monkeypatch.setenv("KGSPARQL_LOG", str(project / "other.sqlite"))
     monkeypatch.setenv("KGSPARQL_KG", "missing.ttl")
     done = run("ask", PHYSICS, "-q")
@@ -74,11 +74,8 @@ def test_the_environment_wins_over_the_file(project: Path, run: Run, monkeypatch
     found = settings(run)
     assert found["log"] == (str(project / "other.sqlite"), "KGSPARQL_LOG")
     assert found["graph"] == (["missing.ttl"], "KGSPARQL_KG")
-
-
-def test_a_model_of_the_file_is_used_and_no_model_is_not_contradicted(
-    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    for name in ("KGSPARQL_LOG", "KGSPARQL_KG"):
+        monkeypatch.delenv(name)
     (project / "kgsparql.toml").write_text(
         'graph = "nobel.ttl"\n[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"', encoding="utf-8"
     )

@@ -52,7 +52,7 @@ def doctor(run: Run) -> Doctor:
 
 
 def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
-    run: Run, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
+    run: Run, doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = run("doctor", "--embedder", "none")
     assert done.exit_code == 0
@@ -86,9 +86,7 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
     assert (found["packages"]["state"], found["packages"]["hint"]) == ("fail", "pip install lancedb")
     assert found["embed extra"]["state"] == "absent"
     assert "kgsparql[embed]" in found["embed extra"]["hint"]
-
-
-def test_the_cache_is_looked_at_and_not_made(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.cli.doctor.version", real)
     assert "not made yet" in doctor()[1]["cache"]["found"]
     assert not (tmp_path / "cache").exists()
     (tmp_path / "cache").mkdir()
@@ -132,23 +130,18 @@ def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_no
 # -- The model ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
+def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor: Doctor, tmp_path: Path) -> None:
+    for options, says in (
         ({"schema": False, "json_mode": False}, "takes text; replied in"),
         ({"refuses": ("temperature", "seed")}, "takes json_schema, refuses temperature, seed; replied in"),
         ({"schema": False}, "takes json_object; replied in"),
-    ],
-)
-def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(
-    doctor: Doctor, tmp_path: Path, options: dict[str, Any], says: str
-) -> None:
-    with ModelServer([FOUR], **options) as server:
-        for _ in range(2):
-            code, found = doctor("--base-url", server.url)
-        assert [request.path for request in server.answered] == ["/v1/models", "/v1/chat/completions"] * 2
-        assert (code, found["model"]["state"]) == (0, "ok")
-        assert found["model"]["found"].startswith(f"scripted-model at {server.url}: {says}")
+    ):
+        with ModelServer([FOUR], **options) as server:  # type: ignore[arg-type]
+            for _ in range(2):
+                code, found = doctor("--base-url", server.url)
+            assert [request.path for request in server.answered] == ["/v1/models", "/v1/chat/completions"] * 2
+            assert (code, found["model"]["state"]) == (0, "ok")
+            assert found["model"]["found"].startswith(f"scripted-model at {server.url}: {says}")
     assert not (tmp_path / "cache").exists()
 
 

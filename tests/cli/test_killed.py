@@ -87,20 +87,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def left_behind(cache: Path) -> list[Path]:
-    partial = cache / "graphs" / f"{KEY}.partial-0123456789ab"
-    partial.mkdir()
-    (partial / "000001.sst").write_bytes(b"half")
-    lock = cache / "graphs" / f"{KEY}.lock"
-    lock.write_text("4242\n")
-    return [lock, partial]
-
-
 def test_what_a_killed_writer_left_is_removed_by_any_command_and_what_somebody_writes_is_not(
     run: Run, cache: Path
 ) -> None:
-    lock, partial = left_behind(cache)
-    lock.unlink()
+    partial, lock = cache / "graphs" / f"{KEY}.partial-0123456789ab", cache / "graphs" / f"{KEY}.lock"
+    partial.mkdir()
+    (partial / "000001.sst").write_bytes(b"half")
     with lock_held(cache / "graphs" / KEY):
         assert run("info", "-k", NOBEL).exit_code == 0
         assert partial.exists()

@@ -63,7 +63,6 @@ def test_what_is_no_plan_or_cannot_be_planned_is_said(run: Run, tmp_path: Path) 
         assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, ""), said
     for arguments, code, said in (
         ((), 2, "a question, or --plan FILE"),
-        (("missing.json",), 2, "--plan missing.json"),
         (("--plan", "no/such.json"), 2, "-f json -o no/such.json writes one"),
         (("blah xyzzy?",), 3, "nothing in 'blah xyzzy?' is called so in this graph"),
     ):

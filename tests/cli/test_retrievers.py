@@ -94,7 +94,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     return make
 
 
-def test_all_methods_are_listed_with_what_they_cost(run: Run) -> None:
+def test_all_methods_are_listed_with_what_they_cost_in_each_format(run: Run, tmp_path: Path) -> None:
     done = run("retrievers")
     assert done.exit_code == 0, done.stderr
     for name in names():
@@ -108,16 +108,14 @@ def test_all_methods_are_listed_with_what_they_cost(run: Run) -> None:
         "(template | model; default template)", "(true | false; default true)",
     ):  # fmt: skip
         assert said in one
-
-
-def test_as_json_and_as_markdown_and_what_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
     listed = json.loads(run("retrievers", "-f", "json").stdout)
-    assert [one["name"] for one in listed] == names()
-    one = json.loads(run("retrievers", "mindmap", "-f", "json").stdout)
-    assert one == next(other for other in listed if other["name"] == "mindmap")
-    assert one["cost"]["calls"] == {"value": 2, "where": {}}
-    assert one["cost"]["queries"]["where"] == {"entities": 1}
-    assert {"name": "max_hops", "type": "int", "default": "5", "about": "the longest shortest path"} in one["options"]
+    assert [method["name"] for method in listed] == names()
+    mindmap = json.loads(run("retrievers", "mindmap", "-f", "json").stdout)
+    assert mindmap == next(other for other in listed if other["name"] == "mindmap")
+    assert mindmap["cost"]["calls"] == {"value": 2, "where": {}}
+    assert mindmap["cost"]["queries"]["where"] == {"entities": 1}
+    hops = {"name": "max_hops", "type": "int", "default": "5", "about": "the longest shortest path"}
+    assert hops in mindmap["options"]
     assert run("retrievers", "-o", tmp_path / "methods.md").stdout == ""
     table = (tmp_path / "methods.md").read_text()
     assert table == run("retrievers", "-f", "md").stdout

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +82,13 @@ def test_without_a_log_nothing_can_be_rated(page: Page, address: str, answered: 
 
 def test_a_run_of_another_log_is_not_rated(tmp_path: Path) -> None:
     answer = answer_to_json(kgsparql.open(NOBEL, embedder="none").ask(SPOUSE))
-    with closing(RunLog(tmp_path / "own.sqlite")) as own, closing(RunLog(tmp_path / "other.sqlite")) as other:
-        run, same_number = ({"id": name, **log.add(answer, run=name)} for name, log in (("a", own), ("b", other)))
+    with RunLog(tmp_path / "own.sqlite") as own, RunLog(tmp_path / "other.sqlite") as other:
+        run, same_number = ({"id": name, **log.add_run(answer, run=name)} for name, log in (("a", own), ("b", other)))
         assert run["logged"] == same_number["logged"]
         assert own.rating(run) == {"is_right": None, "right_answers": None}
         assert other.rating(run) is None
         with pytest.raises(InputError, match="not in the log"):
-            other.rate(run, is_right=True, right_answers=None)
+            other.rate_run(run, is_right=True, right_answers=None)
 
 
 def test_a_bad_rating_is_told_what_is_wrong_and_who_may_rate_is_who_may_ask(logging_address: str) -> None:

@@ -1,6 +1,7 @@
 """Who may ask, from where, and how much: over real HTTP, as a browser, a script or an endless client sends it."""
 
 import asyncio
+import hashlib
 import http.client
 import json
 import os
@@ -167,7 +168,9 @@ def test_U14_another_address_needs_the_token(tmp_path: Path) -> None:
         assert send(address, "POST", "/api/ask", QUESTION, **JSON, **evil)[0] == 403
 
 
-def test_what_cannot_be_served_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_served_is_said_at_once_and_what_is_vendored_is_what_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for options, says in (
         (["-k", "nowhere.ttl"], "nowhere.ttl"), (["-k", "-"], "stdin"), (["-r", "nonsense"], "nonsense"),
         (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"), ([], "KGSPARQL_TOKEN is too short"),
@@ -175,11 +178,6 @@ def test_what_cannot_be_served_is_said_at_once(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("KGSPARQL_TOKEN", "" if options else "secret")
         done = CliRunner().invoke(app, ["serve", "--port", "0", *options])
         assert (done.exit_code in {2, 4}, says in done.stderr, "hint: " in done.stderr) == (True, True, True)
-
-
-def test_what_is_vendored_is_what_is_recorded() -> None:
-    import hashlib
-
     folder = STATIC / "vendor"
     recorded = json.loads((folder / "vendored.json").read_text(encoding="utf-8"))
     assert {one["file"] for one in recorded} == {
@@ -189,8 +187,6 @@ def test_what_is_vendored_is_what_is_recorded() -> None:
         assert hashlib.sha256((folder / one["file"]).read_bytes()).hexdigest() == one["sha256"]
         assert (folder / one["licence_file"]).read_text(encoding="utf-8").count("Permission is hereby granted") == 1
 
-
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104
 
 UNFINISHED = (
     b"",
@@ -239,7 +235,7 @@ def test_a_request_that_is_not_whole_in_time_is_given_up(monkeypatch: pytest.Mon
 
 
 def test_whoever_sends_a_whole_request_has_a_place(tmp_path: Path) -> None:
-    with served(tmp_path, "-q", "--host", ANY_ADDRESS) as printed, ExitStack() as stack:
+    with served(tmp_path, "-q", "--host", EVERYWHERE) as printed, ExitStack() as stack:
         port, token = urlsplit(printed).port, printed.partition("?token=")[2]
         assert len(token) >= 32, "one is made where there is none"
         address = f"http://127.0.0.1:{port}/"

@@ -127,7 +127,7 @@ def _replies(directory: Path) -> object:
 
 
 def _snapshot(directory: Path) -> None:
-    with Snapshot(directory, "write", about={"command": "ask", "typed": "ask x"}) as snapshot:
+    with Snapshot(directory, "write", about={"command": "ask"}) as snapshot:
         snapshot.about_graph(_nobel())
         snapshot.recording.put("query", {"text": "ASK {}"}, {"body": "true"})
 

@@ -11,7 +11,9 @@ from kgsparql.errors import StoreError
 from kgsparql.storage.lance_tables import Tables, _without_checks_of, errors_translated
 
 
-def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> None:
+def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_cannot_be_written_names_another(
+    tmp_path: Path,
+) -> None:
     tables = Tables(tmp_path / "index")
     tables.written("labels", pa.table({"key": ["a", "b"]}))
     opened = Tables(tmp_path / "index").open("labels")
@@ -20,9 +22,6 @@ def test_tables_that_somebody_removed_are_said_to_be_gone(tmp_path: Path) -> Non
     with pytest.raises(StoreError) as caught, errors_translated(tmp_path / "index"):
         opened.search().where("key = 'a'").to_arrow()
     assert "removed meanwhile; ask again" in caught.value.hint
-
-
-def test_a_place_that_cannot_be_written_names_another(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError) as caught:
         Tables(tmp_path / "file" / "index").names()
