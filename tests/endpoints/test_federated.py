@@ -14,13 +14,9 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
-from kgsparql.errors import EndpointError
-from kgsparql.exploration import neighbours, shortest_paths, walk_ends
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.paths import PropertyPath, Walk
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.deep import deep
@@ -64,17 +60,6 @@ def test_a_file_and_an_endpoint_answer_as_one_graph(retriever: str, halves: tupl
     assert all(cited.verified for item in found.evidence for cited in item.triples)
 
 
-def test_walks_and_paths_go_from_one_graph_into_the_other(halves: tuple[Path, Path], served: str) -> None:
-    whole, both = open_graph(FIXTURES / "nobel.ttl"), open_graph([halves[0], served])
-    paris = IRI(f"{DBR}University_of_Paris")
-    path = PropertyPath.of(f"^{DBO}employer", f"{DBO}birthPlace", f"^{DBO}birthPlace")
-    (expected,), (found,) = walk_ends(whole, [Walk(paris, path)]), walk_ends(both, [Walk(paris, path)])
-    assert len(expected.items) > 1
-    assert found == expected
-    curie, bohr = IRI(f"{DBR}Marie_Curie"), IRI(f"{DBR}Niels_Bohr")
-    assert shortest_paths(both, curie, bohr) == shortest_paths(whole, curie, bohr)
-
-
 def test_E22_an_endpoint_that_goes_away_leaves_what_the_file_says(halves: tuple[Path, Path], tmp_path: Path) -> None:
     with oxigraph_serve(store_of(halves[1], tmp_path / "store")) as url:
         knowledge = kgsparql.open(halves[0], url, embedder="none", cache=False)
@@ -84,18 +69,6 @@ def test_E22_an_endpoint_that_goes_away_leaves_what_the_file_says(halves: tuple[
     assert [note for note in after.notes if url in note and "may be missing" in note]
     assert {graph for item in after.evidence for graph in item.graphs} == {str(halves[0])}
     assert all(cited.verified for item in after.evidence for cited in item.triples)
-
-
-def test_E01_an_endpoint_that_is_not_there_is_asked_once(halves: tuple[Path, Path]) -> None:
-    url = f"http://127.0.0.1:{free_port()}/query"
-    graph = open_graph([halves[0], url])
-    assert isinstance(graph, FederatedGraph)
-    found = neighbours(graph, [IRI(f"{DBR}Marie_Curie")])
-    assert found.items
-    assert len(graph.failures) == 1
-    assert url in graph.failures[0]
-    with pytest.raises(EndpointError):
-        open_graph([url, f"{url}2"]).select(Query.load("any"))
 
 
 def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served: str) -> None:

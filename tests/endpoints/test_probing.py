@@ -160,16 +160,6 @@ def test_E02_a_server_that_hangs_there_is_asked_all_the_same() -> None:
     assert len(server.probes) == 1, "it is not looked at again at once"
 
 
-def test_E17_no_other_server_is_asked() -> None:
-    with FaultServer(results()) as other:
-        moved = results(b"", status="302 Found", headers=[f"Location: {other.url}"])
-        with FaultServer(results(), describe=moved) as server:
-            graph = EndpointGraph(server.url)
-            graph.select(ALL)
-    assert graph.probe.found is None
-    assert other.connections == 0
-
-
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     done = run("info", "-k", people_url)
     assert done.exit_code == 0, done.stderr

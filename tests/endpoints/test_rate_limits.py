@@ -16,7 +16,6 @@ from kgsparql.errors import (
     EndpointReplyError,
     EndpointTimeoutError,
     OptionError,
-    QueryError,
     UnreachableError,
 )
 from kgsparql.graphs import EndpointGraph
@@ -252,12 +251,3 @@ def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:
         bare = re.sub(r"#[^\n]*|<[^>]*>|\"[^\"]*\"", "", text)
         bare = re.sub(r"COUNT\((DISTINCT )?\*\)|SELECT (DISTINCT )?\*", "", bare)
         assert not re.search(r"[*+]|\w\?\s", bare), name
-
-
-def test_E15_a_path_that_virtuoso_cannot_walk_is_said_to_be_one() -> None:
-    said = b"Virtuoso 37000 Error TN...: Transitive start not given"
-    fake = answering(said, status=500)
-    with pytest.raises(QueryError) as caught:
-        fake.graph().select(Query("", "SELECT * { ?s <http://e.org/p>+ ?o }"))
-    assert "fixed number of steps" in caught.value.hint
-    assert len(fake.asked) == 1

@@ -1,14 +1,12 @@
-"""A polite client at a service with Wikidata's limits, and a rude one, so that the service is known to notice."""
+"""A client at a service with Wikidata's limits."""
 
 import gzip
-import http.client
 import json
 import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -25,7 +23,6 @@ from tests.endpoints.proxy import Seen, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.endpoints.wikidata_simulator import (
     IMPOLITE,
-    MAY_STRIKE,
     WikidataSimulator,
     answers_of_run,
     questions_of,
@@ -33,9 +30,7 @@ from tests.endpoints.wikidata_simulator import (
 )
 
 CONTACT = "mailto:tester@example.org"
-POLITE = f"polite/1.0 ({CONTACT})"
-SELECT = "SELECT ?s WHERE { ?s ?p ?o } LIMIT 3"
-SMALL = Query("small", SELECT)
+SMALL = Query("small", "SELECT ?s WHERE { ?s ?p ?o } LIMIT 3")
 QALD = ROOT.parent / "shared" / "data" / "wikidata_qald10"
 
 
@@ -44,49 +39,12 @@ def contact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CONTACT", CONTACT)
 
 
-def rude(simulator: WikidataSimulator, agent: str | None = POLITE, query: str = SELECT) -> tuple[int, str, str]:
-    """Status, Retry-After and body of a request by somebody who keeps no limits."""
-    where = urlsplit(simulator.url)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
-    connection.putrequest("POST", where.path)
-    body = urlencode({"query": query}).encode()
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(len(body))}
-    for name, value in {**headers, **({"User-Agent": agent} if agent else {})}.items():
-        connection.putheader(name, value)
-    connection.endheaders(body)
-    answer = connection.getresponse()
-    said = answer.read().decode()
-    connection.close()
-    return answer.status, answer.headers.get("Retry-After", ""), said
-
-
 def charged(seconds: float) -> Callable[[Seen], float]:
     return lambda _: seconds
 
 
 def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile: Any) -> EndpointGraph:
     return EndpointGraph(simulator.url, profile=simulator.profile(**profile), timeout_s=timeout_s)
-
-
-def test_the_simulator_answers_who_can_be_reached_and_throttles_strikes_and_bans_one_and_no_other(
-    nobel_url: str,
-) -> None:
-    with WikidataSimulator(nobel_url) as simulator:
-        assert "set a user-agent" in rude(simulator, None)[2]
-        assert rude(simulator, "sparqlwrapper 2.0.0")[0] == 403
-        assert "bindings" in rude(simulator)[2]
-        statuses = [rude(simulator, query="SELECT")[0] for _ in range(62)]
-    assert (simulator.without_contact, simulator.banned) == (2, ())
-    assert statuses.count(400) in {60, 61}
-    assert statuses[-1] == 429
-    with WikidataSimulator(nobel_url, charge=charged(50)) as simulator:
-        assert [rude(simulator)[0] for _ in range(3)] == [200, 200, 200]
-        status, wait, _ = rude(simulator)
-        assert (status, simulator.strikes) == (429, 0)
-        assert 25 <= int(wait) <= 30
-        assert [rude(simulator)[0] for _ in range(MAY_STRIKE + 1)] == [429, 403]
-        assert (simulator.strikes, simulator.banned) == (MAY_STRIKE + 1, (POLITE,))
-        assert rude(simulator, "other/1.0 (https://example.org)")[0] == 200
 
 
 def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:

@@ -407,15 +407,6 @@ def test_L45_paths_that_are_not_files(tmp_path: Path) -> None:
         open_graph([])
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_L45_no_permission(tmp_path: Path) -> None:
-    path = tmp_path / "closed.nt"
-    path.write_bytes(TRIPLE)
-    path.chmod(0)
-    with pytest.raises(InputError, match="Permission denied"):
-        open_graph(path)
-
-
 def test_progress_and_fingerprint_come_from_one_reading(load: Load) -> None:
     seen: list[tuple[str, int, int]] = []
     data = TRIPLE * 20_000
