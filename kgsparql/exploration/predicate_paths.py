@@ -48,7 +48,6 @@ def predicate_paths(
     direction: Directions = "both",
     skip: Iterable[IRI] = UNWALKED,
     keep: Keep | None = None,
-    shown: int | None = None,
 ) -> Found[PredicatePath]:
     """Find the distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
 
@@ -58,7 +57,6 @@ def predicate_paths(
 
     :param frontier: how many ends of a path are expanded; a path that has more is a cut.
     :param keep: from the paths of one length, those that are expanded; all, if ``None``. No path ends the search.
-    :param shown: how many ends of a path are returned; as many as are expanded, if ``None``.
     :raises InputError: for a start that is not an IRI.
     """
     (entity,) = entities_of([start])
@@ -78,7 +76,7 @@ def predicate_paths(
             found += map(PredicatePath, last)
         else:
             level, more = level.longer()
-            found += (own := level.paths(shown))
+            found += (own := level.paths())
             if keep is not None and own and hops < max_hops:
                 level = level.only(frozenset(keep(own)))
         cuts.update(dict.fromkeys(more))
@@ -258,11 +256,11 @@ class _Level:
     before: Numbers
     behind: Numbers
 
-    def paths(self, shown: int | None) -> list[PredicatePath]:
+    def paths(self) -> list[PredicatePath]:
         """List the paths in lexical order, with their ends."""
         bounds = np.searchsorted(self.path, np.arange(len(self.shapes) + 1)).tolist()
         return [
-            PredicatePath(shape, tuple(self.steps.terms(self.end[bounds[place] : bounds[place + 1]][:shown])))
+            PredicatePath(shape, tuple(self.steps.terms(self.end[bounds[place] : bounds[place + 1]])))
             for place, shape in enumerate(self.shapes)
         ]
 

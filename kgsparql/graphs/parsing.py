@@ -68,6 +68,7 @@ def quads(
     known = defaultdict[BlankNode, BlankNode](partial(next, blank))
     rename = known.__getitem__
     with opened(file, options, progress) as reader:
+        met = file.graphs
         for quad in _parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
             target = name
@@ -75,7 +76,7 @@ def quads(
                 target = rename(name)
             elif graph is not None and isinstance(name, ox.DefaultGraph):
                 target = graph
-            file.graphs.add(target)
+            met.add(target)
             if target is name and not isinstance(subject, BlankNode) and not isinstance(object_, BlankNode | Triple):
                 yield quad  # unchanged: a new quad costs more than parsing it
             else:

@@ -110,7 +110,6 @@ dense = st.tuples(
     max_hops=st.integers(2, 4),
     frontier=st.sampled_from([1, 2, 3, 200]),
     skip=st.sampled_from([UNWALKED, frozenset({ex("p")}), frozenset()]),
-    shown=st.sampled_from([None, 2]),
     kept=st.sampled_from([None, 1, 3]),
     batch=st.sampled_from([1, 7, 1_000]),
     most=st.sampled_from([10, 10_000, 10_000]),
@@ -122,7 +121,6 @@ def test_predicate_paths_equal_those_of_queries(
     max_hops: int,
     frontier: int,
     skip: frozenset[IRI],
-    shown: int | None,
     kept: int | None,
     batch: int,
     most: int,
@@ -140,10 +138,9 @@ def test_predicate_paths_equal_those_of_queries(
         with patch.object(adjacency_search, "_BATCH", batch), patch.object(search_of_predicate_paths, "_MOST", most):
             found.append(
                 predicate_paths(
-                    graph, start, max_hops=max_hops, frontier=frontier, direction=direction, skip=skip,
-                    shown=shown, keep=keep,
+                    graph, start, max_hops=max_hops, frontier=frontier, direction=direction, skip=skip, keep=keep
                 )
-            )  # fmt: skip
+            )
     by_numbers, by_queries = found
     assert by_numbers.items == by_queries.items
     assert set(by_numbers.cuts) == set(by_queries.cuts)

@@ -83,10 +83,10 @@ class QueryWorker(ClosedAtExit):
         if child is not None:
             child.stop(end_s=END_S if self._is_loading else 0.0)
 
-    def start(self, *, cancel: threading.Event | None = None) -> None:
+    def start(self) -> None:
         """Start the process and have it load its graph, if that is not done yet; ``run`` does it too."""
         with self._busy:
-            self._ensure_started(cancel)
+            self._ensure_started()
 
     def run(
         self,
@@ -120,7 +120,7 @@ class QueryWorker(ClosedAtExit):
             notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
 
-    def _ensure_started(self, cancel: threading.Event | None) -> Child:
+    def _ensure_started(self, cancel: threading.Event | None = None) -> Child:
         """Return the process, with its graph loaded."""
         if self._child is not None and self._child.is_alive:
             return self._child
