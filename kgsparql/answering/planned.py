@@ -18,11 +18,11 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.plans import algebra as a
-from kgsparql.plans.compiling import compiled
 from kgsparql.plans.connecting import DIRECTION, UNSAID
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler

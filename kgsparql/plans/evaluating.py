@@ -136,43 +136,35 @@ class Facts:
 
     # --- measures
 
-    def _keys(self, measure: a.Measure | a.Number, x: Term) -> set[Key]:
+    def _keys(self, measure: a.Measure | a.Number, x: Term) -> list[Key]:
+        """What an item is measured to have; equal values of different things on the way are several."""
         match measure:
             case a.Value(path, kind, _):
-                return {key for end in self._along(x, path) if (key := _key(end, kind)) is not None}
+                ends = {(way[-2], _key(way[-1], kind)) for way in self._ways(x, path)}
+                return [key for _, key in ends if key is not None]
             case a.HowMany(path, among):
-                return {Fraction(len(self._onward(x, path, among)))}
+                return [Fraction(len(self._onward(x, path, among)))]
             case a.Summarised(summary, path, _):
-                keys = self._each(a.Value(path), x)
-                return {_SUMMARIES[summary](keys)} if keys else set()
+                return _summarised(summary, self._keys(a.Value(path), x))
             case a.Calculated(sign, left, right):
                 pairs = [(one, two) for one in self._keys(left, x) for two in self._keys(right, x)]
-                return {_CALCULATED[sign](one, two) for one, two in pairs if sign != "/" or two}
+                return list({_CALCULATED[sign](one, two) for one, two in pairs if sign != "/" or two})
             case _:
                 number = self.number(measure)
-                return set() if number is None else {number}
-
-    def _each(self, measure: a.Measure, x: Term) -> list[Key]:
-        """The values that are summarised: those of different things count each, though they be the same."""
-        if not isinstance(measure, a.Value):
-            return list(self._keys(measure, x))
-        ends = {(way[-2], _key(way[-1], measure.kind)) for way in self._ways(x, measure.path)}
-        return [key for _, key in ends if key is not None]
+                return [] if number is None else [number]
 
     def _holds(self, x: Term, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> bool:
-        compare, keys = _COMPARED[comparison], self._keys(measure, x)
-        if isinstance(value, IRI):
-            return any(compare(key, value) for key in keys)
-        if not isinstance(value, Literal):
-            return any(compare(one, two) for one in keys for two in self._keys(value, x))
-        if isinstance(measure, a.Value) and measure.kind == "date":
+        keys, kind = self._keys(measure, x), measure.kind if isinstance(measure, a.Value) else "number"
+        if not isinstance(value, IRI | Literal):
+            others = self._keys(value, x)
+        elif isinstance(measure, a.Value) and kind == "date" and isinstance(value, Literal):
             # At the precision of the value: of a year only years are compared.
-            ends = self._along(x, measure.path)
-            dates = [date_number(end.value, like=value) for end in ends if isinstance(end, Literal)]
-            asked = date_number(value.value, like=value)
-            return asked is not None and any(date is not None and compare(date, asked) for date in dates)
-        asked = _key(value, "text" if isinstance(measure, a.Value) and measure.kind == "text" else "number")
-        return asked is not None and any(compare(key, asked) for key in keys)
+            ends = [end.value for end in self._along(x, measure.path) if isinstance(end, Literal)]
+            keys, others = [date_number(end, like=value) for end in ends], [date_number(value.value, like=value)]
+        else:
+            others = [_key(value, kind if kind in {"text", "item"} else "number")]
+        compare = _COMPARED[comparison]
+        return any(compare(one, two) for one in keys for two in others if one is not None and two is not None)
 
     def says(self, x: Term, measure: a.Measure, value: Term | None) -> bool:
         """Whether a value is one that an item has; nothing where it has none."""
@@ -191,8 +183,8 @@ class Facts:
             case a.Count(items):
                 return Fraction(len(self.items(items)))
             case a.SummaryOf(summary, items, measure):
-                keys = [key for x in self.items(items) for key in self._each(measure, x)]
-                return _SUMMARIES[summary](keys) if keys or summary == "sum" else None
+                keys = [key for x in self.items(items) for key in self._keys(measure, x)]
+                return 0 if summary == "sum" and not keys else next(iter(_summarised(summary, keys)), None)
             case a.Constant(value):
                 return Fraction(value)
             case a.Calculated(sign, left, right):
@@ -240,8 +232,12 @@ class Facts:
     def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
         if column.summary is None or column.measure is None:
             return Fraction(len(inside))
-        keys = [key for x in inside for key in self._each(column.measure, x)]
-        return _SUMMARIES[column.summary](keys) if keys else None
+        keys = [key for x in inside for key in self._keys(column.measure, x)]
+        return next(iter(_summarised(column.summary, keys)), None)
+
+
+def _summarised(summary: a.Summary, keys: list[Key]) -> list[Key]:
+    return [_SUMMARIES[summary](keys)] if keys else []
 
 
 def is_near(one: object, other: object, digits: int = 9) -> bool:

@@ -52,9 +52,10 @@ def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) ->
     return g.Select(((by, None), (into, summary)), group, group_by=(by,), having=some)
 
 
-def distinct_values(by: tuple[Variable, ...], value: Variable, key: Expression, group: Group) -> g.Select:
-    """A sub-select with a row for each value of each of these terms."""
-    return g.Select((*((one, None) for one in by), (value, key)), group, distinct=True)
+def distinct_values(by: tuple[Variable, ...], value: Variable, found: Measured, members: Group) -> g.Select:
+    """A sub-select with a row for each value that is measured of each of these terms."""
+    head = (*((one, None) for one in (*by, *found.holders)), (value, found.key))
+    return g.Select(head, (*members, *found.group), distinct=True)
 
 
 AGGREGATES: dict[a.Summary, g.Aggregation] = {"sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX"}
@@ -68,11 +69,6 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
-
-
-def is_readable(key: Expression) -> Expression:
-    """Whether a value could be read as a number or as a date; an error is a no."""
-    return Apply("COALESCE", (Apply("isNumeric", (key,)), Literal(value=False)))
 
 
 def date_key(value: Expression, precision: Precision) -> Expression:

@@ -1,4 +1,4 @@
-"""Patterns of the parts of a plan: sets bind one variable, measures bind values of it, numbers are sub-selects.
+"""One SPARQL query for a plan: sets bind one variable, measures bind values of it, numbers are sub-selects.
 
 Absence is ``NOT EXISTS``, the best of a set a join with the best value, how many a grouped sub-select that may be
 missing. Dates are compared as numbers (``19660301``), at the precision of what they are compared with: this is the same
@@ -22,7 +22,6 @@ from kgsparql.plans.expressions import (
     distinct_values,
     each_of,
     integer,
-    is_readable,
     key_of,
 )
 from kgsparql.plans.type_check import parts
@@ -35,6 +34,97 @@ from kgsparql.rdf.terms import IRI, Literal
 
 ITEM, VALUE = Variable("answer"), Variable("value")
 """What a query of a plan gives: the items of a set; a number, or what is measured of an item."""
+
+
+def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 10_000) -> Query:
+    """The query of a plan: ``?answer`` of a set (with ``?value`` of a best one), ``?value`` of a number or a yes/no.
+
+    A table has ``?answer`` or, grouped, ``?key``, and its columns as ``?column0``, ``?column1`` …
+
+    :raises PlanError: never: check the plan first, with :func:`kgsparql.plans.type_check.check`.
+
+    >>> from kgsparql.rdf.paths import PropertyPath
+    >>> from kgsparql.rdf.terms import IRI
+    >>> by = a.Ends(a.Items((IRI("http://e.org/Ann"),)), PropertyPath.of("^http://e.org/by"))
+    >>> print(compiled(a.Count(by)).text)
+    SELECT (?n0 AS ?value) WHERE {
+      {
+        SELECT (COUNT(DISTINCT ?i1) AS ?n0) WHERE {
+          VALUES ?i2 { <http://e.org/Ann> }
+          ?i1 <http://e.org/by> ?i2 .
+        }
+      }
+    }
+    """
+    return g.select_query("plan", _select(plan, PlanCompiler(vocabulary or GraphVocabulary(), limit)))
+
+
+def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
+    match plan:
+        case a.ItemTable():
+            return _table(plan, compiler)
+        case a.Grouped():
+            return _grouped(plan, compiler)
+        case _ if isinstance(plan, a.Number):
+            number = compiler.number(plan)
+            return g.Select(((VALUE, number.value),), number.group)
+        case _ if isinstance(plan, a.Condition):
+            group, holds = compiler.condition(plan)
+            return g.Select(((VALUE, holds),), group)
+        case a.Top(items, measure, _, largest):
+            found = compiler.measured(measure, ITEM, items)
+            return g.Select(
+                ((ITEM, None), (VALUE, found.value)),
+                (*compiler.members(plan, ITEM), *found.group),
+                distinct=True,
+                order=((found.key, largest), (Apply("STR", (ITEM,)), False)),
+                limit=compiler.limit,
+            )
+        case _:
+            return g.Select(((ITEM, None),), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
+
+
+def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
+    group = list(compiler.members(table.items, ITEM))
+    head: list[tuple[Variable, Expression | None]] = [(ITEM, None)]
+    order: list[tuple[Expression, bool]] = []
+    for number, column in enumerate(table.columns):
+        found = compiler.measured(column.measure, ITEM, table.items)
+        group += [g.Optional(found.group)] if column.optional else found.group
+        head.append((Variable(f"column{number}"), found.value))
+        if column.name == table.order_by:
+            order.append((found.key, table.largest_first))
+    order.append((Apply("STR", (ITEM,)), False))
+    return g.Select(tuple(head), tuple(group), distinct=True, order=tuple(order), limit=table.limit or compiler.limit)
+
+
+def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
+    key = Variable("key")
+    columns = {column.name: Variable(f"column{i}") for i, column in enumerate(table.columns)}
+    x = compiler.new("i")
+    keys = (*compiler.members(table.items, x), *compiler.along(x, table.key, key))
+    group: list[g.Pattern] = [g.Select(((key, None),), keys, distinct=True)]
+    group += [g.Optional((_group_column(compiler, table, c, key, columns[c.name]),)) for c in table.columns]
+    if table.having is not None:
+        name, comparison, number = table.having
+        group.append(g.Filter(Apply(comparison, (columns[name], decimal(number)))))
+    order: list[tuple[Expression, bool]] = [(Apply("STR", (key,)), False)]
+    if table.order_by:
+        order.insert(0, (columns[table.order_by], table.largest_first))
+    head = ((key, None), *((column, None) for column in columns.values()))
+    return g.Select(head, tuple(group), order=tuple(order), limit=table.limit or compiler.limit)
+
+
+def _group_column(
+    compiler: PlanCompiler, table: a.Grouped, column: a.GroupColumn, key: Variable, into: Variable
+) -> g.Select:
+    x = compiler.new("i")
+    keys = (*compiler.members(table.items, x), *compiler.along(x, table.key, key))
+    if column.summary is None or column.measure is None:
+        return each_of(key, into, g.Aggregate("COUNT", x), keys)
+    found, value = compiler.measured(column.measure, x, table.items), compiler.new("v")
+    rows = distinct_values((key, x), value, found, keys)
+    return each_of(key, into, g.Aggregate(AGGREGATES[column.summary], value), (rows,))
 
 
 def classes_below(kind: Variable, of: IRI, vocabulary: GraphVocabulary) -> g.OneOfPredicates:
@@ -73,8 +163,9 @@ class PlanCompiler:
 
     def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
         """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
-        is_read = is_readable(key_of(VALUE, measure.kind))
-        left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_read,))))
+        is_read = Apply("isNumeric", (key_of(VALUE, measure.kind),))
+        is_known = Apply("COALESCE", (is_read, Literal(value=False)))  # an error is a no
+        left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_known,))))
         return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), g.Filter(left_out))
 
     def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
@@ -197,8 +288,7 @@ class PlanCompiler:
                 number, value = self.new("n"), self.new("v")
                 with self._unseen():
                     found = self.measured(a.Value(path), x, items)
-                    members = (*self.members(items, x), *found.group)
-                rows = distinct_values((x, *found.holders), value, found.key, members)
+                    rows = distinct_values((x,), value, found, self.members(items, x))
                 of = g.Aggregate(AGGREGATES[summary], value)
                 return Measured((each_of(x, number, of, (rows,)), *self._shown(x, path, None)), number, number)
             case a.Calculated(operator, left, right):
@@ -248,13 +338,12 @@ class PlanCompiler:
     def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> Measured:
         x, value = self.new("i"), self.new("v")
         found = self.measured(measure, x, items)
-        members = (*self.members(items, x), *found.group)
+        members = self.members(items, x)
         if summary in {"min", "max"}:
             key = self.new("k")
-            order = ((found.key, summary == "max"),)
-            best = g.Select(((value, found.value), (key, found.key)), members, order=order, limit=1)
-            return Measured((best,), value, key)
-        rows = distinct_values((x, *found.holders), value, found.key, members)
+            head, order = ((value, found.value), (key, found.key)), ((found.key, summary == "max"),)
+            return Measured((g.Select(head, (*members, *found.group), order=order, limit=1),), value, key)
+        rows = distinct_values((x,), value, found, members)
         number, of = self.new("n"), g.Aggregate(AGGREGATES[summary], value)
         if summary == "sum":
             return Measured((g.Select(((number, of),), (rows,)),), number, number)

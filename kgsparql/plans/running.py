@@ -11,9 +11,8 @@ from typing import Any, cast
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts, is_near
-from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below
+from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, parts
 from kgsparql.plans.vocabulary import GraphVocabulary

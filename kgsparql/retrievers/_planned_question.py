@@ -11,7 +11,6 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.session import Session
 from kgsparql.plans.algebra import Plan
-from kgsparql.plans.denotation import PlannedReading
 from kgsparql.plans.running import Computed
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
@@ -88,19 +87,21 @@ def planned_question(session: Session) -> PlannedQuestion:
     if found is None:
         return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
     computed = None if answered is None else answered.computed or computed_plan(found, session)
-    readings = [own for own in (found.reading, *found.reading.others) if own.plan is not None]
+    plans = [(own, own.plan) for own in (found.reading, *found.reading.others) if own.plan is not None]
     named = [(chunk, term) for chunk in found.words.chunks for term in _terms_of(chunk)]
     terms: list[Term] = [term for _, term in named]
-    terms += [term for own in readings if own.plan is not None for term in sorted(terms_in(own.plan), key=str)]
-    terms += [] if computed is None else computed.terms
-    labels = session.labels(terms, in_grace=True)
-    plans = tuple(_candidate(own, own.plan, found, labels) for own in readings if own.plan is not None)
+    terms += [term for _, plan in plans for term in sorted(terms_in(plan), key=str)]
+    labels = session.labels([*terms, *(() if computed is None else computed.terms)], in_grace=True)
+    candidates = []
+    for own, plan in plans:
+        left = dict.fromkeys(found.words.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
+        candidates.append(CandidatePlan(plan, in_words(plan, labels.__getitem__), own.score, tuple(left)))
     return PlannedQuestion(
         question=session.question,
         read=tuple(described(found.clauses, found.words.texts)),
         named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind(chunk, term)) for chunk, term in named),
-        candidates=plans,
-        chosen=plans[0] if computed is not None else None,
+        candidates=tuple(candidates),
+        chosen=candidates[0] if computed is not None else None,
         computed=computed,
         doubts=() if answered is None else tuple(gap.text for gap in answered.gaps),
         notes=tuple(session.notes.texts),
@@ -116,8 +117,3 @@ def _kind(chunk: Chunk, term: IRI | Literal) -> OneOf["entity", "class", "text"]
     if isinstance(term, Literal):
         return "text"
     return "class" if term in chunk.classes else "entity"
-
-
-def _candidate(own: PlannedReading, plan: Plan, found: ReadQuestion, labels: Mapping[Term, str]) -> CandidatePlan:
-    left = dict.fromkeys(found.words.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
-    return CandidatePlan(plan, in_words(plan, labels.__getitem__), own.score, tuple(left))

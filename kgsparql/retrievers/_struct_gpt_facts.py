@@ -21,8 +21,16 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
-from kgsparql.rdf.vocabulary import is_mediator
-from kgsparql.retrievers._walking import answers_of, gold_steps, is_opaque, item_of_ways, places_by_likeness, terms_of
+from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
+from kgsparql.retrievers._walking import (
+    answers_of,
+    gold_steps,
+    is_opaque,
+    item_of_ways,
+    places_by_likeness,
+    predicate_counts,
+    terms_of,
+)
 
 _MAX_FACTS_OF_STEP = 1_000
 _MAX_MEDIATORS = 200
@@ -129,11 +137,14 @@ class FoundFacts:
         return any(way.hops[-1].step == constraint.step and way.end in constraint.values for way in unit)
 
 
-def expansions_of(frontiers: Iterable[Frontier], counts: Mapping[Term, Sequence[PredicateCount]]) -> list[Expansion]:
+def expansions_of(frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
     """List the possible expansions: the predicates of each frontier, each once, but for those that only lead back.
 
     One that was followed before is there again: the children of one's children's parents are another question.
     """
+    entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
+    begins = all(not frontier.walk.path.steps for frontier in frontiers)
+    counts = predicate_counts(entities, session, skip=UNWALKED, begins=begins)
     expansions: list[Expansion] = []
     for frontier in frontiers:
         steps: dict[Step, dict[IRI, PredicateCount]] = {}
@@ -266,7 +277,7 @@ def shown_facts(found: Sequence[FoundFacts], session: Session, *, tokens: int) -
     room = [max(1, _MAX_ITEM_CHARACTERS // 4)] * len(found)
     if sum(map(sum, sizes)) <= tokens and all(sum(own) <= most for own, most in zip(sizes, room, strict=True)):
         return [replace(one, shown=one.units) for one in found]
-    orders = [places_by_likeness(session.masked_question, [own], session)[0] for own in texts]
+    orders = [places_by_likeness(session.masked_question, own, session) for own in texts]
     kept: list[list[int]] = [[] for _ in found]
     left = tokens
     for turn in zip_longest(*orders):

@@ -12,7 +12,6 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
 from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours
@@ -23,10 +22,9 @@ from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
     candidates_by_start,
-    gold_steps,
+    items_at_ends,
     path_items,
     predicate_counts,
-    scores_of_ways,
     terms_of,
 )
 
@@ -36,15 +34,10 @@ NEIGHBOURS_PER_PREDICATE = 200  # neighbours of an entity that are fetched by on
 # Taken off the score of a predicate that was walked from the same term before. It is seldom what is asked, but on
 # PathQuestion 18 % of the paths of three hops lead through their start again.
 _WALKED_AGAIN_PENALTY = 0.3
-# The factor on the score of a chain for each better chain of the same trail, where siblings have equal scores.
-_REPEATED_TRAIL_FACTOR = 0.25
-_GOLD_STEP_SCORE = 100.0  # the score of a step that an oracle knows: more than the words of any path
+# The factor on the score of a chain for each better chain of the same walk, where siblings have equal scores.
+_REPEATED_WALK_FACTOR = 0.25
 _SKIPPED = UNWALKED | PICTURES_AND_PAGES
 _IDENTIFIERS = re.compile(r"\b(?:ids?|identifiers?)$", re.IGNORECASE)
-
-
-Trail = tuple[Term, PropertyPath]
-"""An entity of the question and the predicates walked from it. Chains with the same trail are siblings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +57,9 @@ class Chain:
         return self.path.end
 
     @property
-    def trail(self) -> Trail:
+    def walk(self) -> Walk:
         """The start and the predicates, which it shares with its siblings."""
-        return self.path.start, self.path.property_path
+        return walk_along(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +91,15 @@ class Offer:
         return [path for path in self.siblings if path not in listed]
 
 
+def walk_along(path: Path) -> Walk:
+    """Make the walk of a path: its start and its predicates."""
+    return Walk(as_iri(path.start), path.property_path)
+
+
 def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[Term, Step]]) -> list[Offer]:
     """Find what may continue the chains of a beam, but for steps that only lead back.
 
-    A sibling stands in for the chains of its trail with the predicates that they have not. Identifiers are offered only
+    A sibling stands in for the chains of its walk with the predicates that they have not. Identifiers are offered only
     if the question asks for them.
     """
     ways = [(place, chain.path) for place, chain in enumerate(beam)]
@@ -109,14 +107,14 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
     begins = all(not chain.path.hops for chain in beam)
     counts = predicate_counts((path.end for _, path in ways), session, skip=_SKIPPED, begins=begins)
     offered: list[Offer] = []
-    known: set[tuple[Trail, Step]] = set()
+    known: set[tuple[Walk, Step]] = set()
     for place, path in ways:
         chain = beam[place]
         for count in counts.get(path.end, ()):
-            needless = path != chain.path and (chain.trail, count.step) in known
+            needless = path != chain.path and (chain.walk, count.step) in known
             goes_back = bool(path.hops) and count.step.inverts(path.hops[-1].step)
             if not needless and not (count.count <= 1 and goes_back):
-                known.add((chain.trail, count.step))
+                known.add((chain.walk, count.step))
                 offered.append(Offer(place, chain, path, count, again=(path.end, count.step) in walked))
     offered.sort(key=lambda offer: offer.place)
     labels = session.labels(_offer_terms(offered))
@@ -182,15 +180,15 @@ def beam_of(
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:
     """Choose the chains of a depth that are kept, and those without a literal that go on: by score, label, IRI.
 
-    :param spread: prefer chains of different trails, since nobody has told siblings apart.
+    :param spread: prefer chains of different walks, since nobody has told siblings apart.
     """
     ordered = sorted(
         (chain for chain in chains if chain.score > 0),
         key=lambda chain: (-chain.score, labels.get(chain.end, ""), str(chain.end)),
     )
-    met: dict[tuple[Trail, Term], Chain] = {}
+    met: dict[tuple[Walk, Term], Chain] = {}
     for chain in ordered:
-        met.setdefault((chain.trail, chain.end), chain)
+        met.setdefault((chain.walk, chain.end), chain)
     distinct = _by_spread_score(met.values()) if spread else list(met.values())
     onward = [chain for chain in distinct if isinstance(chain.end, IRI)][:width]
     paths = {chain.path for chain in (*distinct[:kept], *onward)}
@@ -198,22 +196,22 @@ def beam_of(
 
 
 def _by_spread_score(chains: Iterable[Chain]) -> list[Chain]:
-    """Order chains, where each further chain of a trail counts a quarter of the one before."""
-    seen: Counter[Trail] = Counter()
+    """Order chains, where each further chain of a walk counts a quarter of the one before."""
+    seen: Counter[Walk] = Counter()
     scores = []
     for chain in chains:
-        scores.append((chain.score * _REPEATED_TRAIL_FACTOR ** seen[chain.trail], chain))
-        seen[chain.trail] += 1
+        scores.append((chain.score * _REPEATED_WALK_FACTOR ** seen[chain.walk], chain))
+        seen[chain.walk] += 1
     return [chain for _, chain in sorted(scores, key=lambda scored: -scored[0])]
 
 
 def _with_others(onward: Sequence[Chain], chains: Sequence[Chain], unlisted: Iterable[Path]) -> list[Chain]:
     taken = {chain.path for chain in onward}
-    others: dict[Trail, list[Path]] = {}
+    others: dict[Walk, list[Path]] = {}
     for path in (*(chain.path for chain in chains if chain.path not in taken), *unlisted):
         if isinstance(path.end, IRI):
-            others.setdefault((path.start, path.property_path), []).append(path)
-    return [replace(chain, others=tuple(others.pop(chain.trail, ()))) for chain in onward]
+            others.setdefault(walk_along(path), []).append(path)
+    return [replace(chain, others=tuple(others.pop(chain.walk, ()))) for chain in onward]
 
 
 def chains_retrieval(depths: Sequence[Sequence[Chain]], session: Session) -> Retrieval:
@@ -258,19 +256,9 @@ def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk
     return list(leading), [walk for walk in aside if walk not in leading]
 
 
-def ranked_trails(met: Mapping[Trail, Sequence[Path]], session: Session) -> list[tuple[Walk, float]]:
-    """Score every trail as a walk, the best first: by the steps that an oracle knows, then by the words."""
-    scores = dict(zip(met, scores_of_ways(list(met.values()), session), strict=True))
-    scores = {trail: fit + _GOLD_STEP_SCORE * gold_steps(trail[1], session) for trail, fit in scores.items()}
-    ordered = sorted(met, key=lambda trail: (-scores[trail], str(trail[1]), str(trail[0])))
-    return [(Walk(as_iri(trail[0]), trail[1]), scores[trail]) for trail in ordered]
-
-
-def ends_retrieval(walks: Sequence[tuple[Walk, float]], kept: Iterable[Chain], session: Session) -> Retrieval:
+def ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: Session) -> Retrieval:
     """Follow walks to all their ends, which are the candidates: of each walk those of kept chains first."""
-    items = expanded_items([walk for walk, _ in walks], session.labels)
-    followed = zip(items, walks, strict=True)
-    evidence = Evidence(replace(item, score=score) for item, (_, score) in followed if item is not None)
+    evidence = Evidence(items_at_ends(walks, session))
     best: dict[Term, float] = {}
     for chain in kept:
         best[chain.end] = max(chain.score, best.get(chain.end, 0.0))

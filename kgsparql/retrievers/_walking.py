@@ -20,6 +20,7 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
+from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
 from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours, predicates
@@ -29,7 +30,7 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, PropertyPath, Step, may_follow
+from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
@@ -43,6 +44,7 @@ _WORDED, _WORDED_FOR_A_MODEL = 20, 50
 _MAX_COMPARED_BY_MEANING = 500  # texts that are compared with the question by meaning; of more, those that share words
 _EXAMPLES_OF_STEP = 2  # terms that a step leads to which a model reads
 _MAX_ENDS_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
+_GOLD_STEP_SCORE = 100.0  # the score of a step that an oracle knows: more than the words of any path
 _WAY_BACK_PENALTY = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
 # A word of Latin letters, perhaps with digits at its end, but no hexadecimal number; or a letter that is not Latin.
 _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W_])|[^\W\d_\u0000-\u024f]")
@@ -163,6 +165,19 @@ def gold_steps(path: PropertyPath, session: Session) -> int:
     return len(path.steps) if session.oracle is not None and session.oracle.is_gold(path) else 0
 
 
+def walk_scores(ways: Mapping[Walk, Sequence[Path]], session: Session) -> dict[Walk, float]:
+    """Score walks, the best first: by the steps that an oracle knows, then by how well they fit the question."""
+    fits = zip(ways, scores_of_ways(list(ways.values()), session), strict=True)
+    scores = {walk: fit + _GOLD_STEP_SCORE * gold_steps(walk.path, session) for walk, fit in fits}
+    return {walk: scores[walk] for walk in sorted(scores, key=lambda w: (-scores[w], w.path, w.start.value))}
+
+
+def items_at_ends(walks: Mapping[Walk, float], session: Session) -> list[EvidenceItem]:
+    """Follow scored walks to all their ends; one without any is left out."""
+    items = expanded_items(list(walks), session.labels)
+    return [replace(item, score=score) for item, score in zip(items, walks.values(), strict=True) if item is not None]
+
+
 def note_order(paths: Sequence[tuple[PropertyPath, Sequence[str]]], session: Session) -> None:
     """Note, once, if no path has a word of the question, so that a ranker by words cannot order them."""
     if not isinstance(session.ranker, BM25Ranker):
@@ -226,36 +241,18 @@ def take_second_choices(others: Sequence[LinkedEntity], starts: Collection[Term]
         session.notes.append("no predicate that the model read leads to an answer", code="nothing_chosen")
 
 
-def places_by_likeness(question: str, groups: Sequence[Sequence[str]], session: Session) -> list[list[int]]:
-    """Order the places of the texts of each group by how much they are like the question; ties in the order given.
+def places_by_likeness(question: str, texts: Sequence[str], session: Session) -> list[int]:
+    """Order the places of texts by how much they are like the question; ties in the order given.
 
     Of very many, those that share most words with it are compared by meaning: to embed a whole hub takes seconds.
     """
-    sizes = [len(own) for own in groups]
-    rooms = sizes if isinstance(session.ranker, BM25Ranker) else _shares_compared(sizes)
-    if sum(rooms) < sum(sizes):
-        session.note_cuts([Cut("names compared by meaning", sum(rooms), sum(sizes))])
-    kept = [
-        list(range(len(own))) if len(own) <= room else _places_by_score(BM25Ranker().rank(question, own))[:room]
-        for own, room in zip(groups, rooms, strict=True)
-    ]
-    alike = iter(session.ranker.rank(question, [own[j] for own, some in zip(groups, kept, strict=True) for j in some]))
-    scores = [np.array([next(alike) for _ in places]) for places in kept]
-    return [[places[j] for j in _places_by_score(own)] for places, own in zip(kept, scores, strict=True)]
-
-
-def _shares_compared(sizes: Sequence[int]) -> list[int]:
-    """Share out what is compared by meaning: all of a group, or an equal number of each of the largest groups.
-
-    >>> _shares_compared([30, 400]), _shares_compared([400, 30, 900])
-    ([30, 400], [235, 30, 235])
-    """
-    rooms = [0] * len(sizes)
-    left = _MAX_COMPARED_BY_MEANING
-    for place, (size, i) in enumerate(sorted((size, i) for i, size in enumerate(sizes))):
-        rooms[i] = min(size, max(1, left // (len(sizes) - place)))
-        left -= rooms[i]
-    return rooms
+    order, rest = list(range(len(texts))), list[int]()
+    if len(texts) > _MAX_COMPARED_BY_MEANING and not isinstance(session.ranker, BM25Ranker):
+        session.note_cuts([Cut("names compared by meaning", _MAX_COMPARED_BY_MEANING, len(texts))])
+        order = _places_by_score(BM25Ranker().rank(question, texts))
+        order, rest = order[:_MAX_COMPARED_BY_MEANING], order[_MAX_COMPARED_BY_MEANING:]
+    scores = session.ranker.rank(question, [texts[i] for i in order])
+    return [order[j] for j in _places_by_score(scores)] + rest
 
 
 def _places_by_score(scores: NDArray[np.float64]) -> list[int]:

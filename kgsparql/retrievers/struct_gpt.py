@@ -25,7 +25,6 @@ from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.replies import Numbers, numbers
 from kgsparql.rdf.paths import Constraint, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, printable
-from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.retrievers._struct_gpt_facts import (
     Expansion,
     FoundFacts,
@@ -43,11 +42,10 @@ from kgsparql.retrievers._walking import (
     SAMPLE,
     WalkingRetriever,
     candidates_by_start,
-    gold_steps,
+    items_at_ends,
     places_by_likeness,
-    predicate_counts,
-    scores_of_ways,
     take_second_choices,
+    walk_scores,
     with_examples,
 )
 
@@ -137,7 +135,7 @@ class StructGPT(WalkingRetriever):
 
     def _step_facts(self, walked: _Walked, session: Session) -> list[FoundFacts]:
         """Choose predicates, and find their facts that meet the conditions of the question."""
-        expansions = [*_possible_expansions(walked.frontiers, session), *walked.left]
+        expansions = [*expansions_of(walked.frontiers, session), *walked.left]
         candidates = _expansion_candidates(expansions, session)
         chosen = self._chosen_predicates(candidates, expansions, session)
         if walked.asks_again and not chosen and expansions:
@@ -176,7 +174,7 @@ class StructGPT(WalkingRetriever):
         rest = _likeliest_first(candidates)[_MAX_PREDICATES_READ:]
         others = () if rest else alternatives(session)
         if others:
-            expansions = _possible_expansions([frontier_at(other.term) for other in others], session)
+            expansions = expansions_of([frontier_at(other.term) for other in others], session)
             rest = _expansion_candidates(expansions, session)
         chosen = self._chosen_predicates(rest, expansions, session)
         starts = {expansions[choice.candidate.number].frontier.walk.start for choice in chosen}
@@ -189,17 +187,11 @@ class StructGPT(WalkingRetriever):
         ends = list(dict.fromkeys(end for own in reached for end in own.ways if isinstance(end, IRI)))
         if len(ends) > self.entities_per_step:
             labels = session.labels(ends)
-            (order,) = places_by_likeness(session.masked_question, [[labels[end] for end in ends]], session)
+            order = places_by_likeness(session.masked_question, [labels[end] for end in ends], session)
             session.note_cuts([Cut("entities gone on from", self.entities_per_step, len(ends))])
             ends = [ends[i] for i in order[: self.entities_per_step]]
         onward = [replace(own, ways={end: own.ways[end] for end in ends if end in own.ways}) for own in reached]
         return [frontier for frontier in onward if frontier.ways]
-
-
-def _possible_expansions(frontiers: Sequence[Frontier], session: Session) -> list[Expansion]:
-    entities = dict.fromkeys(entity for frontier in frontiers for entity in frontier.ways)
-    begins = all(not frontier.walk.path.steps for frontier in frontiers)
-    return expansions_of(frontiers, predicate_counts(entities, session, skip=UNWALKED, begins=begins))
 
 
 def _expansion_candidates(expansions: Sequence[Expansion], session: Session) -> list[Candidate]:
@@ -224,7 +216,7 @@ def constrained_facts(found: Sequence[FoundFacts], session: Session) -> list[Fou
     labels = session.labels(term for step, value in pairs for term in (step.predicate, value))
     texts = [f"{printable(labels[s.predicate], 120)}: {printable(labels[v], 120)}" for s, v in pairs]
     if len(pairs) > MAX_CHOICES:
-        listed = sorted(places_by_likeness(session.masked_question, [texts], session)[0][:MAX_CHOICES])
+        listed = sorted(places_by_likeness(session.masked_question, texts, session)[:MAX_CHOICES])
         pairs, texts = [pairs[i] for i in listed], [texts[i] for i in listed]
     is_asked = bool(pairs) and session.can_spare_call("constraints")
     reply = session.ask_model(_constraints_call(session.question, texts)) if is_asked else None
@@ -320,21 +312,11 @@ def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:
     """Follow the best walks to all their ends; the facts that were read, if nothing is to be completed."""
     items: list[EvidenceItem] = []
     with session.within_budget():
-        walks = _walk_scores(found, session)
+        reached = {own.walk: list(own.ways.values()) for one in reversed(found) for own in one.reached()}
+        walks = dict(islice(walk_scores(reached, session).items(), _MAX_COMPLETED_WALKS))
         found = [replace(one, score=walks.get(one.walk, one.score)) for one in found]
-        if session.complete:
-            whole = expanded_items(list(walks), session.labels)
-            items = [replace(item, score=score) for item, score in zip(whole, walks.values(), strict=True) if item]
+        items = items_at_ends(walks, session) if session.complete else []
     if not items:
         return facts_retrieval(sorted(found, key=lambda one: -one.score), session)
     evidence = Evidence(items)
     return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
-
-
-def _walk_scores(found: Sequence[FoundFacts], session: Session) -> dict[Walk, float]:
-    """Score the best walks: the steps that an oracle knows, and the fit, with all kinds known now."""
-    reached = {own.walk: own for one in reversed(found) for own in one.reached()}
-    fits = scores_of_ways([list(own.ways.values()) for own in reached.values()], session)
-    scores = {walk: fit + gold_steps(walk.path, session) for walk, fit in zip(reached, fits, strict=True)}
-    best = sorted(scores, key=lambda walk: (-scores[walk], walk.path))[:_MAX_COMPLETED_WALKS]
-    return {walk: scores[walk] for walk in best}

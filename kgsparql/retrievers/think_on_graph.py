@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from typing import Annotated
 from typing import Literal as OneOf
 
@@ -29,7 +30,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     NEIGHBOURS_PER_PREDICATE,
     Chain,
     Offer,
-    Trail,
     beam_of,
     candidates_of,
     chains_retrieval,
@@ -38,7 +38,7 @@ from kgsparql.retrievers._think_on_graph_chains import (
     expanded_offers,
     offers,
     path_sample,
-    ranked_trails,
+    walk_along,
 )
 from kgsparql.retrievers._walking import (
     MODEL_FAILED,
@@ -48,6 +48,7 @@ from kgsparql.retrievers._walking import (
     places_by_likeness,
     take_second_choices,
     terms_of,
+    walk_scores,
     with_examples,
 )
 
@@ -63,14 +64,14 @@ class _Walked:
     """The state of the walk.
 
     :param led_to: the neighbours by each step from a term, so that none is queried twice.
-    :param met: the siblings of every trail that was walked.
+    :param met: the siblings of every walk.
     :param draft: the answer of the model that judged the evidence enough.
     """
 
     beam: tuple[Chain, ...]
     depths: list[tuple[Chain, ...]] = field(default_factory=list)
     led_to: dict[tuple[Term, Step], NeighbourGroup] = field(default_factory=dict)
-    met: dict[Trail, list[Path]] = field(default_factory=dict)
+    met: dict[Walk, list[Path]] = field(default_factory=dict)
     by_model: bool = False
     draft: Draft | None = None
     asks_again: bool = True
@@ -124,7 +125,7 @@ class ThinkOnGraph(WalkingRetriever):
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
         if not walked.by_model and session.oracle is None:
-            note_order([(path, [""] * (len(path.steps) + 1)) for _, path in walked.met], session)
+            note_order([(path, [""] * (len(path.steps) + 1)) for path in (walk.path for walk in walked.met)], session)
         return self._retrieval_of(walked, session)
 
     def _walk_one_depth(self, walked: _Walked, session: Session) -> None:
@@ -139,7 +140,7 @@ class ThinkOnGraph(WalkingRetriever):
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
         chosen = expanded_offers(_chosen_offers(offered, choices, self.width, session), walked.led_to, session)
         for path in (path for one in chosen for path in one.siblings):
-            walked.met.setdefault((path.start, path.property_path), []).append(path)
+            walked.met.setdefault(walk_along(path), []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
         if kept:
             walked.depths.append(kept)
@@ -235,14 +236,17 @@ class ThinkOnGraph(WalkingRetriever):
             pairs = zip(chosen, limits, strict=True)
             return [replace(one, listed=path_sample(one.siblings, most, session)) for one, most in pairs]
         long = [one for one, most in zip(chosen, limits, strict=True) if most < len(one.siblings)]
-        texts = [[printable(labels[path.end], 300) for path in one.siblings] for one in long]
-        places = iter(places_by_likeness(session.question, texts, session))
-        return [
-            replace(one, listed=tuple(one.siblings[j] for j in sorted(next(places)[:most])))
-            if most < len(one.siblings)
-            else one
-            for one, most in zip(chosen, limits, strict=True)
-        ]
+        # In turn, so that each predicate has its share where not all are compared by meaning.
+        paths = [path for turn in zip_longest(*(one.siblings for one in long)) for path in turn if path is not None]
+        names = [printable(labels[path.end], 300) for path in paths]
+        places = places_by_likeness(session.question, names, session)
+        ranks = {paths[place]: rank for rank, place in enumerate(places)}
+
+        def nearest(one: Offer, most: int) -> Offer:
+            best = sorted(one.siblings, key=lambda path: ranks.get(path, 0))[:most]
+            return replace(one, listed=tuple(path for path in one.siblings if path in best))
+
+        return list(map(nearest, chosen, limits))
 
     def _retrieval_of(self, walked: _Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
@@ -264,18 +268,16 @@ class ThinkOnGraph(WalkingRetriever):
             return whole
         return found
 
-    def _walks_to_follow(
-        self, walked: _Walked, so_far: Retrieval, session: Session
-    ) -> tuple[list[tuple[Walk, float]], int]:
+    def _walks_to_follow(self, walked: _Walked, so_far: Retrieval, session: Session) -> tuple[dict[Walk, float], int]:
         """List the walks to follow to all their ends, the best first, and count those to a draft's answers."""
         if walked.draft is not None:
             leading, others = cited_walks(walked.draft, so_far.evidence)
             walks = [*leading, *others]
-            return [(walk, float(len(walks) - place)) for place, walk in enumerate(walks)], len(leading)
+            return {walk: float(len(walks) - place) for place, walk in enumerate(walks)}, len(leading)
         if walked.by_model:  # the model chose these, and reads them all
-            kept = dict.fromkeys(chain.trail for depth in walked.depths for chain in depth)
-            return ranked_trails({trail: walked.met[trail] for trail in kept}, session), 0
-        return ranked_trails(walked.met, session)[: self.width], 0
+            kept = dict.fromkeys(chain.walk for depth in walked.depths for chain in depth)
+            return walk_scores({walk: walked.met[walk] for walk in kept}, session), 0
+        return dict(islice(walk_scores(walked.met, session).items(), self.width)), 0
 
 
 def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:

@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import plan_schema, read_plan_file, written_plan
-from kgsparql.plans.compiling import compiled
 from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
 from kgsparql.plans.wording import in_words

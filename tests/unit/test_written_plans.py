@@ -14,8 +14,8 @@ from kgsparql.errors import PlanError
 from kgsparql.events import QueryRun
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans.arrays import ListedName, read_plan
-from kgsparql.plans.notation import arrays_of
 from kgsparql.rdf.terms import IRI
+from kgsparql.retrievers.query_plan import arrays_of
 from tests import scripted
 from tests.conftest import graph_from
 from tests.model_server import Text

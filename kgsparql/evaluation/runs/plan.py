@@ -252,7 +252,7 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 def prompts_hash() -> str:
     """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
     from kgsparql.answering import choosing, composing
-    from kgsparql.retrievers import _written_plans, entity, mindmap, struct_gpt
+    from kgsparql.retrievers import entity, mindmap, query_plan, struct_gpt
 
     prompts = (
         choosing.MENDING, choosing.RULES,
@@ -262,7 +262,7 @@ def prompts_hash() -> str:
         entity.NUMERIC, entity.REASONING, entity.RULES, entity.TEXT,
         mindmap.MENTIONS, mindmap.REPLY, mindmap.RULES, mindmap.SENTENCES,
         struct_gpt.CONSTRAINTS,
-        _written_plans.RULES,
+        query_plan.RULES,
     )  # fmt: skip
     return hashlib.sha256("\n".join(sorted(map(str, prompts))).encode()).hexdigest()
 
