@@ -9,7 +9,6 @@ from itertools import zip_longest
 from math import ceil
 
 from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Choice
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.term_labels import statement_labels
@@ -25,6 +24,7 @@ from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
     gold_steps,
+    groups_of,
     is_opaque,
     item_of_ways,
     places_by_likeness,
@@ -159,15 +159,16 @@ def expansions_of(frontiers: Sequence[Frontier], session: Session) -> list[Expan
 
 
 def found_facts(
-    choices: Sequence[Choice], taken: Sequence[Expansion], known: KnownNeighbours, session: Session, *, limit: int
+    taken: Sequence[tuple[Expansion, float]], known: KnownNeighbours, session: Session, *, limit: int
 ) -> list[FoundFacts]:
-    """Find the facts of each chosen expansion, one path to each term; what was fetched is added to ``known``."""
-    asked = [_affordable_entities(one, known, most=_MAX_FACTS_OF_STEP // len(taken), limit=limit) for one in taken]
-    wanted = [(entity, one.step) for one, some in zip(taken, asked, strict=True) for entity in some]
-    new = [key for key in dict.fromkeys(wanted) if key not in known]
-    known |= _fetched_neighbours(new, {one.frontier.walk.start for one in taken}, session, limit=limit)
+    """Find the facts of expansions with their scores, one path to each term; what was fetched is added to ``known``."""
+    most = _MAX_FACTS_OF_STEP // len(taken)
+    asked = [_affordable_entities(one, known, most=most, limit=limit) for one, _ in taken]
+    wanted = {(entity, one.step): None for (one, _), some in zip(taken, asked, strict=True) for entity in some}
+    new = [key for key in wanted if key not in known]
+    known |= _fetched_neighbours(new, {one.frontier.walk.start for one, _ in taken}, session, limit=limit)
     found = []
-    for choice, expansion, entities in zip(choices, taken, asked, strict=True):
+    for (expansion, score), entities in zip(taken, asked, strict=True):
         cuts: list[Cut] = []
         if len(entities) < len(expansion.counts):
             labels = session.labels([expansion.frontier.walk.start, *(s.predicate for s in expansion.path.steps)])
@@ -185,8 +186,7 @@ def found_facts(
         if plain or mediated:
             session.note_cuts(cuts)
             walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
-            score = (choice.candidate.score or 0.0) + gold_steps(walk.path, session)
-            found.append(FoundFacts(walk, units, score, tuple(cuts)))
+            found.append(FoundFacts(walk, units, score + gold_steps(walk.path, session), tuple(cuts)))
     return found
 
 
@@ -206,10 +206,7 @@ def _fetched_neighbours(
     wanted: Sequence[tuple[IRI, Step]], topics: Collection[IRI], session: Session, *, limit: int
 ) -> KnownNeighbours:
     """Fetch neighbours, and what lies behind mediators in their place; one with nothing behind it stays an end."""
-    steps: dict[IRI, list[Step]] = {}
-    for entity, step in wanted:
-        steps.setdefault(entity, []).append(step)
-    found = neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=limit)
+    found = groups_of(wanted, session, limit=limit)
     beyond = _hops_beyond_mediators([end for group in found.items for end in group.neighbours], topics, session)
     known: KnownNeighbours = dict.fromkeys(wanted, ((), ()))
     for group in found.items:

@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import arrow, path_text
-from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours
+from kgsparql.exploration import NeighbourGroup, PredicateCount
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Term, as_iri
@@ -22,10 +22,12 @@ from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED, is_mediator
 from kgsparql.retrievers._walking import (
     answers_of,
     candidates_by_start,
+    groups_of,
     items_at_ends,
     path_items,
     predicate_counts,
     terms_of,
+    ways_of,
 )
 
 _MAX_STAND_INS = 150  # siblings of the chains in a beam whose predicates are offered, too
@@ -71,7 +73,6 @@ class Offer:
     """
 
     place: int
-    chain: Chain
     path: Path
     count: PredicateCount
     again: bool
@@ -115,7 +116,7 @@ def offers(beam: Sequence[Chain], session: Session, *, walked: Collection[tuple[
             goes_back = bool(path.hops) and count.step.inverts(path.hops[-1].step)
             if not needless and not (count.count <= 1 and goes_back):
                 known.add((chain.walk, count.step))
-                offered.append(Offer(place, chain, path, count, again=(path.end, count.step) in walked))
+                offered.append(Offer(place, path, count, again=(path.end, count.step) in walked))
     offered.sort(key=lambda offer: offer.place)
     labels = session.labels(_offer_terms(offered))
     if re.search(r"\b(?:ids?|identifiers?)\b", session.question, re.IGNORECASE):
@@ -148,23 +149,15 @@ def expanded_offers(
     chosen: Sequence[Offer], groups: dict[tuple[Term, Step], NeighbourGroup], session: Session
 ) -> list[Offer]:
     """Find the paths to the neighbours of each offer, and add what is found to the known groups."""
-    steps: dict[IRI, list[Step]] = {}
-    for one in chosen:
-        end = one.path.end
-        if isinstance(end, IRI) and (end, one.step) not in groups:
-            steps.setdefault(end, []).append(one.step)
-    found = neighbours(session.graph, steps, direction=session.direction, steps=steps, limit=NEIGHBOURS_PER_PREDICATE)
+    wanted = ((one.path.end, one.step) for one in chosen if (one.path.end, one.step) not in groups)
+    found = groups_of(wanted, session, limit=NEIGHBOURS_PER_PREDICATE)
     session.note_cuts(found.cuts)
     groups |= {(group.entity, group.step): group for group in found.items}
     expanded = []
     for one in chosen:
         path, group = one.path, groups.get((one.path.end, one.step))
-        onward = [] if group is None else [*((hop,) for hop in group.hops), *(way.hops for way in group.mediated)]
-        siblings = tuple(
-            Path(path.start, path.hops + hops)
-            for hops in dict.fromkeys(onward)
-            if not is_mediator(hops[-1].end) and (not path.hops or may_follow(path.hops[-1], hops[0]))
-        )
+        ways = dict.fromkeys([] if group is None else ways_of(group))
+        siblings = tuple(path.then(way) for way in ways if not path.hops or may_follow(path.hops[-1], way.hops[0]))
         if siblings:
             expanded.append(replace(one, siblings=siblings, listed=siblings))
     return expanded

@@ -23,7 +23,7 @@ from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
-from kgsparql.exploration import NeighbourGroup, PredicateCount, neighbours, predicates
+from kgsparql.exploration import Found, NeighbourGroup, PredicateCount, neighbours, predicates
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.answer_type import asks_for_others
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -111,19 +111,14 @@ def with_examples(
     candidates: Sequence[Candidate], steps: Sequence[tuple[Path, Step]], session: Session
 ) -> list[Candidate]:
     """Show a model two terms that each candidate's step leads to from the end of its path, not straight back."""
-    wanted: dict[IRI, dict[Step, None]] = {}
-    for path, step in steps:
-        if isinstance(path.end, IRI):
-            wanted.setdefault(path.end, {})[step] = None
-    near: dict[tuple[Term, Step], Sequence[Term]] = {}
+    near: dict[tuple[Term, Step], list[Term]] = {}
     with session.within_budget():
-        most = _EXAMPLES_OF_STEP + 1
-        found = neighbours(session.graph, wanted, steps=wanted, direction=session.direction, limit=most)
-        near = {(g.entity, g.step): [*g.neighbours, *(way.end for way in g.mediated)] for g in found.items}
+        found = groups_of(((path.end, step) for path, step in steps), session, limit=_EXAMPLES_OF_STEP + 1)
+        near = {(group.entity, group.step): [way.end for way in ways_of(group)] for group in found.items}
     examples = []
     for path, step in steps:
         last = path.hops[-1].start if path.hops else None
-        ends = (end for end in dict.fromkeys(near.get((path.end, step), ())) if end != last and not is_mediator(end))
+        ends = (end for end in dict.fromkeys(near.get((path.end, step), ())) if end != last)
         examples.append(list(islice(ends, _EXAMPLES_OF_STEP)))
     labels = session.labels([term for ends in examples for term in ends])
     texts = ["; ".join(printable(labels[term], 60) for term in ends) for ends in examples]
@@ -131,6 +126,21 @@ def with_examples(
         replace(candidate, text=f"{candidate.text[:-1]}: {text})") if text else candidate
         for candidate, text in zip(candidates, texts, strict=True)
     ]
+
+
+def groups_of(wanted: Iterable[tuple[Term, Step]], session: Session, *, limit: int) -> Found[NeighbourGroup]:
+    """Find the neighbours of entities, each by steps of its own, at most so many of a step."""
+    steps: dict[IRI, list[Step]] = {}
+    for entity, step in wanted:
+        if isinstance(entity, IRI):
+            steps.setdefault(entity, []).append(step)
+    return neighbours(session.graph, steps, steps=steps, direction=session.direction, limit=limit)
+
+
+def ways_of(group: NeighbourGroup) -> list[Path]:
+    """List the paths to the neighbours of a group, and to what lies behind blank nodes in their place."""
+    ways = [*(Path(group.entity, (hop,)) for hop in group.hops), *group.mediated]
+    return [way for way in ways if not is_mediator(way.end)]
 
 
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:

@@ -141,11 +141,11 @@ class StructGPT(WalkingRetriever):
         if walked.asks_again and not chosen and expansions:
             expansions, chosen = self._second_choices(candidates, expansions, session)
         walked.asks_again = False
-        taken = {choice.candidate.number: expansions[choice.candidate.number] for choice in chosen}
+        taken = [(expansions[choice.candidate.number], choice.candidate.score or 0.0) for choice in chosen]
         if session.model_reads:
-            walked.left = [expansion for number, expansion in enumerate(expansions) if number not in taken]
-        limit = self.neighbours_per_predicate
-        found = found_facts(chosen, list(taken.values()), walked.known, session, limit=limit) if chosen else []
+            numbers = {choice.candidate.number for choice in chosen}
+            walked.left = [expansion for number, expansion in enumerate(expansions) if number not in numbers]
+        found = found_facts(taken, walked.known, session, limit=self.neighbours_per_predicate) if taken else []
         with session.within_budget():
             return constrained_facts(found, session)
         return found

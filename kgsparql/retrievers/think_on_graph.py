@@ -167,13 +167,13 @@ class ThinkOnGraph(WalkingRetriever):
         by_place: dict[int, list[Candidate]] = {}
         for candidate in candidates_of(offered, session):
             by_place.setdefault(offered[candidate.number].place, []).append(candidate)
-        most = None
+        most = len(offered)
         if self.prune == "model" and by_place:
             share = max(self.shortlist // len(by_place), _MIN_CANDIDATES_OF_CHAIN)
             most = max(1, min(share, self.shortlist, MAX_CHOICES // len(by_place)))
             by_place = {place: sorted(own, key=lambda c: -(c.score or 0.0)) for place, own in by_place.items()}
         listed = [candidate for own in by_place.values() for candidate in own[:most]]
-        others = [candidate for own in by_place.values() for candidate in own[len(own) if most is None else most :]]
+        others = [candidate for own in by_place.values() for candidate in own[most:]]
         return listed, sorted(others, key=lambda candidate: candidate.number)
 
     def _chosen_among(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:

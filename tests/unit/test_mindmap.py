@@ -69,43 +69,30 @@ def test_paths_between_the_entities_are_one_chain() -> None:
     assert chains(through, "abm") == ["amb"], "known mistake 3: a label with spaces does not matter"
     assert chains(":a :p :b . :b :p :c . :c :p :d .", "abcd") == ["abcd"], "known mistake 4: it is no star"
     assert chains(":x :p :a . :x :p :b .", "ab") == ["axb"], "known mistake 8: it needs no materialised inverses"
+    assert chains(":a :p :a . :a :p :b . :b :p :a .", "ab") == ["ab"] * 2, "loops end"
 
 
-def test_L43_loops_end() -> None:
-    assert chains(":a :p :a . :a :p :b . :b :p :a .", "ab") == ["ab"] * 2
+def path(terms: str, predicate: str = "p") -> Path:
+    hops = (Hop(Triple(near, *ex(predicate), far)) for near, far in pairwise(ex(*terms)))
+    return Path(*ex(terms[0]), tuple(hops))
 
 
-def test_segments_are_combined_lazily() -> None:
-    """Known mistake 5: thirty segments of five paths are 5 ** 30 products."""
-    nodes = ex(*(f"n{i}" for i in range(31)))
-    predicates = ex(*"pqrst")
-    segments = [tuple(Path(a, (Hop(Triple(a, predicate, b)),)) for predicate in predicates) for a, b in pairwise(nodes)]
-    made = list(islice(chained_paths(segments), 50))
-    assert len(set(made)) == 50
-    assert all(len(path) == 30 for path in made)
-
-
-def test_a_joined_path_never_passes_a_term_twice_or_its_parts_stand_by_themselves() -> None:
-    def path(*terms: str) -> Path:
-        hops = (Hop(Triple(near, *ex("p"), far)) for near, far in pairwise(ex(*terms)))
-        return Path(*ex(terms[0]), tuple(hops))
-
+def test_segments_are_joined_lazily_the_best_first_and_never_pass_a_term_twice() -> None:
     for segments, joined in (
-        ([(path(*"axb"), path(*"ayb")), (path(*"bxc"), path(*"bzc"))], ["axbzc", "aybxc", "aybzc"]),
-        ([(path(*"axb"), path(*"ayb"))], ["axb", "ayb"]),
-        ([(path(*"axb"), path(*"axyb")), (path(*"bxc"),)], ["axb", "bxc", "axyb"]),
+        ([(path("axb"), path("ayb")), (path("bxc"), path("bzc"))], ["axbzc", "aybxc", "aybzc"]),
+        ([(path("axb"), path("ayb"))], ["axb", "ayb"]),
+        ([(path("axb"), path("axyb")), (path("bxc"),)], ["axb", "bxc", "axyb"]),  # in turn: all pass a term twice
     ):
         assert [names(found) for found in chained_paths(segments)] == joined
-
-
-def test_combinations_are_whole_and_best_first() -> None:
-    a, b, c = ex(*"abc")
-    first = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q")]
-    second = [Path(b, (Hop(Triple(b, p, c)),)) for p in ex("r", "s", "t")]
+    first, second = [path("ab", p) for p in "pq"], [path("bc", p) for p in "rst"]
+    ranks = {x.then(y): i + j for i, x in enumerate(first) for j, y in enumerate(second)}
     made = list(chained_paths([tuple(first), tuple(second)]))
-    assert set(made) == {x.then(y) for x, y in product(first, second)}
-    ranks = [first.index(Path(a, path.hops[:1])) + second.index(Path(b, path.hops[1:])) for path in made]
-    assert ranks == sorted(ranks)
+    assert (set(made), [ranks[one] for one in made]) == (set(ranks), sorted(ranks.values()))
+    letters = "abcdefghijklmnopqrstuvwxyzABCDE"  # known mistake 5: thirty segments of five are 5 ** 30 products
+    many = [tuple(path(near + far, p) for p in "pqrst") for near, far in pairwise(letters)]
+    assert len({*islice(chained_paths(many), 50)}) == 50
+    one, two = [path("ab", p) for p in "pqr"], [path("ba")]
+    assert list(in_turn([one, two])) == [one[0], two[0], one[1], one[2]]
 
 
 def test_the_junction_is_not_repeated_and_the_path_stays_whole() -> None:
@@ -129,13 +116,6 @@ def test_neighbours_are_those_of_this_question() -> None:
     graph = graph_from(":rich :p :x, :y, :z . :poor :q :w .")
     retrieve(graph, ["rich"])
     assert texts(retrieve(graph, ["poor"])) == ["poor —q→ w"]
-
-
-def test_one_round_of_starts_before_any_has_two() -> None:
-    a, b = ex("a", "b")
-    one = [Path(a, (Hop(Triple(a, p, b)),)) for p in ex("p", "q", "r")]
-    two = [Path(b, (Hop(Triple(b, p, a)),)) for p in ex("p")]
-    assert list(in_turn([one, two])) == [one[0], two[0], one[1], one[2]]
 
 
 def test_a_single_entity_is_looked_around_two_hops() -> None:
@@ -353,17 +333,6 @@ def test_M04_an_answer_in_another_script_is_kept() -> None:
     assert ask(by_call(answer=wrote("他在加州理工学院工作 [P1]."))).answer.text == "他在加州理工学院工作 [P1]."
 
 
-def test_M06_a_name_in_the_answer_is_known_word_for_word_or_not_at_all() -> None:
-    for said, labels in (
-        ({"answer": "It was Linus Pauling [P1]."}, ["Linus Pauling"]),
-        ({"answer": "It was Hans Beth [P1]."}, []),
-        ('<think>P9? no</think>\n```json\n{"answer": "Linus Pauling [P1]"}\n```', ["Linus Pauling"]),
-    ):
-        asked = ask(by_call(answer=Text(said)))
-        assert (asked.labels, asked.answer.status) == (labels, "answered")
-        assert all(label in asked.answer.text for label in labels)
-
-
 def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> None:
     braces = "{0} {x!r} %s ${HOME}"
     turtle = f':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "{braces}" . :p rdfs:label "is {{near}}" .'
@@ -372,12 +341,8 @@ def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> 
     assert asked.answer.status == "answered"
 
 
-def test_U15_the_only_call_is_for_the_answer_and_without_any_what_was_found_is_shown() -> None:
+def test_U15_the_only_call_is_for_the_answer() -> None:
     for verbalise, left_out in (("template", {"mentions"}), ("model", {"mentions", "sentences"})):
         asked = ask(reader, budget=Budget(max_calls=1), options={"verbalise": verbalise})
         assert (purposes(asked), linked_labels(asked)) == (["answer"], ["Richard Feynman"])
-        assert (asked.answer.status, asked.answer.usage["model_calls"]) == ("answered", 1)
         assert set(asked.fallbacks) == left_out
-    asked = ask(reader, budget=Budget(max_calls=0))
-    assert (asked.bodies, asked.answer.status) == ([], "partial")
-    assert asked.texts

@@ -25,11 +25,10 @@ def test_what_is_named_is_said_with_the_words_that_name_it(nobel: kgsparql.Knowl
     named = {one.term: one for one in planned.named}
     assert named[CAMBRIDGE] == QuestionTerm("University of Cambridge", CAMBRIDGE, "University of Cambridge", "entity")
     assert named[LAUREATE] == QuestionTerm("laureates", LAUREATE, "Nobel laureate", "class")
-
-
-def test_both_of_two_that_are_named_with_or_are_said(nobel: kgsparql.KnowledgeBase) -> None:
     planned = nobel.plan("How many laureates were born in Germany or France?")
     assert [(one.words, one.label) for one in planned.named][1:] == [("Germany", "Germany"), ("France", "France")]
+    planned = nobel.plan("blah xyzzy?")
+    assert (planned.named, planned.candidates, planned.chosen, planned.computed) == ((), (), None, None)
 
 
 def test_candidates_come_the_best_first_and_the_value_is_of_the_chosen(nobel: kgsparql.KnowledgeBase) -> None:
@@ -49,11 +48,6 @@ def test_it_is_what_the_method_computes(nobel: kgsparql.KnowledgeBase) -> None:
     assert planned.chosen.left_out == ("purple",)
     assert planned.doubts == tuple(gap.text for gap in answered.gaps) == ("what was computed leaves out 'purple'",)
     assert planned.computed == answered.computed
-
-
-def test_where_nothing_is_named_nothing_is_chosen(nobel: kgsparql.KnowledgeBase) -> None:
-    planned = nobel.plan("blah xyzzy?")
-    assert (planned.named, planned.candidates, planned.chosen, planned.computed) == ((), (), None, None)
 
 
 def test_an_entity_that_is_given_is_the_one_that_is_named(nobel: kgsparql.KnowledgeBase) -> None:

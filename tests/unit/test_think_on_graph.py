@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.session import Oracle, Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.events import Event, ModelCalled, QueryRun
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.rdf.paths import PropertyPath
@@ -278,33 +277,20 @@ def test_a_predicate_on_the_way_is_answered_with_what_it_leads_to() -> None:
     assert "Richard Feynman —worked at→ California Institute of Technology; Cornell University" in asked.texts
 
 
-def test_U15_the_last_call_is_for_the_answer() -> None:
-    for calls, expected in enumerate(([], ["answer"], ["predicates", "answer"])):
-        asked = ask(script(), budget=Budget(max_calls=calls))
-        assert purposes(asked) == expected
-        assert asked.answer.status == ("answered" if expected else "partial")
-        assert asked.texts
-        assert any("kept for the answer" in used.reason for used in asked.answer.fallbacks)
+def test_U15_with_few_calls_left_the_evidence_is_judged_first() -> None:
     enough = ask(script(enough=wrote("Caltech [P1].", entities=[1])), budget=Budget(max_calls=4))
-    assert purposes(enough)[:3] == ["predicates", "entities", "enough"], "with few calls left it is judged first"
+    assert purposes(enough)[:3] == ["predicates", "entities", "enough"]
     assert purposes(enough).count("predicates") == 1, "there is no choice of more"
+    assert purposes(ask(script(), budget=Budget(max_calls=2))) == ["predicates", "answer"], "the last is for the answer"
 
 
 def test_M09_a_model_that_fails_on_the_way_ends_the_walk_and_the_facts_are_shown() -> None:
     for at in (2, 5):
         left = iter(range(1, at))
         asked = ask(lambda body, left=left: script()(body) if next(left, None) else Status(500))
-        assert asked.answer.status == "partial"
-        assert asked.answer.error is not None
+        assert (asked.answer.status, asked.answer.error is None) == ("partial", False)
         assert asked.texts
         assert any("the walk ended" in note for note in asked.answer.notes)
-
-
-def test_mistake_01_scores_are_read_however_they_are_written() -> None:
-    turtle = ':ann rdfs:label "Ann" ; :born :bonn ; :works :uni, :lab . :works rdfs:label "works (at)" .'
-    for reply in ('{"choices": [{"n": "2.", "score": "80%"}]}', "<think>1? no</think>\n2"):
-        asked = ask_about(turtle, script(predicates=Text(reply)), options={"depth": 1})
-        assert (asked.texts, asked.fallbacks) == (["Ann —works (at)→ lab; uni"], []), reply
 
 
 def test_mistake_02_the_entity_that_was_chosen_is_the_one_that_is_expanded() -> None:
@@ -326,16 +312,7 @@ def test_mistake_03_a_predicate_in_both_directions_is_two_choices() -> None:
     assert asked.texts == ["ann ←advised— cas"]
 
 
-def test_mistake_06_evidence_is_answered_with_when_no_depth_is_left() -> None:
-    asked = ask(script())
-    assert purposes(asked)[-1] == "answer"
-    assert facts_of(asked.bodies[-1]) == [(item.marker, item.text) for item in asked.answer.evidence]
-    assert asked.answer.evidence.triples
-    assert "closed book" not in {event.purpose for event in asked.events if isinstance(event, ModelCalled)}
-
-
 def test_mistake_08_literals_are_answers_and_are_not_walked_from() -> None:
-    assert retrieve(WORK, "when was she born?").candidates[0].term == Literal("1990")
     replies = script(predicates=picking(born=0.9), answer=wrote("In 1990 [P1].", entities=[1]))
     asked = ask_about(WORK, replies, "when was she born?")
     assert [a.term for a in asked.answer.answers] == [Literal("1990")]
@@ -430,27 +407,6 @@ def test_mistake_11_a_predicate_is_shown_with_a_count_and_examples_not_its_tripl
     assert len(listed(asked.bodies[1])) == 5, "thinned"
 
 
-def test_mistake_13_the_predicates_of_a_hub_are_a_row_each() -> None:
-    events: list[Event] = []
-    retrieve("".join(f":hub :p{i % 3} :n{i} . " for i in range(3_000)), options={"depth": 1}, events=events)
-    counted = [e.solutions for e in events if isinstance(e, QueryRun) and e.name.startswith("counts")]
-    assert set(counted) == {3}
-
-
-def test_mistake_14_no_text_is_embedded_twice() -> None:
-    seen: Counter[str] = Counter()
-
-    class Counting(HashedEmbedder):
-        def embed(self, texts: Sequence[str]) -> Any:
-            seen.update(texts)
-            return super().embed(texts)
-
-    ranker = EmbeddingRanker(Counting())
-    for _ in range(2):
-        retrieve(WORK, "who works at the same place?", ranker=ranker)
-    assert set(seen.values()) == {1}
-
-
 def test_mistake_15_a_hub_is_thinned_to_what_the_question_is_about() -> None:
     """D6: a topic with in-degree 157, out-degree 0, and questions that quote a title."""
     words = "model graph query store index beam label answer path rule test cost order engine".split()
@@ -496,14 +452,7 @@ def test_names_that_are_not_compared_by_meaning_are_told() -> None:
         assert any("compared by meaning" in line for line in session.notes.lines()) == told
 
 
-def test_mistake_16_yes_is_no_answer_and_neither_is_nothing() -> None:
-    def yes(body: Body) -> Reply:
-        marker = next(m for m, text in facts_of(body) if "Linus Pauling" in text)
-        return Text(f"{{Yes}}. The answer is {{Linus Pauling}} [{marker}].")
-
-    asked = ask(script(predicates=WORKED_AT, answer=yes))
-    assert set(asked.labels) <= {"Linus Pauling"}
-    assert "Linus Pauling" in asked.answer.text
+def test_mistake_16_nothing_is_no_answer() -> None:
     answer = ask(script(answer=Text({"sufficient": True, "answer": "", "entities": []}))).answer
     assert answer.status != "answered"
     assert "So it is" not in answer.text
