@@ -140,7 +140,7 @@ class Facts:
         """What an item is measured to have; equal values of different things on the way are several."""
         match measure:
             case a.Value(path, kind, _):
-                ends = {(way[-2], _key(way[-1], kind)) for way in self._ways(x, path)}
+                ends = {(way[-2], read_as(way[-1], kind)) for way in self._ways(x, path)}
                 return [key for _, key in ends if key is not None]
             case a.HowMany(path, among):
                 return [Fraction(len(self._onward(x, path, among)))]
@@ -162,7 +162,7 @@ class Facts:
             ends = [end.value for end in self._along(x, measure.path) if isinstance(end, Literal)]
             keys, others = [date_number(end, like=value) for end in ends], [date_number(value.value, like=value)]
         else:
-            others = [_key(value, kind if kind in {"text", "item"} else "number")]
+            others = [read_as(value, kind if kind in {"text", "item"} else "number")]
         compare = _COMPARED[comparison]
         return any(compare(one, two) for one in keys for two in others if one is not None and two is not None)
 
@@ -172,7 +172,7 @@ class Facts:
         if value is None:
             return not keys
         kind = measure.kind if isinstance(measure, a.Value) else "number"
-        key = _key(value, kind)
+        key = read_as(value, kind)
         return key in keys or any(is_near(key, own) for own in keys)
 
     # --- numbers, yes or no, tables
@@ -247,7 +247,7 @@ def is_near(one: object, other: object, digits: int = 9) -> bool:
     return bool(abs(one - other) <= abs(other) / 10**digits)
 
 
-def _key(end: Term, kind: a.Kind) -> Key | None:
+def read_as(end: Term | None, kind: a.Kind) -> Key | None:
     """What a value is compared by; nothing where it cannot be read as its kind."""
     if kind == "item":
         return end
@@ -255,10 +255,8 @@ def _key(end: Term, kind: a.Kind) -> Key | None:
         return _text(end).lower()
     if not isinstance(end, Literal):
         return None
-    if kind == "date":
-        return date_number(end.value)
-    if kind == "year":
-        return year_of(end.value)
+    if kind in {"date", "year"}:
+        return (date_number if kind == "date" else year_of)(end.value)
     if kind_of_literal(end) == "text" and not re.fullmatch(NUMBER, end.value):
         return None
     try:
@@ -267,5 +265,5 @@ def _key(end: Term, kind: a.Kind) -> Key | None:
         return None
 
 
-def _text(term: Term) -> str:
+def _text(term: Term | None) -> str:
     return term.value if isinstance(term, IRI | Literal) else ""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import repeat
 from typing import Any, cast
 
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.evaluating import Facts, is_near
+from kgsparql.plans.evaluating import Facts, is_near, read_as
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, parts
@@ -221,14 +220,9 @@ def _agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
 
 
 def _is_close(value: Term | None, again: Any) -> bool:
-    from kgsparql.plans.dates import date_number
-
-    text, is_single = _text(value), isinstance(value, Literal) and value.datatype.value.endswith("#float")
-    try:
-        number: Fraction | None = Fraction(text)
-    except ValueError:
-        number = None
-    return bool(date_number(text) == again or is_near(number, again, digits=5 if is_single else 9))
+    is_single = isinstance(value, Literal) and value.datatype.value.endswith("#float")
+    number = read_as(value, "number")
+    return bool(read_as(value, "date") == again or is_near(number, again, digits=5 if is_single else 9))
 
 
 def _boolean(term: Term | None) -> Term | None:

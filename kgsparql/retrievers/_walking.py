@@ -143,6 +143,11 @@ def ways_of(group: NeighbourGroup) -> list[Path]:
     return [way for way in ways if not is_mediator(way.end)]
 
 
+def in_turn(sources: Iterable[Iterable[Path]]) -> Iterator[Path]:
+    """Take one path of each source in turn, so that every source has one before any has two."""
+    return (path for turn in zip_longest(*sources) for path in turn if path is not None)
+
+
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:
     """List the subject, predicate and object of every triple on these paths."""
     return (term for path in paths for triple in path.triples for term in triple)
@@ -295,10 +300,9 @@ def lines_beyond(lines: Sequence[Line], session: Session, *, frontier: int, step
     starts = {line.start for line in lines}
     own = [line for line in lines if len(line.path.steps) == steps]
     reached: dict[IRI, list[Path]] = {}
-    for turn in zip_longest(*(line.ways for line in own)):
-        for way in turn:
-            if way is not None and isinstance(way.end, IRI) and way.end not in starts:
-                reached.setdefault(way.end, []).append(way)
+    for way in in_turn(line.ways for line in own):
+        if isinstance(way.end, IRI) and way.end not in starts:
+            reached.setdefault(way.end, []).append(way)
     onward = list(reached)
     if len(onward) > frontier:
         session.note_cuts([Cut("neighbours walked on from", frontier, len(onward))])

@@ -7,10 +7,10 @@ ACL 2024 (arXiv 2308.09729), section 3.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import Annotated
 from typing import Literal as OneOf
 
@@ -39,6 +39,7 @@ from kgsparql.retrievers._walking import (
     best_answers_first,
     direct_first,
     groups_near,
+    in_turn,
     line_candidates,
     line_items,
     lines_beyond,
@@ -327,11 +328,6 @@ def _path_combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
             if place + 1 < len(segments[i]) and following not in seen:
                 seen.add(following)
                 heapq.heappush(queue, (total + 1, following))
-
-
-def in_turn(sources: Iterable[Iterable[Path]]) -> Iterator[Path]:
-    """Take one path of each source in turn, so that every source has one before any has two."""
-    return (path for turn in zip_longest(*sources) for path in turn if path is not None)
 
 
 def _sentences_by_marker(text: str, evidence: Evidence) -> dict[str, str]:

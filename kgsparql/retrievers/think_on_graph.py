@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Annotated
 from typing import Literal as OneOf
 
@@ -43,6 +43,7 @@ from kgsparql.retrievers._think_on_graph_chains import (
 from kgsparql.retrievers._walking import (
     MODEL_FAILED,
     WalkingRetriever,
+    in_turn,
     is_opaque,
     note_order,
     places_by_likeness,
@@ -237,7 +238,7 @@ class ThinkOnGraph(WalkingRetriever):
             return [replace(one, listed=path_sample(one.siblings, most, session)) for one, most in pairs]
         long = [one for one, most in zip(chosen, limits, strict=True) if most < len(one.siblings)]
         # In turn, so that each predicate has its share where not all are compared by meaning.
-        paths = [path for turn in zip_longest(*(one.siblings for one in long)) for path in turn if path is not None]
+        paths = list(in_turn(one.siblings for one in long))
         names = [printable(labels[path.end], 300) for path in paths]
         places = places_by_likeness(session.question, names, session)
         ranks = {paths[place]: rank for rank, place in enumerate(places)}

@@ -15,7 +15,8 @@ from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple, local_name
 from kgsparql.retrievers import load
-from kgsparql.retrievers.mindmap import chained_paths, in_turn
+from kgsparql.retrievers._walking import in_turn
+from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.conftest import graph_from, open_nobel
 from tests.model_server import Text
