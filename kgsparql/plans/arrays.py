@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
-from kgsparql.plans.expressions import decimal, integer
+from kgsparql.plans.expressions import decimal
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, parse_term, printable
 
@@ -78,7 +78,7 @@ class _Form:
 
 def _where(items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> a.Where:
     """A date that is compared with a whole number is compared by its year."""
-    is_whole = isinstance(value, Literal) and value.datatype == integer(0).datatype
+    is_whole = isinstance(value, Literal) and value.datatype == Literal(0).datatype
     if is_whole and isinstance(measure, a.Value) and measure.kind == "date":
         measure = replace(measure, kind="year")
     return a.Where(items, measure, comparison, value)

@@ -11,10 +11,9 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.terms import IRI, Literal
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
 """A text that is a number."""
-_INTEGER, _DECIMAL = IRI(_XSD + "integer"), IRI(_XSD + "decimal")
+_DECIMAL = IRI("http://www.w3.org/2001/XMLSchema#decimal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,16 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
     if operator != "/":
         value = Apply(operator, (one.key, other.key))
         return Measured((*one.group, *other.group), value, value)
-    is_zero, is_none = (Apply("=", (side.key, integer(0))) for side in (other, one))
+    is_zero, is_none = (Apply("=", (side.key, Literal(0))) for side in (other, one))
     fraction = Apply("*", (one.key, Literal("1.0", datatype=_DECIMAL)))
-    quotient = Apply("/", (fraction, Apply("IF", (is_zero, integer(1), other.key))))
-    value = Apply("IF", (is_none, integer(0), quotient))
+    quotient = Apply("/", (fraction, Apply("IF", (is_zero, Literal(1), other.key))))
+    value = Apply("IF", (is_none, Literal(0), quotient))
     return Measured((*one.group, *other.group, g.Filter(Apply("!", (is_zero,)))), value, value)
 
 
 def each_of(by: Variable, into: Variable, summary: g.Aggregate, group: Group) -> g.Select:
     """A sub-select with a row for each term of a variable. rdflib gives an empty row where there is none."""
-    some = Apply(">", (g.Aggregate("COUNT", summary.of), integer(0)))
+    some = Apply(">", (g.Aggregate("COUNT", summary.of), Literal(0)))
     return g.Select(((by, None), (into, summary)), group, group_by=(by,), having=some)
 
 
@@ -83,11 +82,6 @@ def _read(text: Expression, pattern: str, number: Expression) -> Expression:
     return Apply("IF", (Apply("REGEX", (text, Literal(pattern))), number, text))
 
 
-def integer(number: int) -> Literal:
-    """A whole number as a literal."""
-    return Literal(str(number), datatype=_INTEGER)
-
-
 def decimal(number: Decimal) -> Literal:
     """A number as a literal."""
-    return integer(int(number)) if number == int(number) else Literal(str(number), datatype=_DECIMAL)
+    return Literal(int(number)) if number == int(number) else Literal(str(number), datatype=_DECIMAL)

@@ -21,7 +21,6 @@ from kgsparql.plans.expressions import (
     decimal,
     distinct_values,
     each_of,
-    integer,
     key_of,
 )
 from kgsparql.plans.type_check import parts
@@ -60,28 +59,22 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
 
 
 def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
-    match plan:
-        case a.ItemTable():
-            return _table(plan, compiler)
-        case a.Grouped():
-            return _grouped(plan, compiler)
-        case _ if isinstance(plan, a.Number):
-            number = compiler.number(plan)
-            return g.Select(((VALUE, number.value),), number.group)
-        case _ if isinstance(plan, a.Condition):
-            group, holds = compiler.condition(plan)
-            return g.Select(((VALUE, holds),), group)
-        case a.Top(items, measure, _, largest):
-            found = compiler.measured(measure, ITEM, items)
-            return g.Select(
-                ((ITEM, None), (VALUE, found.value)),
-                (*compiler.members(plan, ITEM), *found.group),
-                distinct=True,
-                order=((found.key, largest), (Apply("STR", (ITEM,)), False)),
-                limit=compiler.limit,
-            )
-        case _:
-            return g.Select(((ITEM, None),), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
+    if isinstance(plan, a.ItemTable):
+        return _table(plan, compiler)
+    if isinstance(plan, a.Grouped):
+        return _grouped(plan, compiler)
+    if isinstance(plan, a.Number):
+        number = compiler.number(plan)
+        return g.Select(((VALUE, number.value),), number.group)
+    if isinstance(plan, a.Condition):
+        group, holds = compiler.condition(plan)
+        return g.Select(((VALUE, holds),), group)
+    if not isinstance(plan, a.Top):
+        return g.Select(((ITEM, None),), compiler.members(plan, ITEM), distinct=True, limit=compiler.limit)
+    found = compiler.measured(plan.measure, ITEM, plan.items)
+    head, group = ((ITEM, None), (VALUE, found.value)), (*compiler.members(plan, ITEM), *found.group)
+    order = ((found.key, plan.largest), (Apply("STR", (ITEM,)), False))
+    return g.Select(head, group, distinct=True, order=order, limit=compiler.limit)
 
 
 def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
@@ -171,7 +164,7 @@ class PlanCompiler:
     def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
         """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
         found = self.measured(divisor, ITEM, items)
-        return (*self.members(items, ITEM), *found.group, g.Filter(Apply("=", (found.key, integer(0)))))
+        return (*self.members(items, ITEM), *found.group, g.Filter(Apply("=", (found.key, Literal(0)))))
 
     # --- sets
 
@@ -282,7 +275,7 @@ class PlanCompiler:
                 with self._unseen():
                     group = (*self._each_once(items, x), *self._onward(x, path, among, far))
                 counts = each_of(x, number, g.Aggregate("COUNT", far), group)
-                known = Apply("COALESCE", (number, integer(0)))
+                known = Apply("COALESCE", (number, Literal(0)))
                 return Measured((g.Optional((counts,)), *self._shown(x, path, among)), known, known)
             case a.Summarised(summary, path, _):
                 number, value = self.new("n"), self.new("v")
@@ -307,7 +300,7 @@ class PlanCompiler:
             return found.key, other.key, other.group
         if isinstance(measure, a.Value) and measure.kind == "date":
             precision = precision_of(value)
-            return date_key(found.value, precision), integer(precision.number(value.value) or 0), ()
+            return date_key(found.value, precision), Literal(precision.number(value.value) or 0), ()
         if isinstance(measure, a.Value) and measure.kind == "text":
             return found.key, Literal(value.value.lower()), ()
         return found.key, value, ()
@@ -349,7 +342,7 @@ class PlanCompiler:
             return Measured((g.Select(((number, of),), (rows,)),), number, number)
         known = self.new("k")  # the average of nothing is nothing, not 0
         average = g.Select(((number, of), (known, g.Aggregate("COUNT", value))), (rows,))
-        return Measured((average, g.Filter(Apply(">", (known, integer(0))))), number, number)
+        return Measured((average, g.Filter(Apply(">", (known, Literal(0))))), number, number)
 
     def condition(self, condition: a.Condition) -> tuple[Group, Expression]:
         """Patterns and the expression that is true where a condition holds."""
@@ -358,7 +351,7 @@ class PlanCompiler:
                 number, x = self.new("n"), self.new("i")
                 any_one = g.Select(((x, None),), self.members(items, x), limit=1)
                 found = g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,))
-                return (found,), Apply(">", (number, integer(0)))
+                return (found,), Apply(">", (number, Literal(0)))
             case a.Compares(left, comparison, right):
                 one, other = self.number(left), self.number(right)
                 return (*one.group, *other.group), Apply(comparison, (one.key, other.key))

@@ -268,12 +268,12 @@ class TermLister:
         linked = [one.term for link in links for one in (link, *link.likely_alternatives[:_ALTERNATIVES])]
         things = [term for term in named if isinstance(term, IRI)]
         alike = self.of_one_name([term for term in dict.fromkeys([*things, *linked]) if term not in counts])
-        entities = self.of_no_schema(list(alike))
+        kinds_of = self.kinds_of(list(alike))
+        entities = list(kinds_of)
         classes = self.classes(kinds, counts)
         found = self.predicates(entities, classes)
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
         self.find_names(kept)
-        kinds_of = {term: self.profiler(a.Items((term,))).classes[:2] for term in entities}
         shown = [
             *entities,
             *classes,
@@ -314,10 +314,11 @@ class TermLister:
                 found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
         return found
 
-    def of_no_schema(self, entities: Sequence[IRI]) -> list[IRI]:
-        """The entities that are no classes or predicates themselves."""
+    def kinds_of(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
+        """Two classes of each entity; those that are classes or predicates themselves are left out."""
         kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[: self.most]}
-        return [term for term, own in kinds.items() if not (own and all(k.value.startswith(_OF_SCHEMA) for k in own))]
+        of_schema = {t for t, own in kinds.items() if own and all(k.value.startswith(_OF_SCHEMA) for k in own)}
+        return {term: tuple(own[:2]) for term, own in kinds.items() if term not in of_schema}
 
     def classes(self, wanted: Sequence[IRI], counts: Mapping[IRI, int]) -> list[IRI]:
         """All classes of few; of many, those that are named, then those whose names fit the question best."""

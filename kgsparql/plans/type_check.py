@@ -7,18 +7,13 @@ from typing import Any
 
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
 
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_DATES = frozenset(_XSD + name for name in ("date", "dateTime", "gYear", "gYearMonth"))
-_NUMBERS = frozenset(
-    _XSD + name
-    for name in ("integer", "decimal", "double", "float", "int", "long", "short", "byte", "nonNegativeInteger")
-)
 _KIND_NAMES = {"number": "a number", "date": "a date", "year": "a year", "text": "text", "item": "an item"}
 
 
@@ -75,8 +70,8 @@ def kind_of_literal(value: Literal) -> a.Kind:
     >>> kind_of_literal(Literal(3)), kind_of_literal(Literal("3"))
     ('number', 'text')
     """
-    datatype = value.datatype.value
-    return "date" if datatype in _DATES else "number" if datatype in _NUMBERS else "text"
+    kind = literal_kind(value)
+    return "text" if kind == "boolean" else kind
 
 
 def _check_part(part: object) -> None:

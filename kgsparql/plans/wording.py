@@ -30,17 +30,13 @@ def in_words(plan: a.Plan, label: Label) -> str:
     'the number of cities whose size is more than 50,000'
     """
     sets = SetWords(label)
-    match plan:
-        case a.Count() | a.SummaryOf() | a.Constant() | a.Calculated():
-            return sets.measure(plan)
-        case a.Exists() | a.Compares() | a.SameItems() | a.Not() | a.AllOf() | a.AnyOf():
-            return f"whether {_condition(plan, sets)}"
-        case a.ItemTable():
-            return _item_table(plan, sets)
-        case a.Grouped():
-            return _groups(plan, sets)
-        case _:
-            return sets.phrase(plan).own_number
+    if isinstance(plan, a.Number):
+        return sets.measure(plan)
+    if isinstance(plan, a.Condition):
+        return f"whether {_condition(plan, sets)}"
+    if isinstance(plan, a.ItemSet):
+        return sets.phrase(plan).own_number
+    return _item_table(plan, sets) if isinstance(plan, a.ItemTable) else _groups(plan, sets)
 
 
 def none_in_words(items: a.ItemSet, label: Label) -> str:
@@ -132,7 +128,7 @@ def _named(text: str, name: str) -> str:
     return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
 
 
-def _order(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
+def _order(table: a.Table, sets: SetWords) -> str:
     if not table.order_by:
         return ""
     measures = [column.measure for column in table.columns if column.name == table.order_by]

@@ -310,17 +310,17 @@ def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: i
 
     A ranker scores whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
     """
-    weights = _choice_weights(choices, "predicates", session)
-    of_chain: dict[int, list[tuple[Choice, float]]] = {}
-    for choice, value in zip(choices, weights, strict=True):
-        of_chain.setdefault(offered[choice.candidate.number].place, []).append((choice, value))
-    kept = [some[:width] for some in of_chain.values()]
-    of_all = sum(value for own in kept for _, value in own)
+    kept: dict[int, list[tuple[Offer, float]]] = {}
+    for choice, weight in zip(choices, _choice_weights(choices, "predicates", session), strict=True):
+        offer = offered[choice.candidate.number]
+        if len(kept.setdefault(offer.place, [])) < width:
+            kept[offer.place].append((offer, weight))
+    by_model = bool(choices) and choices[0].chosen_by == "model"
+    of_all = sum(weight for own in kept.values() for _, weight in own)
     chosen = []
-    for own in kept:
-        total = sum(value for _, value in own) if own[0][0].chosen_by == "model" else of_all
-        shares = [(choice.candidate.number, value / total if total else 1 / len(own)) for choice, value in own]
-        chosen += [replace(offered[number], share=share) for number, share in shares]
+    for own in kept.values():
+        total = sum(weight for _, weight in own) if by_model else of_all
+        chosen += [replace(offer, share=weight / total if total else 1 / len(own)) for offer, weight in own]
     return chosen
 
 
