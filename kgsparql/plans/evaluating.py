@@ -92,25 +92,21 @@ class Facts:
                 return self._best(items)
 
     def _instances(self, of: IRI) -> set[Term]:
-        below: set[Term] = {of}
-        waiting = [of]
-        while waiting:
-            broad = waiting.pop()
-            found = {n for p in self.vocabulary.narrower for n in self._inverse[broad, p]} - below
+        below: set[Term] = set()
+        found: set[Term] = {of}
+        while found:
             below |= found
-            waiting += [n for n in found if isinstance(n, IRI)]
+            found = {n for broad in found for p in self.vocabulary.narrower for n in self._inverse[broad, p]} - below
         return {one for kind in below for p in self.vocabulary.types for one in self._inverse[kind, p]}
 
     def _best(self, top: a.Top) -> set[Term]:
         choose = max if top.largest else min
         keys = {x: self._keys(top.measure, x) for x in self.items(top.items)}
         best = {x: choose(found) for x, found in keys.items() if found}
-        if not best:
-            return set()
         if top.number == 1:
-            overall = choose(best.values())
+            overall = choose(best.values(), default=None)
             return {x for x, key in best.items() if key == overall}
-        order = sorted(best, key=lambda x: (-best[x] if top.largest else best[x], _text(x)))
+        order = sorted(best, key=lambda x: (-best[x] if top.largest else best[x], term_text(x)))
         return set(order[: top.number])
 
     def _ways(self, start: Term, path: PropertyPath) -> set[tuple[Term, ...]]:
@@ -252,7 +248,7 @@ def read_as(end: Term | None, kind: a.Kind) -> Key | None:
     if kind == "item":
         return end
     if kind == "text":
-        return _text(end).lower()
+        return term_text(end).lower()
     if not isinstance(end, Literal):
         return None
     if kind in {"date", "year"}:
@@ -265,5 +261,6 @@ def read_as(end: Term | None, kind: a.Kind) -> Key | None:
         return None
 
 
-def _text(term: Term | None) -> str:
+def term_text(term: Term | None) -> str:
+    """The text of a term; none of a blank node, or where there is no term."""
     return term.value if isinstance(term, IRI | Literal) else ""

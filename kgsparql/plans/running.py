@@ -10,7 +10,7 @@ from typing import Any, cast
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.evaluating import Facts, is_near, read_as
+from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, parts
@@ -207,7 +207,7 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
     first = rows[0][0] if rows else None
     if isinstance(plan, a.Condition):
         again = facts.holds(plan)
-        return first is None if again is None else _text(first) == str(again).lower()
+        return first is None if again is None else term_text(first) == str(again).lower()
     if isinstance(plan, a.Number):
         again = facts.number(plan)
         return first is None if again is None else _agree((first,), (again,))
@@ -227,15 +227,11 @@ def _is_close(value: Term | None, again: Any) -> bool:
 
 def _boolean(term: Term | None) -> Term | None:
     """A yes or no as everywhere: Virtuoso gives 1 and 0."""
-    return {"1": Literal(value=True), "0": Literal(value=False)}.get(_text(term), term)
-
-
-def _text(term: Term | None) -> str:
-    return term.value if isinstance(term, IRI | Literal) else ""
+    return {"1": Literal(value=True), "0": Literal(value=False)}.get(term_text(term), term)
 
 
 def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
-    return not rows or (len(rows) == 1 and _text(rows[0][0]) in {"", "0", "false"})
+    return not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
 
 
 def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.ItemSet | None:
@@ -243,7 +239,7 @@ def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabular
     sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
     for part in reversed(sets):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
-        if not found or _text(next(iter(found)).get(VALUE.name)) == "false":
+        if not found or term_text(next(iter(found)).get(VALUE.name)) == "false":
             return part
     return None
 

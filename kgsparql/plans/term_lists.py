@@ -25,7 +25,7 @@ from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable, whole_number
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
 
 MOST_CLASSES = 30
@@ -224,11 +224,8 @@ def class_counts(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) ->
     :param select: runs the query.
     """
     found = counted(graph, Query.load("info_classes").limit(_CLASSES_READ), select)
-    return {
-        term: int(number.value)
-        for term, number in ((s["term"], s["count"]) for s in found)
-        if isinstance(term, IRI) and isinstance(number, Literal) and not term.value.startswith(_OF_SCHEMA)
-    }
+    counts = ((s["term"], whole_number(s["count"])) for s in found)
+    return {t: number for t, number in counts if isinstance(t, IRI) and not t.value.startswith(_OF_SCHEMA)}
 
 
 def common_predicates(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) -> tuple[IRI, ...]:
