@@ -272,7 +272,7 @@ class _Reader:
                     continue
                 case "order", str():
                     found["order_by"] = value
-                case ("largest_first", bool()) | ("limit", int()):
+                case ("largest_first", bool()) | ("limit", int()) if (name == "limit") != isinstance(value, bool):
                     found[name] = value
                 case "having", [str() as column, str() as sign, int() | float() | Decimal() as number] if (
                     has_groups and sign in _COMPARISONS

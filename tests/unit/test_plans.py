@@ -269,6 +269,7 @@ def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
         ["count", "C1", "C1"],
         ["where", "C1", "R1>", "~", 3],
         ["table", "C1", [["size", "R1>"]], {"having": ["size", ">", 3]}],
+        ["table", "C1", [["size", "R1>"]], {"limit": True}],
         ["top", "C1", "R1>", "1", "desc"],
         ["group", "C1", "R1>", [["items", "R1>"]]],
         {"count": "C1"},
