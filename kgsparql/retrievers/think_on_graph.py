@@ -244,7 +244,7 @@ class ThinkOnGraph(WalkingRetriever):
         ranks = {paths[place]: rank for rank, place in enumerate(places)}
 
         def nearest(one: Offer, most: int) -> Offer:
-            best = sorted(one.siblings, key=lambda path: ranks.get(path, 0))[:most]
+            best = set(sorted(one.siblings, key=lambda path: ranks.get(path, 0))[:most])
             return replace(one, listed=tuple(path for path in one.siblings if path in best))
 
         return list(map(nearest, chosen, limits))
