@@ -325,6 +325,8 @@ def test_reasoning_stands_below_the_answer_without_what_it_made_up(nobel: Knowle
 def test_without_a_model_there_are_ranked_candidates_in_every_mode(nobel: KnowledgeBase) -> None:
     (shown,) = {ask(nobel, None, BORN, mode=mode).answer.text for mode in ("text", "reasoning", "numeric")}
     assert shown.startswith("Ranked candidates\n 1. Warsaw")
+    answer = ask(nobel, None, "How many people won the Nobel Prize in Physics?").answer
+    assert (answer.status, answer.computed) == ("partial", None), "it ended with an IndexError: no line has its ends"
 
 
 # -- Known mistakes ------------------------------------------------------------------------------------------------
