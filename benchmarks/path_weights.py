@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.entity_linking import link_entities
-from kgsparql.answering.path_scoring import Weights, path_features
+from kgsparql.answering.path_scoring import ScoredQuestion, Weights, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.matching import GoldAnswers
@@ -89,8 +89,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [(one.path, one.enumeration.kinds_along(one.path)) for one in own]
-        labels = session.labels(step.predicate for one in own for step in one.path.steps)
-        rows += list(path_features(session.scored_question(own[0].link), worded, labels, session.ranker))
+        rows += list(path_features(ScoredQuestion.of(session, own[0].link), worded, session.label_fit))
         links += [own[0].link.score] * len(own)
         for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):
             met = [end for end in ends.items if end != link] or list(ends.items)

@@ -24,7 +24,6 @@ from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import labels_from_items
 from kgsparql.evidence.verbalising import triple_text
-from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.rdf.terms import Labels, Term, normalised, printable
 from kgsparql.rdf.vocabulary import is_mediator
@@ -274,7 +273,7 @@ def answer_choices(retrieval: Retrieval, session: Session) -> list[AnswerChoice]
             places.append(AnswerChoice(f"{where} of {marker}", terms, (marker,)))
     samples = [[(term,) for term in place.terms[:_KIND_SAMPLE]] for place in places]
     kinds = session.labels.majority_types(samples, in_grace=True, ask=False)
-    fits = session.fit(expected_kind(session.question), [kind[0] if kind else "" for kind in kinds])
+    fits = session.fit(session.asked.kind, [kind[0] if kind else "" for kind in kinds])
     best = max(fits, default=0.0)
     asked = [place for place, fit in zip(places, fits, strict=True) if fit == best >= _KIND_FITS]
     wanted = {term for place in asked for term in place.terms}

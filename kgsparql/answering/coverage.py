@@ -16,17 +16,16 @@ import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
+from kgsparql.answering.path_scoring import is_turned, word_for_step
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.answer_type import is_foreign
-from kgsparql.linking.words import root, roots_of, words
+from kgsparql.linking.words import is_foreign, root, roots_of, words
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.asking import Asked, Link
-from kgsparql.reading.chunks import chunked
 
 _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
@@ -48,8 +47,7 @@ _SAMPLE = 20
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     """What of the question the best evidence does not account for, the gravest first."""
-    linker = None if session.given else session.linker  # where nothing was linked, an endpoint is not asked for labels
-    asked = Asked.of(chunked(session.question, linker, links=session.links))
+    asked = session.asked
     best = found.best_item
     if not session.links or not found.candidates:
         operations = () if is_foreign(session.question) else asked.operations()
@@ -248,10 +246,10 @@ class _Check:
 
     # --- Steps
 
-    @cached_property
+    @property
     def fit(self) -> LabelFit:
         """Compares words and names of predicates."""
-        return LabelFit(self.session.labels, self.session.ranker, self.asked.language)
+        return self.session.label_fit
 
     @cached_property
     def links(self) -> list[Link]:
@@ -261,9 +259,7 @@ class _Check:
     @cached_property
     def _owned_nouns(self) -> list[tuple[int, ...]]:
         """The nouns of a chain of possessions from the start on, each of a step."""
-        texts, own = self.asked.read.texts, self.asked.language
-        none = own.identity_nouns | own.facets
-        return [said for role, said in self.links if role == "of" and not none.issuperset(texts[p] for p in said)]
+        return self.asked.owned_nouns(self.links)
 
     def _step_gaps(self) -> Iterator[Gap]:
         """Steps that go the other way than is asked, steps of which no word speaks, and more that are asked for."""
@@ -281,7 +277,8 @@ class _Check:
         if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
             yield Gap("step", self.steps[0], f"the question asks for the other way of {self.steps[0]!r}")
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
-            if self._is_turned(place, step, link):
+            is_one_kind = len(set(self.kinds[place : place + 2])) == 1
+            if is_turned(step, link, self.asked, self.fit, is_one_kind=is_one_kind):
                 yield Gap("step", self.steps[place], f"the question asks for the other way of {self.steps[place]!r}")
         if self.path.goes_back and not self._asks_for_others():
             text = "found as what has the same as what is asked about, of which the question says nothing"
@@ -290,25 +287,13 @@ class _Check:
             for name in self._unasked_steps():
                 yield Gap("step", name, f"found by way of {name!r}, of which the question says nothing")
 
-    def _said_by(self, step: Step, said: Sequence[int]) -> str:
-        """The word that says a step or its other end; empty where none does."""
-        label, texts = self.fit.text(step.predicate), [self.asked.read.texts[p] for p in reversed(said)]  # head first
-        return next((t for t in texts if self.fit.says(t, label) or self.fit.is_other_end(t, label)), "")
-
-    def _is_turned(self, place: int, step: Step, link: Link) -> bool:
-        """Whether a step is gone the other way than its role allows, where only the way tells both ends."""
-        role, said = link
-        noun = self._said_by(step, said) if role not in {"any", "prep"} else ""
-        is_one_kind = len(set(self.kinds[place : place + 2])) == 1
-        return bool(noun) and not self.fit.allows(step, role, noun) and (role == "of" or is_one_kind)
-
     def _asks_where(self) -> bool:
         """Whether it asks where something is, or in what: `Which floor is the room on?`."""
         said = (one for one in self.asked.relations if one.subject is not None and not one.verb)
         return self.asked.sort == "place" or any(one.preposition in self.asked.language.locatives for one in said)
 
     def _asks_for_others(self) -> bool:
-        return len(self.links) > 1 or not self.asked.language.others.isdisjoint(self.asked.read.texts)
+        return len(self.links) > 1 or self.asked.asks_for_others
 
     def _unasked_steps(self) -> list[str]:
         """The steps of a path that no word is left for, each word being used for one step."""
@@ -338,7 +323,7 @@ class _Check:
         say the class of what was found, one to the same class fits as well unless it is much less alike.
         """
         best, path, first = self.best, self.path, self.path.steps[0]
-        says_way = not self.links or bool(self._said_by(first, self.links[0][1]))
+        says_way = not self.links or bool(word_for_step(first, self.links[0], self.asked, self.fit))
         turned = path if says_way else PropertyPath((first.reversed, *path.steps[1:]))
         is_unsaid = {root(self.asked.read.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
         for item in self.found.evidence:

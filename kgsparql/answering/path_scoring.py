@@ -1,12 +1,15 @@
-"""Scores of property paths: how well their words, the order of these, the kind of answer and the length fit.
+"""How well predicate paths fit a question: an interpretable score, without training.
+
+A score is a weighted sum of how well the words, the order of these, the kind of answer and the length fit.
 
 Source: the project's own recipe; its parts and what each is worth are printed by ``benchmarks/path_weights.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import chain
 from typing import Annotated, TypeAlias
 
@@ -14,20 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.retriever import Within
-from kgsparql.answering.session import ScoredQuestion
+from kgsparql.answering.session import Session, without_places
 from kgsparql.evidence.verbalising import arrow_text, nested_text, reversed_text
-from kgsparql.linking.answer_type import asks_for_others, expected_kind
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker, Ranker
-from kgsparql.linking.roles import asked_way, owned_chain, phrase_around
+from kgsparql.linking.words import root, stop_words, tokens
+from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Term
+from kgsparql.reading.asking import Asked, Link
 
+_MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
+_REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
 _SAME_WORDS = 0.9  # how alike texts are at least of which all words have the same roots: `director`, `directed by`
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
-_OTHER_WAY = 1.0  # taken off for each of the first two steps that goes along its predicate the other way than is asked
+_OTHER_WAY = 1.0  # taken off for each step that goes along its predicate the other way than is asked
 _TOO_SHORT = 0.3  # taken off for each step that a chain of possessions asks for beyond those of the path
 _DATE = "date year"  # the kind of literals that are dates
-_ASKS_DATE = frozenset({_DATE, "date", "year"})  # kinds that a question expects which asks when
 _NO_DATE = 1.0  # taken off a path to something else than dates, where when is asked of what has dates of its own
 _OTHERS_DATE = 0.15  # taken off a path to dates for each hop after the first, there
 _WORDINGS = (nested_text, arrow_text, reversed_text)
@@ -74,18 +80,138 @@ KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
 """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
 
 
-def _text_likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
-    """Tell how alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
-    if not texts or not names:
-        return np.zeros((len(texts), len(names)))
-    return np.maximum(ranker.similarities(texts, names), _SAME_WORDS * BM25Ranker().similarities(texts, names))
+@dataclass(frozen=True)
+class ScoredQuestion:
+    """A question about one of the things it mentions.
+
+    :param about: what the paths start from, and ``place`` where it stands, as ``(start, end)`` in characters; ``None``
+        where the question does not say its name.
+    :param mentions: places of everything that was linked.
+    """
+
+    asked: Asked
+    about: Term | None = None
+    place: tuple[int, int] | None = None
+    mentions: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, session: Session, about: LinkedEntity | Term) -> ScoredQuestion:
+        """Take the question of a session as one about an entity, or about another that its mention may mean."""
+        places: dict[Term, tuple[int, int]] = {e.term: (e.mention.start, e.mention.end) for e in session.links}
+        term = about.term if isinstance(about, LinkedEntity) else about
+        if isinstance(about, LinkedEntity) and term not in places:
+            start, end = about.mention.start, about.mention.end
+            places = {own: at for own, at in places.items() if at[1] <= start or end <= at[0]} | {term: (start, end)}
+        named = {own: at for own, at in places.items() if at[0] >= 0}
+        return cls(session.asked, term, named.get(term), tuple(named.values()))
+
+    @cached_property
+    def masked(self) -> str:
+        """The question without the mentions: what is asked weighs more than about whom."""
+        return without_places(self.asked.read.question, self.mentions)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The words of the question, those of mentions too."""
+        return self.asked.read.texts
+
+    @cached_property
+    def free(self) -> list[int]:
+        """The positions of the words that are in no mention."""
+        mentioned = {i for place in self.mentions for i in self._positions_in(place)}
+        return [i for i in range(len(self.texts)) if i not in mentioned]
+
+    def _positions_in(self, place: tuple[int, int]) -> list[int]:
+        return [i for i, one in enumerate(self.asked.read.tokens) if place[0] < one.end and one.start < place[1]]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """The positions of the words that ask for something."""
+        stops = stop_words(("en",))
+        return [i for i in self.free if self.texts[i] not in stops]
+
+    @cached_property
+    def _own_positions(self) -> range | None:
+        own = [] if self.place is None else self._positions_in(self.place)
+        return range(own[0], own[-1] + 1) if own else None
+
+    @cached_property
+    def ranks(self) -> list[int] | None:
+        """The order in which words are read outwards from what the paths start from; ``None`` where that is not named.
+
+        After `X's`, what follows belongs to X first, then what stands before; else the other way round:
+        `the gender of X's parents` leads to the parents and then to their gender.
+        """
+        if self._own_positions is None:
+            return None
+        first, last, count = self._own_positions.start, self._own_positions.stop - 1, len(self.texts)
+        is_owner = last + 1 < count and self.texts[last + 1] == self.asked.language.possessive
+        before, after = (count, 0) if is_owner else (0, count)
+        return [before + first - i if i < first else after + i - last for i in range(count)]
+
+    def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
+        """List the content words but for one beside the mention that only says what the mentioned thing is."""
+        own = self._own_positions
+        beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
+        if not beside or not kind:
+            return self.content
+        alike = ranker.similarities([self.texts[i] for i in beside], [kind])[:, 0]
+        dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS_KIND}
+        return [i for i in self.content if i not in dropped]
+
+    def without_types(self, names: Iterable[str]) -> ScoredQuestion:
+        """Have `director` be no mention, but ask for something, where a predicate or kind is called so."""
+        known = frozenset().union(*map(_content_roots, names))
+
+        def is_said(own: tuple[int, int]) -> bool:
+            text = self.asked.read.question[slice(*own)]
+            return own != self.place and text.islower() and _content_roots(text) <= known
+
+        places = tuple(own for own in self.mentions if not is_said(own))
+        return replace(self, mentions=places) if places != self.mentions else self
+
+    def without_kind_of(self, kind: str) -> ScoredQuestion:
+        """Return the question without `kind of`, unless it is the kind of what the paths start from that is asked for.
+
+        `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
+        """
+        said, kinds, noun = self.asked.read.tokens, self.asked.clauses.phrase.kinds, self.asked.noun
+        if not (kinds and noun) or _content_roots(self.asked.words(noun)) == _content_roots(kind):
+            return self
+        return replace(self, mentions=(*self.mentions, (said[kinds[0]].start, said[noun[0] - 1].end)))
+
+    def runs(self, positions: Iterable[int]) -> int:
+        """Count the runs of words that nothing stands between: no other word, no mention, no punctuation."""
+        count, last = 0, None
+        for i in positions:
+            is_next = last == i - 1 and not self.asked.read.gaps[i - 1].strip()
+            count, last = count + (not is_next), i
+        return count
+
+    def phrases(self) -> list[tuple[str, int]]:
+        """List runs of up to three free words from a content word on, and the rank of the first that is read."""
+        free, content = set(self.free), set(self.content)
+        found = []
+        for i in self.content:
+            for length in range(1, _MAX_RUN_WORDS + 1):
+                positions = range(i, i + length)
+                if not free.issuperset(positions):
+                    break
+                if length == 1 or not content.isdisjoint(positions[1:]):
+                    rank = 0 if self.ranks is None else min(self.ranks[place] for place in positions)
+                    found.append((self.asked.words(positions), rank))
+        return found
+
+
+def _content_roots(text: str) -> frozenset[str]:
+    stops = stop_words(("en",))
+    return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
 
 
 def score_paths(
     question: ScoredQuestion,
     paths: Sequence[KindedPath],
-    labels: Mapping[Term, str],
-    ranker: Ranker,
+    fit: LabelFit,
     weights: Weights,
     *,
     worded: Sequence[int] | None = None,
@@ -97,42 +223,51 @@ def score_paths(
     :param worded: the places of the paths whose wordings are compared; all of them, if ``None``.
     """
     is_worded = weights.nested or weights.arrow or weights.reversed
-    scores = path_features(question, paths, labels, ranker, worded=worded if is_worded else ()) @ weights.signed
-    starts = [path.steps[:2] for path, _ in paths]
-    other_ways = {steps: len(steps_other_way(question, steps, labels)) for steps in set(starts)}
-    scores -= _OTHER_WAY * np.array([other_ways[steps] for steps in starts])
-    owned = len(owned_chain(question.question, question.about)) if question.about else 0
+    scores = path_features(question, paths, fit, worded=worded if is_worded else ()) @ weights.signed
+    asked = question.asked
+    links = asked.links_from(question.about) if question.about is not None and question.place is not None else []
+    owned = len(asked.owned_nouns(links))
+    turned = [
+        sum(
+            is_turned(step, link, asked, fit, is_one_kind=kinds[i] == kinds[i + 1])
+            for i, (step, link) in enumerate(zip(path.steps, links, strict=False))
+        )
+        for path, kinds in paths
+    ]
+    scores -= _OTHER_WAY * np.array(turned)
     scores -= _TOO_SHORT * np.array([max(0, owned - len(path.steps)) for path, _ in paths])
     return scores - _off_for_dates(question, paths)
+
+
+def is_turned(step: Step, link: Link, asked: Asked, fit: LabelFit, *, is_one_kind: bool) -> bool:
+    """Tell whether a step is gone the other way than its role allows, where only the way tells both ends.
+
+    :param is_one_kind: what is at both ends is of one kind.
+    """
+    role = "of" if link[0] == "kind" else link[0]
+    noun = word_for_step(step, link, asked, fit) if role not in {"any", "prep"} else ""
+    return bool(noun) and not fit.allows(step, role, noun) and (role == "of" or is_one_kind)
+
+
+def word_for_step(step: Step, link: Link, asked: Asked, fit: LabelFit) -> str:
+    """Return the word that says a step or its other end; empty where none does."""
+    role, said = link
+    label, texts = fit.text(step.predicate), [asked.read.texts[p] for p in reversed(said)]  # the head first
+    texts = list(asked.language.sorts["kind"]) if role == "kind" else texts
+    return next((t for t in texts if fit.says(t, label) or fit.is_other_end(t, label)), "")
 
 
 def _off_for_dates(question: ScoredQuestion, paths: Sequence[KindedPath]) -> NDArray[np.float64]:
     """Return what is taken off where a question asks when, and its subject has dates of its own: these come first."""
     lengths = np.array([len(path.steps) for path, _ in paths])
     leads_to_dates = np.array([kinds[-1] == _DATE for _, kinds in paths], dtype=bool)
-    if expected_kind(question.masked) not in _ASKS_DATE or not (leads_to_dates & (lengths == 1)).any():
+    if not question.asked.asks_time or not (leads_to_dates & (lengths == 1)).any():
         return np.zeros(len(paths))
     return np.where(leads_to_dates, _OTHERS_DATE * (lengths - 1), _NO_DATE)
 
 
-def steps_other_way(question: ScoredQuestion, steps: Sequence[Step], labels: Mapping[Term, str]) -> list[Step]:
-    """Return those of the first two steps that go along their predicates the other way than the question says."""
-    about, found = question.about, []
-    for step in steps[:2]:
-        way = asked_way(question.question, about, labels[step.predicate]) if about else ""
-        if way and way != step.direction:
-            found.append(step)
-        about = phrase_around(question.question, about) if about else None
-    return found
-
-
 def path_features(
-    question: ScoredQuestion,
-    paths: Sequence[KindedPath],
-    labels: Mapping[Term, str],
-    ranker: Ranker,
-    *,
-    worded: Sequence[int] | None = None,
+    question: ScoredQuestion, paths: Sequence[KindedPath], fit: LabelFit, *, worded: Sequence[int] | None = None
 ) -> NDArray[np.float64]:
     """Return the parts of the score of each path, shape ``(n_paths, 9)``, in the order of :class:`Weights`.
 
@@ -141,6 +276,7 @@ def path_features(
     """
     if not paths:
         return np.zeros((0, 9))
+    ranker, labels = fit.ranker, fit.labels([step.predicate for path, _ in paths for step in path.steps], in_grace=True)
     steps = _NamedSteps(paths, labels)
     start_kind = paths[0][1][0]
     question = question.without_types({*steps.names, *chain.from_iterable([kinds for _, kinds in paths])})
@@ -151,18 +287,24 @@ def path_features(
     ranked[:, list(places)] = ranker.rank(question.masked, wordings).reshape(len(_WORDINGS), len(places))
     words = question.asking_words(start_kind, ranker)
     lengths = np.array([len(path.steps) for path, _ in paths])
-    for_others = asks_for_others(question.masked, names=len(question.mentions))
     return np.column_stack(
         [
             *ranked,
             _coverage_scores(question, words, steps, ranker),
             _order_scores(question, steps, ranker),
             _kind_scores(question, paths, labels, ranker),
-            np.array([path.goes_back for path, _ in paths]) * (1.0 if for_others else -1.0),
+            np.array([path.goes_back for path, _ in paths]) * (1.0 if question.asked.asks_for_others else -1.0),
             np.maximum(0, lengths - max(1, len(words))),
             np.maximum(0, lengths - max(1, question.runs(words))),
         ]
     )
+
+
+def _text_likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -> NDArray[np.float64]:
+    """Tell how alike texts and names are, shape ``(n_texts, n_names)``: in meaning, or in the words they share."""
+    if not texts or not names:
+        return np.zeros((len(texts), len(names)))
+    return np.maximum(ranker.similarities(texts, names), _SAME_WORDS * BM25Ranker().similarities(texts, names))
 
 
 class _NamedSteps:
@@ -184,7 +326,7 @@ def _coverage_scores(
     """Return the mean over the words of how alike the most alike step is."""
     if not words:
         return np.zeros(len(steps.of))
-    alike = _text_likeness([question.tokens[i].text for i in words], steps.names, ranker)
+    alike = _text_likeness([question.texts[i] for i in words], steps.names, ranker)
     padded = np.column_stack([alike, np.full(len(words), -np.inf)])  # the last column is for -1: no step
     best: NDArray[np.float64] = padded[:, steps.of].max(axis=2).mean(axis=0)
     return best
@@ -218,7 +360,7 @@ def _kind_scores(
     question: ScoredQuestion, paths: Sequence[KindedPath], labels: Mapping[Term, str], ranker: Ranker
 ) -> NDArray[np.float64]:
     """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
-    expected, called = expected_kind(question.masked), []
+    expected, called = question.asked.kind, []
     for path, kinds in paths:
         last = path.steps[-1]
         called.append((kinds[-1], labels[last.predicate] if last.direction == "forward" else ""))

@@ -1,13 +1,11 @@
-"""Everything that belongs to one question, and the question itself as it is scored."""
+"""Everything that belongs to one question."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,136 +24,24 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
-from kgsparql.linking.words import TextToken, root, stop_words, tokens
 from kgsparql.models.chat_completion import Call
+from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import Directions, PropertyPath
-from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.chunks import chunked
+from kgsparql.reading.lexicon import lexicon
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
 
 
-_MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
-_REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
-_KIND_OF = re.compile(r"\b((?:kind|type|sort)s? of) (\w+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class ScoredQuestion:
-    """A question about one of the things it mentions.
-
-    :param mentions: places of everything that was linked, as ``(start, end)`` in characters.
-    :param about: the place of what the paths start from; ``None`` where the question does not say its name.
-    """
-
-    question: str
-    mentions: tuple[tuple[int, int], ...] = ()
-    about: tuple[int, int] | None = None
-
-    @cached_property
-    def masked(self) -> str:
-        """The question without the mentions: what is asked weighs more than about whom."""
-        text = self.question
-        for start, end in sorted(self.mentions, reverse=True):
-            text = f"{text[:start]} {text[end:]}"
-        return " ".join(text.split()) or self.question
-
-    @cached_property
-    def tokens(self) -> list[TextToken]:
-        """The words of the question, those of mentions too."""
-        return tokens(self.question)
-
-    @cached_property
-    def free(self) -> list[int]:
-        """The places of the words that are in no mention."""
-        mentioned = {i for place in self.mentions for i in self._places_in(place)}
-        return [i for i in range(len(self.tokens)) if i not in mentioned]
-
-    def _places_in(self, place: tuple[int, int]) -> list[int]:
-        return [i for i, token in enumerate(self.tokens) if place[0] < token.end and token.start < place[1]]
-
-    @cached_property
-    def content(self) -> list[int]:
-        """The places of the words that ask for something."""
-        stops = stop_words(("en",))
-        return [i for i in self.free if self.tokens[i].text not in stops]
-
-    @cached_property
-    def _own_places(self) -> range | None:
-        own = [] if self.about is None else self._places_in(self.about)
-        return range(own[0], own[-1] + 1) if own else None
-
-    @cached_property
-    def ranks(self) -> list[int] | None:
-        """The order in which words are read outwards from what the paths start from; ``None`` where that is not named.
-
-        After `X's`, what follows belongs to X first, then what stands before; else the other way round:
-        `the gender of X's parents` leads to the parents and then to their gender.
-        """
-        if self._own_places is None:
-            return None
-        first, last, count = self._own_places.start, self._own_places.stop - 1, len(self.tokens)
-        is_owner = last + 1 < count and self.tokens[last + 1].text == "s"
-        before, after = (count, 0) if is_owner else (0, count)
-        return [before + first - i if i < first else after + i - last for i in range(count)]
-
-    def asking_words(self, kind: str, ranker: Ranker) -> list[int]:
-        """List the content words but for one beside the mention that only says what the mentioned thing is."""
-        own = self._own_places
-        beside = [] if own is None else [i for i in self.content if i in {own.start - 1, own.stop}]
-        if not beside or not kind:
-            return self.content
-        alike = ranker.similarities([self.tokens[i].text for i in beside], [kind])[:, 0]
-        dropped = {i for i, value in zip(beside, alike, strict=True) if value >= _REPEATS_KIND}
-        return [i for i in self.content if i not in dropped]
-
-    def without_types(self, names: Iterable[str]) -> ScoredQuestion:
-        """Have `director` be no mention, but ask for something, where a predicate or kind is called so."""
-        known = frozenset().union(*map(_content_roots, names))
-
-        def is_said(own: tuple[int, int]) -> bool:
-            text = self.question[slice(*own)]
-            return own != self.about and text.islower() and _content_roots(text) <= known
-
-        places = tuple(own for own in self.mentions if not is_said(own))
-        return replace(self, mentions=places) if places != self.mentions else self
-
-    def without_kind_of(self, kind: str) -> ScoredQuestion:
-        """Return the question without `kind of`, unless it is the kind of what the paths start from that is asked for.
-
-        `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
-        """
-        found = _KIND_OF.search(self.question)
-        if found is None or _content_roots(found[2]) == _content_roots(kind):
-            return self
-        return replace(self, mentions=(*self.mentions, found.span(1)))
-
-    def runs(self, places: Iterable[int]) -> int:
-        """Count the runs of words that nothing stands between: no other word, no mention, no punctuation."""
-        count, last = 0, None
-        for i in places:
-            is_next = last == i - 1 and not self.question[self.tokens[i - 1].end : self.tokens[i].start].strip()
-            count, last = count + (not is_next), i
-        return count
-
-    def phrases(self) -> list[tuple[str, int]]:
-        """List runs of up to three free words from a content word on, and the rank of the first that is read."""
-        free, content = set(self.free), set(self.content)
-        found = []
-        for i in self.content:
-            for length in range(1, _MAX_RUN_WORDS + 1):
-                places = range(i, i + length)
-                if not free.issuperset(places):
-                    break
-                if length == 1 or not content.isdisjoint(places[1:]):
-                    rank = 0 if self.ranks is None else min(self.ranks[place] for place in places)
-                    found.append((" ".join(self.tokens[place].text for place in places), rank))
-        return found
-
-
-def _content_roots(text: str) -> frozenset[str]:
-    stops = stop_words(("en",))
-    return frozenset(root(token.text) for token in tokens(text) if token.text not in stops)
+def without_places(text: str, places: Iterable[tuple[int, int]]) -> str:
+    """Leave places out of a text; all of it where nothing would be left."""
+    left = text
+    for start, end in sorted(places, reverse=True):
+        left = f"{left[:start]} {left[end:]}"
+    return " ".join(left.split()) or text
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +111,8 @@ class Session:
     kept_a_call: bool = False
     is_linked: bool = False
     random: Random = field(init=False)
+    _asked: tuple[tuple[LinkedEntity, ...], Asked] | None = field(default=None, init=False, repr=False)
+    _fit: LabelFit | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
@@ -329,18 +217,22 @@ class Session:
         return [float(scores.get(kind, 0.0)) for kind in kinds]
 
     @property
-    def masked_question(self) -> str:
-        """The question without the mentions that were linked."""
-        return self.scored_question().masked
+    def asked(self) -> Asked:
+        """The question as it is read, with what was linked in it."""
+        if self._asked is None or self._asked[0] is not self.links:
+            linker = None if self.given else self.linker  # where nothing was linked, no labels are asked for either
+            self._asked = self.links, Asked.of(chunked(self.question, linker, links=self.links))
+        return self._asked[1]
 
-    def scored_question(self, about: LinkedEntity | Term | None = None) -> ScoredQuestion:
-        """Return the question without its mentions, as one about this entity, or another that its mention may mean."""
-        places: dict[Term, tuple[int, int]] = {e.term: (e.mention.start, e.mention.end) for e in self.links}
-        term = about.term if isinstance(about, LinkedEntity) else about
-        if isinstance(about, LinkedEntity) and about.term not in places:
-            start, end = about.mention.start, about.mention.end
-            places = {term: own for term, own in places.items() if own[1] <= start or end <= own[0]}
-            places[about.term] = (start, end)
-        named = tuple(own for own in places.values() if own[0] >= 0)
-        place = None if term is None else places.get(term)
-        return ScoredQuestion(self.question, named, place if place in named else None)
+    @property
+    def label_fit(self) -> LabelFit:
+        """What compares words of the question with names of predicates."""
+        if self._fit is None:
+            self._fit = LabelFit(self.labels, self.ranker, lexicon())
+        return self._fit
+
+    @property
+    def masked_question(self) -> str:
+        """The question without the mentions that were linked: what is asked weighs more than about whom."""
+        places = ((link.mention.start, link.mention.end) for link in self.links)
+        return without_places(self.question, (place for place in places if place[0] >= 0))

@@ -13,7 +13,7 @@ from kgsparql.evidence.term_labels import TermLabels, read_statements, statement
 from kgsparql.evidence.verbalising import Line, line_text, name_of
 from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.answer_type import content_stems
+from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
 from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term

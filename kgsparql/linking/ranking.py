@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.linking import bm25
-from kgsparql.linking.answer_type import expected_kind
 from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
 KIND = 0.1
-"""Weight of a word of the expected kind of answer; a word of the question has 1."""
+"""Weight of a word for what a question word asks for; a word of the question has 1."""
+_KINDS = {"who": "person", "when": "date year", "where": "place location"}
 
 
 class Ranker(Protocol):
@@ -115,7 +115,8 @@ class BM25Ranker:
         lengths = np.array([sum(own.values()) for own in counted], dtype=np.float64)
         norms = bm25.length_norms(lengths, self.usual_length)
         scores = np.zeros(len(texts))
-        weights = {**dict.fromkeys(_terms(expected_kind(question)), KIND), **dict.fromkeys(_terms(question), 1.0)}
+        asked = " ".join(kind for word, kind in _KINDS.items() if word in words(normalised(question)))
+        weights = dict.fromkeys(words(asked), KIND) | dict.fromkeys(_terms(question), 1.0)
         best = 0.0
         for term, weight in sorted(weights.items()):
             idf = weight * bm25.inverse_frequency(len(texts), found_in[term])

@@ -319,3 +319,34 @@ def stop_words(languages: tuple[str, ...]) -> frozenset[str]:
     (True, False)
     """
     return frozenset().union(*(STOP_WORDS.get(tag.split("-")[0].lower(), ()) for tag in languages))
+
+
+def is_foreign(question: str) -> bool:
+    """Whether a question is in another language than English: more of its words are stop words there, or its script.
+
+    >>> [is_foreign(text) for text in ("Ada's office", "Was Ada fired?", "Wann wurde Ada geboren?", "居里夫人")]
+    [False, False, True, True]
+    """
+    own = [token.text for token in tokens(question)]
+    hits = {tag: sum(word in stops for word in own) for tag, stops in STOP_WORDS.items()}
+    return 2 * sum(map(is_unspaced, question)) > len(question) or max(hits.values()) > hits["en"]
+
+
+def word_overlap(question: str, text: str) -> float:
+    """The share, in [0, 1], of the question's content words whose stems the text has too.
+
+    >>> word_overlap("Which scientists worked there?", "work of a person")
+    0.5
+    """
+    wanted = content_stems(question)
+    return len(wanted & content_stems(text)) / len(wanted) if wanted else 0.0
+
+
+def content_stems(text: str) -> set[str]:
+    """The stems of the words that carry what a text says.
+
+    >>> sorted(content_stems("Which of the films were banned?"))
+    ['ban', 'film']
+    """
+    stops = stop_words(("en",))
+    return {stem(token.text) for token in tokens(text) if token.text not in stops}

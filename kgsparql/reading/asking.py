@@ -8,14 +8,21 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal as OneOf
 
+from kgsparql.linking.words import root
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Alternatives, Clauses, NounPhrase, Predication, Restriction, phrases_in, relations
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.parser import read_question
 
-Link = tuple[OneOf["of", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
-"""The role of an argument in its clause, and the positions of the words that say what it has to do with the rest."""
+Link = tuple[OneOf["of", "kind", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
+"""The role of an argument in its clause, and the positions of the words that say what it has to do with the rest.
+
+A ``kind`` is that of which the kinds are asked for."""
+
+
+_SHORT = 3
+"""Letters of a word that may well be there twice."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,41 @@ class Asked:
         is_bare = self.sort == "any" and not self.clauses.phrase.chunks
         return is_bare and any(one.light == "do" and not one.verb and one.object is None for one in self.relations)
 
+    @property
+    def kind(self) -> str:
+        """What is asked for, to be compared with names of classes; empty where nothing says it.
+
+        >>> [Asked.of(Chunked.of(text, lexicon())).kind for text in ("Which films are new?", "Who is it?", "Who does?")]
+        ['films', 'person', 'person']
+        """
+        own, noun = self.language, self.words(self.noun)
+        if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.read.texts)):
+            return own.sorts["job"][0]
+        if self.sort in own.sorts:
+            return own.sorts[self.sort][0]
+        if noun in own.identity_nouns and self.clauses.phrase.of is not None:
+            noun = self.words(p for one in self.clauses.phrase.of.chunks if not one.is_name for p in one.span) or noun
+        return noun or ("number" if self.clauses.form == "count" else "")
+
+    @property
+    def asks_for_others(self) -> bool:
+        """Whether it asks for what has something in common with the thing it names.
+
+        It has a word for that, such as `same`, or one word twice: `films directed by the director of Jaws`.
+        """
+        names = {p for one in self.read.chunks if one.is_name for p in one.span}
+        texts = [text for p, text in enumerate(self.read.texts) if p not in names]
+        roots = [root(text) for text in texts if len(text) > _SHORT and text not in self.language.empty_words]
+        return len(roots) > len(set(roots)) or not self.language.others.isdisjoint(texts)
+
+    @property
+    def asks_what_it_is(self) -> bool:
+        """Whether it asks only what the one thing is that it names: `What is radium?`, `Explain radium`."""
+        own, names = self.language, {p for one in self.read.chunks if one.entities for p in one.span}
+        texts = {text for p, text in enumerate(self.read.texts) if p not in names}
+        is_definition = self.clauses.is_definition and not self.clauses.phrase.kinds
+        return is_definition or (texts <= own.light_words and not texts.isdisjoint(own.explaining))
+
     def parts(self) -> list[str]:
         """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
         read, own, taken = self.read, self.language, {p for one in self.read.chunks for p in one.span}
@@ -133,6 +175,11 @@ class Asked:
 
     # --- What has to do with a thing
 
+    def owned_nouns(self, links: Iterable[Link]) -> list[tuple[int, ...]]:
+        """The nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
+        none, texts = self.language.identity_nouns | self.language.facets, self.read.texts
+        return [said for role, said in links if role == "of" and not none.issuperset(texts[p] for p in said)]
+
     def links_from(self, term: Term) -> list[Link]:
         """How the clauses join a thing that is named with what is asked for, from the name outwards.
 
@@ -140,8 +187,10 @@ class Asked:
         """
         above: dict[int, tuple[NounPhrase, Link]] = {}
         phrases = list(phrases_in(self.clauses))
+        found_in = (one for one in self.read.chunks if term in (*one.classes, *(name.term for name in one.entities)))
+        named = {p for one in found_in for p in one.span}
         for phrase in phrases:
-            own = tuple(p for one in phrase.chunks if all(n.term != term for n in one.entities) for p in one.span)
+            own = tuple(p for one in phrase.chunks if named.isdisjoint(one.span) for p in one.span)
             if phrase.of is not None:
                 above[id(phrase.of)] = (phrase, ("of", own))
             said = [*phrase.restrictions, *(self.clauses.said if phrase is self.clauses.phrase else [])]
@@ -149,12 +198,18 @@ class Asked:
                 for role, other in self._arguments_of(one):
                     above[id(other)] = (phrase, (role, one.verb) if one.verb else ("of" if own else "any", own))
             above.update({id(part): (phrase, ("any", ())) for part in phrase.parts})
-        at = next((p for p in phrases if any(n.term == term for one in p.chunks for n in one.entities)), None)
-        found: list[Link] = []
+        at = next((p for p in phrases if any(not named.isdisjoint(one.span) for one in p.chunks)), None)
+        found: list[Link] = [("kind", at.kinds)] if at is self.clauses.phrase and self._asks_kinds else []
         while at is not None and id(at) in above:
             at, link = above.pop(id(at))
             found += [link] if link[1] else []
         return found
+
+    @property
+    def _asks_kinds(self) -> bool:
+        """Whether it asks what kinds of something there are: `Which instruments are there?`."""
+        phrase, there = self.clauses.phrase, self.language.existence_words
+        return bool(phrase.kinds) or (phrase.asked in self.language.relatives and self.read.texts[-1] in there)
 
     def _arguments_of(self, said: Predication) -> Iterator[tuple[OneOf["subject", "object", "by", "prep"], NounPhrase]]:
         """The phrases by which something is said of another one, each with its role."""

@@ -106,6 +106,8 @@ class Lexicon:
     share_verbs: frozenset[str]
     amounts: frozenset[str]
     empty_nouns: frozenset[str]
+    explaining: frozenset[str]
+    renowned: frozenset[str]
     measure_words: frozenset[str]
     between_words: frozenset[str]
     indefinites: frozenset[str]

@@ -12,7 +12,7 @@ from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.linking.answer_type import is_foreign
+from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import DIRECTION
 from kgsparql.plans.type_check import parts

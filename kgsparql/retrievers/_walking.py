@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.entity_linking import mend_links
-from kgsparql.answering.path_scoring import UNWORDED, Weights, score_paths
+from kgsparql.answering.path_scoring import UNWORDED, ScoredQuestion, Weights, score_paths
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
@@ -25,7 +25,6 @@ from kgsparql.evidence.term_labels import read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, arrow, line_terms, line_text, nested_text, path_text
 from kgsparql.exploration import Found, NeighbourGroup, PredicateCount, neighbours, predicates
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.answer_type import asks_for_others
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.embedding import INSTALL_HINT
@@ -86,8 +85,8 @@ def candidates_by_start(
         for start, own in places.items():
             kinded = [paths[i][1:] for i in own]
             compared = None if worded is None else [n for n, i in enumerate(own) if i in worded]
-            question = session.scored_question(start)
-            found[own] = score_paths(question, kinded, labels, session.ranker, weights, worded=compared)
+            question = ScoredQuestion.of(session, start)
+            found[own] = score_paths(question, kinded, session.label_fit, weights, worded=compared)
         return found
 
     most = _WORDED_FOR_A_MODEL if session.reads_lists else _WORDED
@@ -378,7 +377,7 @@ def line_candidates(lines: Sequence[Line], session: Session) -> list[Candidate]:
         kinds = session.labels.majority_types([[way.terms for way in line.ways[:SAMPLE]] for line in lines])
     scored = candidates_by_start([(x.start, x.path, kind) for x, kind in zip(lines, kinds, strict=True)], session)
     labels = session.labels((step.predicate for line in lines for step in line.path.steps), in_grace=True)
-    others = asks_for_others(session.masked_question)
+    others = session.asked.asks_for_others
     candidates = []
     for line, candidate in zip(lines, scored, strict=True):
         back = not others and any(

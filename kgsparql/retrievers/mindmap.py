@@ -25,7 +25,6 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import Line, decision_tree
 from kgsparql.exploration import shortest_paths
 from kgsparql.graphs.notes import Cut
-from kgsparql.linking.answer_type import expected_kind
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.replies import mentions, written_answer
 from kgsparql.models.reply_json import json_value
@@ -276,7 +275,7 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
                 found.append((term, item.score - aside + joining, item.marker))
     answers = answers_of(found, session)
     kinds = [kind for (kind,) in session.labels.majority_types([[(a.term,)] for a in answers], in_grace=True)]
-    fits = zip(answers, session.fit(expected_kind(session.question), kinds), strict=True)
+    fits = zip(answers, session.fit(session.asked.kind, kinds), strict=True)
     ordered = best_answers_first(replace(answer, score=answer.score + _KIND_WEIGHT * fit) for answer, fit in fits)
     if ordered and ordered[0].score <= 0:
         session.notes.append("no word of the question fits the evidence: the candidates are in no order of likelihood")

@@ -17,16 +17,15 @@ from typing import Annotated
 from kgsparql.answering.answer import Retrieval
 from kgsparql.answering.choosing import Choice, Chosen, choose_or_mend, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
-from kgsparql.answering.path_scoring import Weights, score_paths
+from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import ENDS, expanded_items
 from kgsparql.evidence.term_labels import namesake_groups
 from kgsparql.exploration import descriptions
-from kgsparql.linking.answer_type import asks_what_it_is, word_overlap
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import root, words
+from kgsparql.linking.words import root, word_overlap, words
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
@@ -153,7 +152,8 @@ class PathRanking(Weights, Retriever):
         labels = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
         kinded = [(path, known.kinds_along(path)) for path in paths]
-        scores = score_paths(session.scored_question(link), kinded, labels, session.ranker, weights).tolist()
+        question = ScoredQuestion.of(session, link)
+        scores = score_paths(question, kinded, session.label_fit, weights).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
             last, constraint = path.steps[-1].predicate, known.constraints.get(path)
@@ -261,10 +261,10 @@ def definitions(session: Session, around: Iterable[IRI]) -> list[EvidenceItem]:
 
     :param around: predicates whose subject it is.
     """
-    if session.direction == "inverse" or not asks_what_it_is(session.question, session.links):
+    if session.direction == "inverse" or len(session.links) != 1 or not session.asked.asks_what_it_is:
         return []
     start = session.links[0].term
-    asks_who = session.question.casefold().startswith("who")
+    asks_who = session.asked.sort == "agent"
     names = session.labels(around) if asks_who else {}
     jobs = [p for p, name in names.items() if isinstance(p, IRI) and _JOB in map(root, words(normalised(name)))]
     walks = [Walk(start, PropertyPath((Step(p, "forward"),))) for p in (*jobs, *DESCRIPTIONS, *_KINDS)]
