@@ -7,7 +7,7 @@ Source: the project's own recipe; its parts and what each is worth are printed b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -24,7 +24,7 @@ from kgsparql.linking.ranking import BM25Ranker, Ranker
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import Term
+from kgsparql.rdf.terms import Labels, Term
 from kgsparql.reading.asking import Asked, Link
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
@@ -246,7 +246,7 @@ def is_turned(step: Step, link: Link, asked: Asked, fit: LabelFit, *, is_one_kin
     """
     role = "of" if link[0] == "kind" else link[0]
     noun = word_for_step(step, link, asked, fit) if role not in {"any", "prep"} else ""
-    return bool(noun) and not fit.allows(step, role, noun) and (role == "of" or is_one_kind)
+    return bool(noun) and not fit.allows(step, role, noun) and (role in {"of", "value"} or is_one_kind)
 
 
 def word_for_step(step: Step, link: Link, asked: Asked, fit: LabelFit) -> str:
@@ -310,7 +310,7 @@ def _text_likeness(texts: Sequence[str], names: Sequence[str], ranker: Ranker) -
 class _NamedSteps:
     """The distinct names of predicates, and which of them each step of each path has; -1 after the last step."""
 
-    def __init__(self, paths: Sequence[KindedPath], labels: Mapping[Term, str]) -> None:
+    def __init__(self, paths: Sequence[KindedPath], labels: Labels) -> None:
         numbers: dict[str, int] = {}
         self.longest = max([len(path.steps) for path, _ in paths])
         self.of = np.full((len(paths), self.longest), -1)
@@ -357,7 +357,7 @@ def _order_scores(question: ScoredQuestion, steps: _NamedSteps, ranker: Ranker) 
 
 
 def _kind_scores(
-    question: ScoredQuestion, paths: Sequence[KindedPath], labels: Mapping[Term, str], ranker: Ranker
+    question: ScoredQuestion, paths: Sequence[KindedPath], labels: Labels, ranker: Ranker
 ) -> NDArray[np.float64]:
     """Tell how alike the kind that is asked for is to the ends: to their kind, or to what the last step calls them."""
     expected, called = question.asked.kind, []

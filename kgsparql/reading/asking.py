@@ -15,7 +15,7 @@ from kgsparql.reading.clauses import Alternatives, Clauses, NounPhrase, Predicat
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.parser import read_question
 
-Link = tuple[OneOf["of", "kind", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
+Link = tuple[OneOf["of", "kind", "value", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
 """The role of an argument in its clause, and the positions of the words that say what it has to do with the rest.
 
 A ``kind`` is that of which the kinds are asked for."""
@@ -196,7 +196,12 @@ class Asked:
             said = [*phrase.restrictions, *(self.clauses.said if phrase is self.clauses.phrase else [])]
             for one in relations(said):
                 for role, other in self._arguments_of(one):
-                    above[id(other)] = (phrase, (role, one.verb) if one.verb else ("of" if own else "any", own))
+                    link: Link = (role, one.verb) if one.verb else ("of" if own else "any", own)
+                    if role == "object" and one.light == "have":  # who has a child is not of it: it is theirs
+                        link = "value", tuple(p for chunk in other.chunks for p in {*chunk.span} - named)
+                    elif role == "object" and one.light == "be" and not one.verb:  # who is a citizen is the same
+                        link = "any", ()
+                    above[id(other)] = (phrase, link)
             above.update({id(part): (phrase, ("any", ())) for part in phrase.parts})
         at = next((p for p in phrases if any(not named.isdisjoint(one.span) for one in p.chunks)), None)
         found: list[Link] = [("kind", at.kinds)] if at is self.clauses.phrase and self._asks_kinds else []
