@@ -16,7 +16,6 @@ import numpy as np
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
-from kgsparql.answering.path_scoring import is_turned, word_for_step
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
 from kgsparql.evidence.evidence import EvidenceItem
@@ -278,7 +277,7 @@ class _Check:
             yield Gap("step", self.steps[0], f"the question asks for the other way of {self.steps[0]!r}")
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
-            if is_turned(step, link, self.asked, self.fit, is_one_kind=is_one_kind):
+            if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
                 yield Gap("step", self.steps[place], f"the question asks for the other way of {self.steps[place]!r}")
         if self.path.goes_back and not self._asks_for_others():
             text = "found as what has the same as what is asked about, of which the question says nothing"
@@ -323,7 +322,7 @@ class _Check:
         say the class of what was found, one to the same class fits as well unless it is much less alike.
         """
         best, path, first = self.best, self.path, self.path.steps[0]
-        says_way = not self.links or bool(word_for_step(first, self.links[0], self.asked, self.fit))
+        says_way = not self.links or bool(self.fit.word_for(first, self.asked.said_by(self.links[0])))
         turned = path if says_way else PropertyPath((first.reversed, *path.steps[1:]))
         is_unsaid = {root(self.asked.read.texts[p]) for p in self.telling} <= roots_of(self.kinds[-1:])
         for item in self.found.evidence:

@@ -23,9 +23,9 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker, Ranker
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Labels, Term
-from kgsparql.reading.asking import Asked, Link
+from kgsparql.reading.asking import Asked
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
 _REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
@@ -229,7 +229,7 @@ def score_paths(
     owned = len(asked.owned_nouns(links))
     turned = [
         sum(
-            is_turned(step, link, asked, fit, is_one_kind=kinds[i] == kinds[i + 1])
+            fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=kinds[i] == kinds[i + 1])
             for i, (step, link) in enumerate(zip(path.steps, links, strict=False))
         )
         for path, kinds in paths
@@ -237,24 +237,6 @@ def score_paths(
     scores -= _OTHER_WAY * np.array(turned)
     scores -= _TOO_SHORT * np.array([max(0, owned - len(path.steps)) for path, _ in paths])
     return scores - _off_for_dates(question, paths)
-
-
-def is_turned(step: Step, link: Link, asked: Asked, fit: LabelFit, *, is_one_kind: bool) -> bool:
-    """Tell whether a step is gone the other way than its role allows, where only the way tells both ends.
-
-    :param is_one_kind: what is at both ends is of one kind.
-    """
-    role = "of" if link[0] == "kind" else link[0]
-    noun = word_for_step(step, link, asked, fit) if role not in {"any", "prep"} else ""
-    return bool(noun) and not fit.allows(step, role, noun) and (role in {"of", "value"} or is_one_kind)
-
-
-def word_for_step(step: Step, link: Link, asked: Asked, fit: LabelFit) -> str:
-    """Return the word that says a step or its other end; empty where none does."""
-    role, said = link
-    label, texts = fit.text(step.predicate), [asked.read.texts[p] for p in reversed(said)]  # the head first
-    texts = list(asked.language.sorts["kind"]) if role == "kind" else texts
-    return next((t for t in texts if fit.says(t, label) or fit.is_other_end(t, label)), "")
 
 
 def _off_for_dates(question: ScoredQuestion, paths: Sequence[KindedPath]) -> NDArray[np.float64]:

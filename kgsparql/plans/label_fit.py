@@ -251,6 +251,21 @@ class LabelFit:
                 return True
         return good == is_forward
 
+    def is_turned(self, step: Step, role: str, said: Sequence[str], *, is_one_kind: bool) -> bool:
+        """Whether a step is gone the other way than its role allows, where only the way tells both ends.
+
+        :param role: of the argument; of a ``kind``, the kinds are asked for.
+        :param is_one_kind: what is at both ends is of one kind.
+        """
+        own: Role = "of" if role == "kind" else role  # type: ignore[assignment]
+        noun = self.word_for(step, said) if own not in {"any", "prep"} else ""
+        return bool(noun) and not self.allows(step, own, noun) and (own in {"of", "value"} or is_one_kind)
+
+    def word_for(self, step: Step, said: Iterable[str]) -> str:
+        """The first of some words that says a step or its other end; empty where none does."""
+        label = self.text(step.predicate)
+        return next((text for text in said if self.says(text, label) or self.is_other_end(text, label)), "")
+
     def is_said_so(self, predicate: IRI, noun: str, preposition: str) -> bool:
         """Whether words are those of the label, preposition and all: `named after`; its direction is then said, too."""
         label = self.text(predicate)

@@ -175,6 +175,11 @@ class Asked:
 
     # --- What has to do with a thing
 
+    def said_by(self, link: Link) -> list[str]:
+        """The words of a link, the head first; of kinds, what a class in another one is called."""
+        role, said = link
+        return [*self.language.sorts["kind"]] if role == "kind" else [self.read.texts[p] for p in reversed(said)]
+
     def owned_nouns(self, links: Iterable[Link]) -> list[tuple[int, ...]]:
         """The nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
         none, texts = self.language.identity_nouns | self.language.facets, self.read.texts
