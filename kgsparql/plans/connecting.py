@@ -110,7 +110,7 @@ class Connector:
 
     def is_location(self, predicate: IRI) -> bool:
         """Whether a predicate says nothing but where or in what something is."""
-        own = self.fit.roots(self.fit.text(predicate))
+        own = self.fit.label_roots(predicate)
         return bool(own) and own <= self.fit.locations
 
     def goes_down(self, step: Step) -> bool:
@@ -173,13 +173,11 @@ class _Search:
     def _compare(self, uses: Sequence[PredicateUse]) -> None:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""
         kinds = [kind for use in uses for kind in use.classes]
-        self.view.labels([*kinds, *(use.step.predicate for use in uses)], in_grace=True)
+        predicates = [use.step.predicate for use in uses]
+        self.view.labels([*kinds, *predicates], in_grace=True)
         if self._wants():
             self.view.profiler.with_broader(kinds)
-        self.fit.read(use.step.predicate for use in uses)
-        texts = [*self.texts, " ".join(self.texts)]
-        texts += [f"{text} {self.sought.preposition}" for text in self.texts if self.sought.preposition]
-        self.fit.compare(texts, [self.fit.text(use.step.predicate) for use in uses])
+        self.fit.compare(self.texts, predicates, self.sought.preposition)
 
     def _promise(self, way: _Way) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
@@ -232,7 +230,7 @@ class _Search:
         if not self._is_of_kind(way.last):
             return False
         way.named, way.direction = self._named(way)
-        may_hold = any(self.fit.roots(self.fit.text(step.predicate)) & self.fit.contained for step in way.steps)
+        may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)
         if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
         way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
@@ -273,7 +271,7 @@ class _Search:
         nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
         is_last_of_noun = (
             step == way.steps[-1]
-            and not nouns.isdisjoint(self.fit.roots(self.fit.text(step.predicate)))
+            and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
             and self.fit.form(step.predicate) == "noun"
         )
         return "of" if is_last_of_noun and self.sought.role in {"prep", "of", "subject"} else self.sought.role
@@ -321,7 +319,7 @@ class _Search:
         is_common = self._is_common(use)
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
-        label = self.fit.roots(self.fit.text(use.step.predicate))
+        label = self.fit.label_roots(use.step.predicate)
         is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
         return 0.25 + 0.1 * is_common + 0.25 * is_its_name
 

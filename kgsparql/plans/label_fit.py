@@ -82,8 +82,13 @@ class LabelFit:
         name, _, last = text.rpartition(" ")
         return name if name and last in self.lexicon.units else text
 
-    def compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
-        """Compute together how alike texts and labels are, as far as that is not known."""
+    def compare(self, texts: Sequence[str], predicates: Sequence[IRI], preposition: str = "") -> None:
+        """Compare words, alone and together, with the labels of predicates at once, as far as that is not known."""
+        self.read(predicates)
+        more = [f"{text} {preposition}" for text in texts] if preposition else []
+        self._compare([*texts, " ".join(texts), *more], map(self.text, predicates))
+
+    def _compare(self, texts: Iterable[str], labels: Iterable[str]) -> None:
         if not self.ranker.by_meaning:
             return
         ours, theirs = list(dict.fromkeys(filter(None, texts))), list(dict.fromkeys(filter(None, labels)))
@@ -98,7 +103,7 @@ class LabelFit:
         if not (self.ranker.by_meaning and text and label):
             return 0.0
         if (text, label) not in self._cosines:
-            self.compare([text], [label])
+            self._compare([text], [label])
         return self._cosines[text, label]
 
     # --- words and labels
@@ -156,7 +161,7 @@ class LabelFit:
 
     def hinted(self, predicate: IRI, hints: Sequence[str]) -> float:
         """How well a predicate has one of some words in its name, of which the first are the likeliest."""
-        own = self.roots(self.text(predicate))
+        own = self.label_roots(predicate)
         return max((1 - _LATER_HINT * at for at, hint in enumerate(hints) if self.roots(hint) <= own), default=0.0)
 
     def names(self, classes: Collection[IRI]) -> list[str]:
@@ -167,6 +172,10 @@ class LabelFit:
     def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:
         """The roots of the words in the names of classes."""
         return frozenset(one for name in self.names(classes) for one in self.roots(name))
+
+    def label_roots(self, predicate: IRI) -> frozenset[str]:
+        """The roots of the words in the label of a predicate."""
+        return self.roots(self.text(predicate))
 
     def roots(self, label: str) -> frozenset[str]:
         """The roots of the words of a label that carry what it says."""

@@ -121,7 +121,7 @@ class Measuring(ABC):
         """Whether some predicate has all of these words in its label: `place of birth`."""
         roots = {root(self.texts[position]) for position in positions}
         called = self.view.predicates_called(self.connector.at(positions))
-        return len(roots) == len(positions) and any(roots <= self.fit.roots(self.fit.text(one)) for one in called)
+        return len(roots) == len(positions) and any(roots <= self.fit.label_roots(one) for one in called)
 
     def classes_named(self, positions: Sequence[int]) -> list[IRI]:
         """The classes that words name."""
@@ -153,7 +153,7 @@ class Measuring(ABC):
         self.view.profiler.look_at(ends(items, use.path) for use in followed)
         further = ((use, own) for use in followed for own in self.view.uses(ends(items, use.path)))
         ways += [(use, own) for use, own in further if not own.step.inverts(use.step)]
-        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(use.step.predicate) for own in ways for use in own])
+        self.fit.compare(texts, [use.step.predicate for own in ways for use in own])
         found = [one for uses in ways for one in self._measures(uses, texts, hints)]
         if counts:
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
@@ -179,7 +179,7 @@ class Measuring(ABC):
     def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
         """Whether the name of a date says of what it is, and the question does not."""
         said = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
-        return not self.fit.roots(self.fit.text(use.step.predicate)) <= said
+        return not self.fit.label_roots(use.step.predicate) <= said
 
     def _counts(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]

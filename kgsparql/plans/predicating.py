@@ -64,7 +64,7 @@ class Predicating(Measuring):
             return None
         found = []
         for one in self.connector.connect(other, Sought(preposition="of", wanted=given, hops=1)):
-            label = self.fit.roots(self.fit.text(one.how[-1].path.steps[-1].predicate))
+            label = self.fit.label_roots(one.how[-1].path.steps[-1].predicate)
             is_said = not label.isdisjoint(self.fit.roots_of(given.classes))
             if self.view.members(one.known):
                 found.append(one if is_said else one.doubted(Doubt(-1, UNSAID)))
@@ -199,7 +199,7 @@ class Predicating(Measuring):
 
     def _is_of_time(self, option: MeasureChoice) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
-        own, hints = self.fit.roots(self.fit.text(option.last)), map(root, self.lexicon.hints["time"])
+        own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
         return option.kind in {"date", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
 
     def _on_the_way(self, given: Denotation, comparison: a.Comparison, year: Literal) -> Iterator[Denotation]:

@@ -231,9 +231,9 @@ class Restricting(Predicating):
         if not (isinstance(one.items, a.Has) and one.items.to is None and len(one.items.path.steps) == 1):
             return
         (own,) = one.items.path.steps
-        said = self.fit.roots(self.fit.text(own.predicate))
+        said = self.fit.label_roots(own.predicate)
         for use in self.view.uses(given.known):
-            if use.step != own and said < self.fit.roots(self.fit.text(use.step.predicate)):
+            if use.step != own and said < self.fit.label_roots(use.step.predicate):
                 names = [self.fit.text(step.predicate) for step in (own, use.step)]
                 yield Doubt(-1, f"{names[0]!r} is missing, but there is {names[1]!r}")
 

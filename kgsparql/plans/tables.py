@@ -64,7 +64,7 @@ class TablePlanner:
         called = {root(word) for word in (*self.lexicon.count_words, *self.phrases.connector.at(positions))}
         near = [one for one in self.phrases.measures(key, positions) if len(one.path.steps) == 1]
         for option in near[:_TRIED]:
-            own = fit.roots(fit.text(option.last))
+            own = fit.label_roots(option.last)
             if own <= called and not own.isdisjoint(map(root, self.lexicon.count_words)):
                 yield replace(key, how=(*key.how, Match("number", option.path))), option.measure
 
@@ -165,7 +165,7 @@ class TablePlanner:
         """The predicate that the words name, as a column."""
         noun = texts[-1] if texts else ""
         uses = [use for use in self.phrases.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
-        self.fit.compare([*texts, " ".join(texts)], [self.fit.text(use.step.predicate) for use in uses])
+        self.fit.compare(texts, [use.step.predicate for use in uses])
         fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
         named = [(fit * len(texts) + use.share, str(use.step), use) for fit, use in fits if fit]
         if not named:
