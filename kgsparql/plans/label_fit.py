@@ -215,8 +215,8 @@ class LabelFit:
         first, last = found[0], found[-1]
         if last in lexicon.of_words:
             return "of"
-        if last in lexicon.prepositions:  # `responsible for`, `located in`
-            return "verb"
+        if last in lexicon.prepositions or (len(found) > 1 and lexicon.is_participle(last)):
+            return "verb"  # `responsible for`, `located in`, `award received`
         is_verb = first in lexicon.verbs or (first.endswith("ed") and len(first) > 4)
         is_whole = len(found) == 1 or found[1] in lexicon.prepositions or found[1] in lexicon.determiners
         if first in lexicon.verb_labels or (is_verb and is_whole) or (len(found) == 1 and first in lexicon.edge_verbs):

@@ -123,10 +123,11 @@ class Asked:
     @property
     def asks_what_it_is(self) -> bool:
         """Whether it asks only what the one thing is that it names: `What is radium?`, `Explain radium`."""
-        own, names = self.language, {p for one in self.read.chunks if one.entities for p in one.span}
+        own = self.language
+        names = {p for one in self.read.chunks if one.entities or one.classes for p in one.span}
         texts = {text for p, text in enumerate(self.read.texts) if p not in names}
-        is_definition = self.clauses.is_definition and not self.clauses.phrase.kinds
-        return is_definition or (texts <= own.light_words and not texts.isdisjoint(own.explaining))
+        is_definition = self.clauses.is_definition and texts.isdisjoint(own.prepositions | own.kinds)
+        return texts <= own.light_words and (is_definition or not texts.isdisjoint(own.explaining))
 
     def parts(self) -> list[str]:
         """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
