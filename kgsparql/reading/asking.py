@@ -100,13 +100,14 @@ class Asked:
         >>> [Asked.of(Chunked.of(text, lexicon())).kind for text in ("Which films are new?", "Who is it?", "Who does?")]
         ['films', 'person', 'person']
         """
-        own, noun = self.language, self.words(self.noun)
+        own, noun = self.language, self.words(self.clauses.phrase.kinds[:1] or self.noun)  # the `kind` of film
         if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.read.texts)):
             return own.sorts["job"][0]
         if self.sort in own.sorts:
             return own.sorts[self.sort][0]
         if noun in own.identity_nouns and self.clauses.phrase.of is not None:
             noun = self.words(p for one in self.clauses.phrase.of.chunks if not one.is_name for p in one.span) or noun
+        noun = "" if own.light_words - own.kinds >= {*noun.split()} else noun  # `a few words`
         return noun or ("number" if self.clauses.form == "count" else "")
 
     @property
@@ -127,7 +128,9 @@ class Asked:
         names = {p for one in self.read.chunks if one.entities or one.classes for p in one.span}
         texts = {text for p, text in enumerate(self.read.texts) if p not in names}
         is_definition = self.clauses.is_definition and texts.isdisjoint(own.prepositions | own.kinds)
-        return texts <= own.light_words and (is_definition or not texts.isdisjoint(own.explaining))
+        if is_definition:
+            return texts <= own.light_words
+        return not texts.isdisjoint(own.explaining) and texts <= own.function_words | own.explaining
 
     def parts(self) -> list[str]:
         """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
