@@ -107,7 +107,7 @@ class Asked:
             return own.sorts[self.sort][0]
         if noun in own.identity_nouns and self.clauses.phrase.of is not None:
             noun = self.words(p for one in self.clauses.phrase.of.chunks if not one.is_name for p in one.span) or noun
-        noun = "" if own.light_words - own.kinds >= {*noun.split()} else noun  # `a few words`
+        noun = noun if own.word_nouns.isdisjoint(noun.split()) else ""  # `a few words` are of no kind
         return noun or ("number" if self.clauses.form == "count" else "")
 
     @property
