@@ -7,9 +7,10 @@ Source: the project's own recipe; its parts and what each is worth are printed b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from typing import Annotated, TypeAlias
 
@@ -23,9 +24,9 @@ from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker, Ranker
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Labels, Term
-from kgsparql.reading.asking import Asked
+from kgsparql.reading.asking import Asked, Link
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
 _REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
@@ -227,13 +228,13 @@ def score_paths(
     asked = question.asked
     links = asked.links_from(question.about) if question.about is not None and question.place is not None else []
     owned = len(asked.owned_nouns(links))
-    turned = [
-        sum(
-            fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=kinds[i] == kinds[i + 1])
-            for i, (step, link) in enumerate(zip(path.steps, links, strict=False))
-        )
-        for path, kinds in paths
-    ]
+
+    @cache
+    def is_turned(step: Step, link: Link, is_one_kind: bool) -> bool:  # thousands of paths have a few hundred steps
+        return fit.is_turned(step, link[0], asked.said_by(link), is_one_kind=is_one_kind)
+
+    ways = [zip(path.steps, links, itertools.pairwise(kinds), strict=False) for path, kinds in paths]
+    turned = [sum(is_turned(step, link, near == far) for step, link, (near, far) in way) for way in ways]
     scores -= _OTHER_WAY * np.array(turned)
     scores -= _TOO_SHORT * np.array([max(0, owned - len(path.steps)) for path, _ in paths])
     return scores - _off_for_dates(question, paths)

@@ -58,6 +58,7 @@ class LabelFit:
     _texts: dict[IRI, str] = field(default_factory=dict)
     _forms: dict[IRI, Form] = field(default_factory=dict)
     _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
+    _letters: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.locations = frozenset(map(root, self.lexicon.locations))
@@ -121,6 +122,12 @@ class LabelFit:
         return cosine if word not in self.named or cosine >= _NEAR_ALL_THE_SAME else 0.0
 
     def _by_letters(self, word: str, label: str) -> float:
+        found = self._letters.get((word, label))
+        if found is None:
+            found = self._letters[word, label] = self._read_letters(word, label)
+        return found
+
+    def _read_letters(self, word: str, label: str) -> float:
         own, said = self.roots(label), word
         word = self.lexicon.irregular.get(word, word)
         if root(word) in own or root(said) in own:
