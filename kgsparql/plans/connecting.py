@@ -320,8 +320,8 @@ class _Search:
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
         label = self.fit.label_roots(use.step.predicate)
-        is_its_name = not self.texts and any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
-        return 0.25 + 0.1 * is_common + 0.25 * is_its_name
+        is_its_name = any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
+        return 0.25 + 0.1 * is_common + (0.02 if self.texts else 0.25) * is_its_name
 
     def _is_common(self, use: PredicateUse) -> bool:
         """Whether many of the ends are of a class that is wanted."""
@@ -354,7 +354,17 @@ class _Search:
 
     def _is_found(self, way: _Way) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
-        return not way.left and way.direction > -0.5 and (len(way.steps) == 1 or bool(is_located))
+        is_near = len(way.steps) == 1 or (bool(is_located) and not self._is_of_what_holds_it(way))
+        return not way.left and way.direction > -0.5 and is_near
+
+    def _is_of_what_holds_it(self, way: _Way) -> bool:
+        """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
+        silent = [step for step in way.steps if step not in way.named]
+        is_up = any(self.own.is_location(step.predicate) and not self.own.goes_down(step) for step in silent)
+        is_place = all(
+            self.own.is_location(step.predicate) for step in way.named
+        )  # what is in a city is in its country
+        return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
     def _of_nothing(self, have: set[Step]) -> Iterator[_Way]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
@@ -418,7 +428,7 @@ class _Search:
         free = way.steps if sought.role in {"where", "any"} else way.steps[:1] if sought.role == "prep" else ()
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
         is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
-        if self.texts and is_far and odd and (is_direct or is_located):
+        if self.texts and is_far and odd and (is_direct or is_located or self._is_of_what_holds_it(way)):
             yield Doubt(-1, "a step that no word names")
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)

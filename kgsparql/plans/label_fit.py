@@ -201,8 +201,8 @@ class LabelFit:
     def unsaid(self, label: str, texts: Collection[str]) -> str:
         """The word for a man or a woman that a label stands for, and does not say: the `daughter` of a `child`."""
         own = {stem(word) for word in words(normalised(label))}
-        told = (text for text in texts if text in self.lexicon.sexed and root(text) in self.roots(label))
-        other = (text for text in texts if text in self.lexicon.sexed and self.is_other_end(text, label))
+        told = (text for text in texts if text in self.lexicon.gendered and root(text) in self.roots(label))
+        other = (text for text in texts if text in self.lexicon.gendered and self.is_other_end(text, label))
         return next((text for text in (*told, *other) if stem(text) not in own), "")
 
     # --- directions
@@ -267,13 +267,13 @@ class LabelFit:
                 return True
         return good == is_forward
 
-    def is_turned(self, step: Step, role: str, said: Sequence[str], *, is_one_kind: bool) -> bool:
+    def is_turned(self, step: Step, role: Role | OneOf["kind"], said: Sequence[str], *, is_one_kind: bool) -> bool:
         """Whether a step is gone the other way than its role allows, where only the way tells both ends.
 
         :param role: of the argument; of a ``kind``, the kinds are asked for.
         :param is_one_kind: what is at both ends is of one kind.
         """
-        own: Role = "of" if role == "kind" else role  # type: ignore[assignment]
+        own: Role = "of" if role == "kind" else role
         noun = self.word_for(step, said) if own not in {"any", "prep"} else ""
         return bool(noun) and not self.allows(step, own, noun) and (own in {"of", "value"} or is_one_kind)
 

@@ -133,7 +133,7 @@ class Lexicon:
     no_agents: frozenset[str]
     persons: frozenset[str]
     identity_nouns: frozenset[str]
-    sexed: frozenset[str]
+    gendered: frozenset[str]
     containment: frozenset[str]
     location_labels: frozenset[str]
     locations: frozenset[str]

@@ -344,6 +344,11 @@ def test_what_is_in_a_thing_is_counted_and_of_nothing_nobody_has_the_most() -> N
         ("Who died last?", {"Leon Cooper"}),
     ):
         assert set(said(nobel().ask(question))) == expected
+    for question, expected in (
+        ("Is Berlin the capital of Munich?", ["false"]),
+        ("What is the capital of Chicago?", []),
+    ):
+        assert said(nobel().ask(question)) == expected, "not that of its country"
     assert nobel().ask("Which married couples won a Nobel Prize?").status != "answered", "whoever married a winner"
 
 
