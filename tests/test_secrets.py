@@ -160,6 +160,9 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
     run("info", *source, "-f", "json")
     run("query", SELECT, *source, "-f", "csv")
     run("doctor", *source)
+    with ModelServer(['{"answer": 4}'], models=[KEY, "m"]) as server:  # a model that is called as the key is
+        run("doctor", "--base-url", server.url, "-m", KEY)
+        run("doctor", "--base-url", with_secrets(server.url), "--embedder", f"{with_secrets(server.url)}#m")
     run("index", "--embedder", "none", *source)
     (place / "recorded").mkdir()  # a folder that others may read
     with ModelServer([Echo()] * 40) as server:

@@ -189,6 +189,10 @@ def test_E17_a_certificate_that_is_named_is_trusted_and_nothing_goes_from_https_
         proxy.plan = first(then=status("301 Moved Permanently", b"", f"Location: {target.url}"))
         with pytest.raises(EndpointReplyError) as caught:
             graph.select(LABELS)
+        for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]"):  # another port is another server
+            moved = status("307 Temporary Redirect", b"", f"Location: http://{host}:{target.port}/sparql")
+            error, times = failing(nobel_url, moved)
+            assert (error.code, times) == ("E_REDIRECT", 1)
     assert caught.value.code == "E_REDIRECT"
     assert target.connections == 0
 

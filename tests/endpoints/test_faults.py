@@ -310,6 +310,9 @@ def test_E14_E15_each_status_is_an_error_with_the_words_of_the_server() -> None:
     error = failure(answering(b"error at 1:9: expected one of DESCRIBE, [_]", status=400, type="text/plain"))
     assert isinstance(error, QuerySyntaxError)
     assert "expected one of" in error.message
+    error = failure(answering(b"Virtuoso 37000 Error TN...: Transitive start not given", status=500))
+    assert isinstance(error, QueryError)
+    assert "fixed number of steps" in error.hint
     error = failure(answering(b"nothing to be done", status=400, type="text/plain"))
     assert error.message == f"{error.detail['url']} refuses query all: nothing to be done"
     assert error.hint

@@ -140,6 +140,7 @@ def test_a_reply_that_says_nothing_changes_nothing() -> None:
         assert [len(graph.select(ALL)) for _ in range(2)] == [2, 2]
         assert graph.profile == UNKNOWN
         assert len(probes) <= 8, "redirects within the server are followed a few times, and then no more"
+        assert not any(":9/" in probe.url for probe in probes), "and none to another server"
 
     def breaks_off(sock: faults.socket.socket, request: faults.Request) -> None:
         results(b"<a:a> ", type="text/turtle", length=99_999)(sock, request)

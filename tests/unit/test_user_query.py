@@ -127,6 +127,7 @@ def test_Q12_what_is_too_much_or_ends_the_process_that_parses_it_is_refused_at_o
         ("ASK { ?s ?p " + "[ ?p " * 200 + "]" * 200 + " }", "depth"),
         ("ASK { ?s ?p " + "(" * 200 + ")" * 200 + " }", "depth"),
         ("ASK { FILTER(" + "!" * 5000 + "1) }", "depth"),
+        ("ASK { FILTER(" + "- " * 200 + "1) }", "depth"),
         ("ASK { ?s " + "^" * 200 + "a ?o }", "depth"),
         ("ASK { ?s ?p " + "<<( ?s ?p " * 200 + "1" + " )>>" * 200 + " }", "depth"),
         ("ASK { VALUES ?s { " + "1 " * 20_000 + "} }", "tokens"),
