@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -146,11 +146,31 @@ GapCode = OneOf[
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Words of a question that the answer does not account for, and a sentence for the reader."""
+    """Words of a question that the answer does not account for, and a sentence for the reader.
+
+    :param template: the sentence, with places for the values: a lexicon has it in its language.
+
+    >>> gap = Gap("name", "Anna", "nothing in this graph is called {!r}", ("Anna",))
+    >>> gap.text
+    "nothing in this graph is called 'Anna'"
+    >>> gap.translated({"nothing in this graph is called {!r}": "nichts in diesem Graphen heißt {!r}"}).text
+    "nichts in diesem Graphen heißt 'Anna'"
+    """
 
     code: GapCode
     words: str
-    text: str
+    template: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.template.format(*self.values)
+
+    def translated(self, sentences: Mapping[str, str]) -> Gap:
+        """Say it in another language, as far as that has a sentence for it."""
+        values = tuple(sentences.get(value, value) for value in self.values)
+        return replace(self, template=sentences.get(self.template, self.template), values=values)
 
 
 @dataclass(frozen=True, slots=True)

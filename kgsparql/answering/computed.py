@@ -33,7 +33,7 @@ def computed_retrieval(
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     examples = [own.example for own in found.left_out]
     label = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True).__getitem__
-    gaps = (*gaps, *(Gap("value", "", own.in_words(label)) for own in found.left_out))
+    gaps = (*gaps, *(Gap("value", "", "{}", (own.in_words(label),)) for own in found.left_out))
     reading, value, shown = reading_in_words(found.plan, label), _value_text(found, label), found.facts
     if len(shown) > _MAX_CITED:  # first those that name an item of the answer
         items = frozenset(found.items)

@@ -50,7 +50,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     best = found.best_item
     if not session.links or not found.candidates:
         operations = () if is_foreign(session.question) else asked.operations()
-        return tuple(Gap("operation", s, f"this asks {text}, which is not computed") for s, text in operations)[:1]
+        return tuple(Gap("operation", s, "this asks {}, which is not computed", (text,)) for s, text in operations)[:1]
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
@@ -141,7 +141,7 @@ class _Check:
         parts = self.asked.parts()
         alike = self.session.ranker.similarities(parts, self.names).max(axis=1, initial=0.0)
         for part in (part for i, part in enumerate(parts) if i != int(alike.argmax())):
-            yield Gap("word", part, f"only a part of this is answered, and not {printable(part, 80)!r}")
+            yield Gap("word", part, "only a part of this is answered, and not {!r}", (printable(part, 80),))
 
     @cached_property
     def operations(self) -> dict[str, str]:
@@ -155,7 +155,8 @@ class _Check:
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             if not is_only and (not said or root(said) not in roots_of(self.steps)):
-                yield Gap("operation", said, f"this asks {text}, which is not computed: these are the facts")
+                sentence = "this asks {}, which is not computed: these are the facts"
+                yield Gap("operation", said, sentence, (text,))
 
     # --- Words
 
@@ -172,12 +173,12 @@ class _Check:
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
             is_named = is_named or bool(other)
             if other in self._labels({cited.triple.predicate for cited in self.best.triples}):
-                text = f"{other!r} is only beside what was found, and the question asks for it"
-                yield Gap("predicate", word, text)
+                sentence = "{!r} is only beside what was found, and the question asks for it"
+                yield Gap("predicate", word, sentence, (other,))
             elif other:
-                yield Gap("predicate", word, f"this graph knows {other!r}, but nothing of it was found here")
+                yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
             elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else p in names):
-                yield Gap("word", word, f"nothing that was found has to do with {printable(word, 60)!r}")
+                yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
         is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield Gap("word", "", "the question does not say which fact is asked for")
@@ -265,26 +266,30 @@ class _Check:
         gone = len(self.path.steps)
         if gone < len(self._owned_nouns):
             last = printable(self.asked.words(self._owned_nouns[-1]), 60)
-            text = f"the question goes {len(self._owned_nouns)} steps, to {last!r}, and what was found goes {gone}"
-            yield Gap("step", last, text)
+            sentence = "the question goes {} steps, to {!r}, and what was found goes {}"
+            yield Gap("step", last, sentence, (str(len(self._owned_nouns)), last, str(gone)))
         for name in self.steps:
             if self.fit.is_narrower(name, self.asked.read.texts):
-                yield Gap("step", name, f"the question does not say {name!r}")
+                yield Gap("step", name, "the question does not say {!r}", (name,))
             if said := self.fit.unsaid(name, [self.asked.read.texts[p] for p in self.pieces]):
-                yield Gap("word", said, f"the graph says {name!r}, and not {said!r}")
+                yield Gap("word", said, "the graph says {!r}, and not {!r}", (name, said))
         first = self.path.steps[0]
         if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
-            yield Gap("step", self.steps[0], f"the question asks for the other way of {self.steps[0]!r}")
+            yield self._turned(0)
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
             if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
-                yield Gap("step", self.steps[place], f"the question asks for the other way of {self.steps[place]!r}")
+                yield self._turned(place)
         if self.path.goes_back and not self._asks_for_others():
-            text = "found as what has the same as what is asked about, of which the question says nothing"
-            yield Gap("step", "", text)
+            sentence = "found as what has the same as what is asked about, of which the question says nothing"
+            yield Gap("step", "", sentence)
         elif gone > 1 and (self.telling or self.operations):
             for name in self._unasked_steps():
-                yield Gap("step", name, f"found by way of {name!r}, of which the question says nothing")
+                yield Gap("step", name, "found by way of {!r}, of which the question says nothing", (name,))
+
+    def _turned(self, place: int) -> Gap:
+        name = self.steps[place]
+        return Gap("step", name, "the question asks for the other way of {!r}", (name,))
 
     def _asks_where(self) -> bool:
         """Whether it asks where something is, or in what: `Which floor is the room on?`."""
@@ -335,7 +340,7 @@ class _Check:
             )
             margin = _ALIKE if is_alike else _AS_WELL
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
-                yield Gap("reading", "", f"{item.marker} fits the question as well as {best.marker}")
+                yield Gap("reading", "", "{} fits the question as well as {}", (item.marker, best.marker))
                 return
 
 

@@ -46,7 +46,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield Gap("kind", said, "this asks for an amount, and what was found is a date")
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
-            yield Gap("kind", said, f"this asks for {kind}, and what was found is none")
+            yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
     is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
     if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
@@ -92,7 +92,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():
         return None
     wanted = "somebody" if sort == "agent" else "a place"
-    return Gap("kind", first, f"this asks for {wanted}, and what was found is {said[0]!r}")
+    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, said[0]))
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

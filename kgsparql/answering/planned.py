@@ -18,7 +18,6 @@ from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import DIRECTION, UNSAID
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
@@ -131,11 +130,11 @@ def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
     if not isinstance(items, a.Instances) or all(doubt.why != LEFT_OUT for doubt in found.reading.doubts):
         return None
     kind, unknown = session.labels([items.of], in_grace=True)[items.of], _unknown_words(found)
+    sentence = "nothing that this graph says of {!r} has to do with {!r}"
     gaps = (
-        replace(gap, text=f"nothing that this graph says of {kind!r} has to do with {gap.words!r}")
-        if gap.code == "word" and gap.words in unknown else gap
+        Gap("word", gap.words, sentence, (kind, gap.words)) if gap.code == "word" and gap.words in unknown else gap
         for gap in found.gaps
-    )  # fmt: skip
+    )
     return Retrieval(gaps=tuple(gaps), is_judged=True)
 
 
@@ -236,19 +235,11 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
-_SENTENCES = {
-    DIRECTION: "the graph says this the other way round",
-    UNSAID: "no word of the question says which fact is asked for",
-}
-
-
 def _gap(doubt: Doubt, words: Chunked) -> Gap:
     if doubt.position < 0:
-        return Gap("reading", "", _SENTENCES.get(doubt.why, doubt.why))
+        return Gap("reading", "", doubt.why, doubt.values)
     said = words.raw[doubt.position]
     is_known = any(doubt.position in chunk.span for chunk in words.chunks)
     if doubt.why == LEFT_OUT and words.is_capital(doubt.position) and not is_known:
-        return Gap("name", said, f"nothing in this graph is called {said!r}")
-    if doubt.why in {LEFT_OUT, "not read"}:
-        return Gap("word", said, f"what was computed leaves out {said!r}")
-    return Gap("word", said, f"{said!r}: {_SENTENCES.get(doubt.why, doubt.why)}")
+        return Gap("name", said, "nothing in this graph is called {!r}", (said,))
+    return Gap("word", said, doubt.why, (said, *doubt.values))

@@ -36,7 +36,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     light = lexicon().light_words
     for name in session.notes.causes(MISSING_NAME):
         if normalised(name) not in light:
-            yield Gap("name", name, f"nothing in this graph is called {printable(name, 80)!r}")
+            yield Gap("name", name, "nothing in this graph is called {!r}", (printable(name, 80),))
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)
@@ -47,7 +47,7 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
 def taken_for(link: LinkedEntity, name: str) -> Gap:
     """The doubt whether a name means what it was linked to."""
     shown = printable(name, 80)
-    return Gap("part_of_name", name, f"{shown!r} was taken for {printable(link.label, 80)}: is that meant?")
+    return Gap("part_of_name", name, "{!r} was taken for {}: is that meant?", (shown, printable(link.label, 80)))
 
 
 def is_just_words(link: LinkedEntity) -> bool:
@@ -160,7 +160,7 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
             yield taken_for(link, link.mention.text)
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
-            yield Gap("ambiguous", link.mention.text, f"{name!r} may be another than {other}")
+            yield Gap("ambiguous", link.mention.text, "{!r} may be another than {}", (name, other))
         elif link.kind == "entity" and link.term in used:
             yield from () if others else equally_named(link, question)
 
@@ -175,7 +175,7 @@ def _ambiguous(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
     told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
     named = " or ".join([*told[:_MEANINGS], *left])
-    return Gap("ambiguous", link.mention.text, f"{printable(link.mention.text, 80)!r} may be {named}")
+    return Gap("ambiguous", link.mention.text, "{!r} may be {}", (printable(link.mention.text, 80), named))
 
 
 def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
@@ -188,4 +188,4 @@ def partly_joined(session: Session, best: EvidenceItem) -> Iterator[Gap]:
         beside = {end for t in triples if link.term in (t.subject, t.object) for end in (t.subject, t.object)}
         if not beside.isdisjoint(best.ends) and not beside.issuperset(best.ends):
             name = printable(link.mention.text or link.label, 80)
-            yield Gap("name", name, f"only some of what was found has to do with {name!r}")
+            yield Gap("name", name, "only some of what was found has to do with {!r}", (name,))

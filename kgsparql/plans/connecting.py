@@ -37,8 +37,9 @@ _WRONG_WAY = -0.3
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
 _FARTHER = 0.1  # what a further step costs where one alone says it all
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
-DIRECTION = "direction"
-UNSAID = "no word says how"
+TURNED = "the graph says {!r} the other way round"
+UNSAID = "no word of the question says which fact is asked for"
+LEAP = "the way to it has a step of which the question says nothing"
 
 
 @dataclass(slots=True)
@@ -429,20 +430,21 @@ class _Search:
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
         is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
         if self.texts and is_far and odd and (is_direct or is_located or self._is_of_what_holds_it(way)):
-            yield Doubt(-1, "a step that no word names")
+            yield Doubt(-1, LEAP)
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)
         if is_far and not self.texts and self.classes and not all(map(self._is_silent, way.steps[:-1])):
             yield Doubt(-1, UNSAID)
         if sought.hints and not way.hinted:
-            yield Doubt(-1, f"asks for {sought.hints[0]}")
+            yield Doubt(-1, "nothing on the way to it is named {!r}", sought.hints[:1])
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
-                yield Doubt(-1, f"the question does not say {label!r}")
+                yield Doubt(-1, "the question does not say {!r}", (label,))
             if said := self.fit.unsaid(label, self.texts):
-                yield Doubt(-1, f"the graph says {label!r}, and not {said!r}")
+                yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, said))
         if way.direction <= -0.5:
-            yield Doubt(sought.words[0] if sought.words else -1, DIRECTION)
+            name = self.fit.text(way.steps[-1].predicate)
+            yield Doubt(sought.words[0], TURNED) if sought.words else Doubt(-1, TURNED, (name,))
         is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self._wants()
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)

@@ -22,13 +22,16 @@ class Doubt(NamedTuple):
     """Something of the question that a reading does not account for.
 
     :param position: of the word; -1 where it is about no single word.
+    :param why: as a sentence, with places for the word and the values.
     """
 
     position: int
     why: str
+    values: tuple[str, ...] = ()
 
 
-LEFT_OUT = "leaves out"
+LEFT_OUT = "what was computed leaves out {!r}"
+NOT_READ = "{!r} was not understood"
 
 
 def left_out(positions: Iterable[int]) -> tuple[Doubt, ...]:

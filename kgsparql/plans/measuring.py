@@ -249,7 +249,9 @@ class Measuring(ABC):
         said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
         label = self.fit.text(option.last)
         more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
-        return (Doubt(best.position, f"taken for {label!r}"),) if more and len(option.path.steps) == 1 else ()
+        if not more or len(option.path.steps) > 1:
+            return ()
+        return (Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,)),)
 
     def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
         items = given.known
@@ -351,7 +353,7 @@ class Measuring(ABC):
         own = self.lexicon.units.get(own, own)
         if not unit or own == unit:
             return ()
-        return (Doubt(-1, f"the graph does not say that the values are in {unit}, and nothing was converted"),)
+        return (Doubt(-1, "the graph does not say that the values are in {}, and nothing was converted", (unit,)),)
 
     def _counted(
         self, given: Denotation, said: Predication, phrase: NounPhrase

@@ -172,7 +172,7 @@ class Phrases(Restricting):
             score -= _COMMON_WORD * (not head.is_strong and bool(phrase.asked or before))
             score -= _ASKED_FOR * (not head.is_strong and bool(phrase.asked))
             left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
-            doubts = (*left_out(left), *([Doubt(head.start, "may be another")] if is_part else []))
+            doubts = (*left_out(left), *([Doubt(head.start, "{!r} may be another")] if is_part else []))
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:

@@ -7,8 +7,18 @@ from dataclasses import replace
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import TAXONOMY, Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, ends, left_out, unplanned
+from kgsparql.plans.connecting import LEAP, TAXONOMY, Connector
+from kgsparql.plans.denotation import (
+    NOT_READ,
+    Denotation,
+    Doubt,
+    Match,
+    PlannedReading,
+    best,
+    ends,
+    left_out,
+    unplanned,
+)
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.phrases_on_graph import Phrases
@@ -46,7 +56,7 @@ class Planner:
             unread += question.pronouns  # else of its items
         if question.each is not None and not self._is_table():
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
-        doubts = (*found.doubts, *(Doubt(position, "not read") for position in unread))
+        doubts = (*found.doubts, *(Doubt(position, NOT_READ) for position in unread))
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
 
     def _is_table(self) -> bool:
@@ -117,7 +127,7 @@ class Planner:
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
             is_leap = any(not (one in TAXONOMY or self.connector.is_location(one)) for one in odd)
             if is_leap and max(named) >= NEAR:
-                return (Doubt(-1, "a step that no word names"),)
+                return (Doubt(-1, LEAP),)
         return ()
 
     def _of_empty_classes(self, taken: Denotation) -> tuple[Doubt, ...]:

@@ -235,7 +235,7 @@ class Restricting(Predicating):
         for use in self.view.uses(given.known):
             if use.step != own and said < self.fit.label_roots(use.step.predicate):
                 names = [self.fit.text(step.predicate) for step in (own, use.step)]
-                yield Doubt(-1, f"{names[0]!r} is missing, but there is {names[1]!r}")
+                yield Doubt(-1, "{!r} is missing, but there is {!r}", tuple(names))
 
     def _of_no_such_thing(self, items: a.ItemSet) -> Iterator[Doubt]:
         """Doubt a negation of what is said of nothing like a thing that is named: who studied *at* a country?"""
@@ -246,7 +246,7 @@ class Restricting(Predicating):
             near = known.subjects if part.path.steps[0].direction == "forward" else known.objects
             if kinds and near and kinds.isdisjoint(near):
                 label = self.fit.text(part.path.steps[0].predicate)
-                yield Doubt(-1, f"{label!r} is said of nothing of this kind in the graph")
+                yield Doubt(-1, "{!r} is said of nothing of this kind in the graph", (label,))
 
     def _broadest_class(self, items: a.ItemSet) -> IRI | None:
         kinds = [kind for kind in self.view.classes_in(items) if self.view.has_instances(kind)]

@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import DIRECTION
+from kgsparql.plans.connecting import TURNED
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.clauses import is_computed
@@ -111,7 +111,7 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
-    if isinstance(read.reading.plan, a.Exists) and any(doubt.why == DIRECTION for doubt in read.reading.doubts):
+    if isinstance(read.reading.plan, a.Exists) and any(doubt.why == TURNED for doubt in read.reading.doubts):
         return planned  # the other reading of a question with yes or no knows no direction
     if not missing or (not _is_computing(read.reading.plan) and other.candidates):
         return other

@@ -103,7 +103,7 @@ class QueryPlan(Retriever):
                 writing.run()
             if writing.best is not None:
                 left = writing.left_out
-                gaps = (Gap("word", left, f"what was computed leaves out {left!r}"),) if left else ()
+                gaps = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
                 return computed_retrieval(writing.best, session, gaps=gaps)
             if writing.refused:
                 return Retrieval()

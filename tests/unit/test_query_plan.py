@@ -137,7 +137,7 @@ MEANT_OTHERWISE = """
 
 def test_a_value_that_may_not_be_what_was_meant_is_no_sure_answer() -> None:
     for question, doubt in (
-        ("What is the biggest boat?", "'biggest': taken for 'crew size'"),
+        ("What is the biggest boat?", "'biggest' was taken for crew size"),
         ("Which boats have no port?", "'port' is missing, but there is 'home port'"),
         ("Who is the oldest that The Fjords recorded?", "leaves out 'oldest'"),
         ("Are there at least 2 songs on albums of The Fjords?", "not computed"),
