@@ -163,8 +163,9 @@ class _Search:
             if (fit := self._fit_of_end(way)) is not None:
                 way.score += fit
                 fitting.append(way)
-        have = {step for way in fitting if self._is_found(way) for step in way.named}
-        fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
+        turned = self._turn_what_is_turned(fitting)
+        have = {step for way in fitting if self._is_found(way) for step in way.named} | turned
+        fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
         is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way, is_direct=is_direct)]
@@ -351,6 +352,21 @@ class _Search:
         kinds = self.view.profiler.with_broader(use.classes)
         return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
+    def _turn_what_is_turned(self, found: Sequence[_Way]) -> set[Step]:
+        """Count against a predicate that it leads where the one that is named word for word leads the other way round.
+
+        Peru *contains place* Lima, and so Lima is no *contained in place* of Peru. Return the steps of such.
+        """
+        single = [way for way in found if len(way.steps) == 1 and self.texts]
+        called = [way for way in single if self._is_called(way.steps[0].predicate, self.sought.words[0])]
+        turned = [set(way.last.ends) for way in called if way.direction <= _AGAINST_ROLE]
+        likewise = [way for way in single if way not in called and set(way.last.ends) in turned]
+        steps = {way.steps[0] for way in likewise}
+        for way in found:
+            if way.steps[0] in steps and way.direction > _AGAINST_ROLE:
+                way.direction, way.score = _AGAINST_ROLE, way.score + _AGAINST_ROLE
+        return steps
+
     # --- nothing
 
     def _is_found(self, way: _Way) -> bool:
@@ -367,7 +383,7 @@ class _Search:
         )  # what is in a city is in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
-    def _of_nothing(self, have: set[Step]) -> Iterator[_Way]:
+    def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[_Way]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
         if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
             return
@@ -383,7 +399,9 @@ class _Search:
             for step in (Step(predicate), Step(predicate, "inverse")):
                 if step in have or self._direction(step, self.sought.role, self.led_by) < 0:
                     continue
-                if (score := self._score_of_nothing(step, is_called=predicate in exact)) is not None:
+                is_called = predicate in exact
+                if (score := self._score_of_nothing(step, is_called=is_called)) is not None:
+                    score = max(score, 0.0) if is_called and turned else score
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
                     yield _Way((step,), _unused(step), cover=own, named=(step,), score=score)
 
@@ -411,7 +429,8 @@ class _Search:
         if (is_forward and is_text) or (not is_forward and not is_text and known.lead_to_texts):
             return None
         given = self.view.classes_in(self.items)
-        if not (given and near) and not is_called:  # nothing tells whether such things could have it
+        is_untyped = not (given or near) and not (known.are_mutual or self.kind)
+        if not (given and near or is_called or (is_untyped and self.texts)):  # nothing tells whether it could have it
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = fits and not (self.item_classes and far and self.item_classes.isdisjoint(far))

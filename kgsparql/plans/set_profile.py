@@ -90,6 +90,7 @@ class PredicateEnds:
 
     :param subjects: classes of its subjects, with those above; ``objects`` likewise.
     :param are_of_one_kind: only the direction tells subjects from objects.
+    :param are_mutual: some of its subjects and objects are so both ways: spouses.
     :param lead_to_texts: its objects are numbers, dates and other literals.
     :param subject_kinds: what its subjects are said to be, the commonest first.
     """
@@ -97,6 +98,7 @@ class PredicateEnds:
     subjects: frozenset[IRI]
     objects: frozenset[IRI]
     are_of_one_kind: bool
+    are_mutual: bool
     lead_to_texts: bool
     subject_kinds: tuple[IRI, ...]
 
@@ -309,6 +311,7 @@ class Profiler:
             frozenset(self.with_broader(sorted(counts[0], key=str))),
             frozenset(self.with_broader(sorted(counts[1], key=str))),
             bool(objects) and (alike > _ALIKE * len(objects) if is_typed else shared),
+            not {(other, one) for one, other in found}.isdisjoint(found),
             bool(found) and not objects,
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
         )

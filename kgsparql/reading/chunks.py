@@ -149,6 +149,7 @@ class _Chunker:
             self.read = replace(self.read, type_stems=vocabulary.type_stems, predicates=spans)
         self._take_dates()
         self._take_given([link for link in links if link.matched == "given"])
+        self._take_names_of_predicates()
         self._take_exact(rows)
         for link in links:
             self._take_linked(link)
@@ -209,6 +210,19 @@ class _Chunker:
         for _, _, chunk in sorted(found, key=lambda hit: (-hit[0], hit[1])):
             if not self.taken & set(chunk.span):
                 self._add_chunk(chunk)
+
+    def _take_names_of_predicates(self) -> None:
+        """Take names of predicates that no sentence would have there: `the *in language* of X`, `domainIncludes`."""
+        language, texts = self.language, self.read.texts
+        for start, end in sorted(self.read.predicates, key=lambda span: span[0] - span[1]):
+            opener = texts[start - 1] if start else ""
+            is_cut = texts[start] in language.auxiliaries | language.prepositions | language.have_forms | language.verbs
+            is_cut = (is_cut or language.is_participle(texts[start])) and end > start + 1
+            is_code = end == start + 1 and any(map(str.isupper, self.read.raw[start][1:]))
+            is_one = (is_cut and opener in language.determiners) or is_code
+            if is_one and not self.taken & set(range(start, end)):
+                text, named = self.read.text_of(start, end), self.read.predicates[start, end]
+                self._add_chunk(Chunk(start, end, text, predicates=named))
 
     def _exact_chunk(self, start: int, end: int, rows: Sequence[tuple[LabelRow, float]]) -> Chunk | None:
         """Make the chunk of a span; None where it names nothing, or is made of words that are no name here."""
