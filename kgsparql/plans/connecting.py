@@ -8,16 +8,16 @@ named in full and what is given has none of it, the empty set is an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, ends, left_out, of_classes
+from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, Way, ends, left_out, of_classes
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
-from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF
 from kgsparql.reading.lexicon import Lexicon
@@ -31,49 +31,14 @@ TAXONOMY = (
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
-_LEFT_OUT = 0.5  # what a word costs that a path leaves out
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
-_WRONG_WAY = -0.3
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
+_OTHERWISE_CALLED = 0.1  # what it costs that another predicate is called just so
 _FARTHER = 0.1  # what a further step costs where one alone says it all
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
 TURNED = "the graph says {!r} the other way round"
 UNSAID = "no word of the question says which fact is asked for"
 LEAP = "the way to it has a step of which the question says nothing"
-
-
-@dataclass(slots=True)
-class _Way:
-    """A path, and how well it fits.
-
-    :param last: how its last step is used; by nothing, where what is given has no such step.
-    :param cover: how well it accounts for each word. :param hinted: how well it has what a question word asks for.
-    """
-
-    steps: tuple[Step, ...]
-    last: PredicateUse
-    share: float = 0.0
-    cover: Sequence[float] = ()
-    hinted: float = 0.0
-    named: tuple[Step, ...] = ()
-    direction: float = 0.0
-    score: float = 0.0
-    left: tuple[int, ...] = ()
-    doubts: Sequence[Doubt] = ()
-
-    @property
-    def path(self) -> PropertyPath:
-        return PropertyPath(self.steps)
-
-    @property
-    def rank(self) -> float:
-        """The score, less what the words cost that are left out."""
-        return self.score - _LEFT_OUT * len(self.left)
-
-    @property
-    def is_direct(self) -> bool:
-        """Whether one step accounts for all of the words, the right way."""
-        return len(self.steps) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
 
 
 class Connector:
@@ -93,7 +58,7 @@ class Connector:
         """
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
-        self._ways: dict[tuple[object, ...], list[_Way]] = {}
+        self._ways: dict[tuple[object, ...], list[Way]] = {}
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
@@ -136,11 +101,12 @@ class _Search:
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
         some = sorted(self.view.members(self.item), key=str)[:3] if self.item is not None else []
+        self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
         self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
 
     # --- paths
 
-    def ways(self) -> list[_Way]:
+    def ways(self) -> list[Way]:
         """The paths that fit, the best first."""
         first = self.view.uses(self.items)
         self._compare(first)
@@ -165,7 +131,7 @@ class _Search:
                 fitting.append(way)
         turned = self._turn_what_is_turned(fitting)
         have = {step for way in fitting if self._is_found(way) for step in way.named} | turned
-        fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
+        fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
         is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way, is_direct=is_direct)]
@@ -181,10 +147,10 @@ class _Search:
             self.view.profiler.with_broader(kinds)
         self.fit.compare(self.texts, predicates, self.sought.preposition)
 
-    def _promise(self, way: _Way) -> float:
+    def _promise(self, way: Way) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
-    def _further(self, way: _Way) -> Iterator[_Way]:
+    def _further(self, way: Way) -> Iterator[Way]:
         """The paths one step longer."""
         first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
@@ -198,10 +164,10 @@ class _Search:
     def _wants(self) -> bool:
         return bool(self.classes) or self.item is not None
 
-    def _way(self, *uses: PredicateUse) -> _Way:
+    def _way(self, *uses: PredicateUse) -> Way:
         cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
         hinted = max(self.fit.hinted(use.step.predicate, self.hints) for use in uses)
-        return _Way(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
+        return Way(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
 
     def _cover(self, use: PredicateUse) -> list[float]:
         return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
@@ -227,7 +193,7 @@ class _Search:
 
     # --- scores
 
-    def _is_likely(self, way: _Way) -> bool:
+    def _is_likely(self, way: Way) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
         if not self._is_of_kind(way.last):
             return False
@@ -244,9 +210,11 @@ class _Search:
         is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
         way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
+        if self.called and self.called.isdisjoint(step.predicate for step in way.steps):
+            way.score -= _OTHERWISE_CALLED
         return True
 
-    def _named(self, way: _Way) -> tuple[tuple[Step, ...], float]:
+    def _named(self, way: Way) -> tuple[tuple[Step, ...], float]:
         """The steps that words name, and what it costs that their direction goes against the role."""
         per, steps = [self._per_step(step) for step in way.steps], way.steps
         least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
@@ -268,7 +236,7 @@ class _Search:
         is_last = bool(self.sought.head)
         return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
 
-    def _role_at(self, step: Step, way: _Way) -> Role:
+    def _role_at(self, step: Step, way: Way) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
         nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
         is_last_of_noun = (
@@ -304,7 +272,7 @@ class _Search:
             return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
-    def _fit_of_end(self, way: _Way) -> float | None:
+    def _fit_of_end(self, way: Way) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
         use, reached = way.last, ends(self.items, way.path)
         if self.item is not None:
@@ -329,14 +297,14 @@ class _Search:
         """Whether many of the ends are of a class that is wanted."""
         return not self.classes.isdisjoint(self.view.profiler.with_broader(use.classes))
 
-    def _cost_of_silence(self, way: _Way) -> float:
+    def _cost_of_silence(self, way: Way) -> float:
         if not self.texts and len(way.steps) == 1:
             return 0.0
         licensed = way.steps if not self.texts else way.steps[:1] if self.sought.role == "prep" else ()
         silent = [step for step in way.steps if step not in way.named]
         return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent)
 
-    def _cost_of_head(self, way: _Way) -> float:
+    def _cost_of_head(self, way: Way) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
         head = self.own.at(self.sought.head)
         if not head or len(way.steps) == 1:
@@ -352,13 +320,13 @@ class _Search:
         kinds = self.view.profiler.with_broader(use.classes)
         return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
-    def _turn_what_is_turned(self, found: Sequence[_Way]) -> set[Step]:
+    def _turn_what_is_turned(self, found: Sequence[Way]) -> set[Step]:
         """Count against a predicate that it leads where the one that is named word for word leads the other way round.
 
         Peru *contains place* Lima, and so Lima is no *contained in place* of Peru. Return the steps of such.
         """
         single = [way for way in found if len(way.steps) == 1 and self.texts]
-        called = [way for way in single if self._is_called(way.steps[0].predicate, self.sought.words[0])]
+        called = [way for way in single if way.steps[0].predicate in self.called]
         turned = [set(way.last.ends) for way in called if way.direction <= _AGAINST_ROLE]
         likewise = [way for way in single if way not in called and set(way.last.ends) in turned]
         steps = {way.steps[0] for way in likewise}
@@ -369,12 +337,12 @@ class _Search:
 
     # --- nothing
 
-    def _is_found(self, way: _Way) -> bool:
+    def _is_found(self, way: Way) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
         is_near = len(way.steps) == 1 or (bool(is_located) and not self._is_of_what_holds_it(way))
         return not way.left and way.direction > -0.5 and is_near
 
-    def _is_of_what_holds_it(self, way: _Way) -> bool:
+    def _is_of_what_holds_it(self, way: Way) -> bool:
         """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
         is_up = any(self.own.is_location(step.predicate) and not self.own.goes_down(step) for step in silent)
@@ -383,13 +351,12 @@ class _Search:
         )  # what is in a city is in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
-    def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[_Way]:
+    def _of_nothing(self, have: set[Step]) -> Iterator[Way]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
         if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
             return
         roots = {root(text) for text in self.texts}
-        exact = frozenset(one for p in self.sought.words for one in self.own.called.get(p, ()))
-        called = list(dict.fromkeys([*sorted(exact, key=str), *self.view.predicates_called(self.texts)]))
+        called = list(dict.fromkeys([*sorted(self.called, key=str), *self.view.predicates_called(self.texts)]))
         self.fit.read(called)
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
@@ -399,13 +366,11 @@ class _Search:
             for step in (Step(predicate), Step(predicate, "inverse")):
                 if step in have or self._direction(step, self.sought.role, self.led_by) < 0:
                     continue
-                is_called = predicate in exact
-                if (score := self._score_of_nothing(step, is_called=is_called)) is not None:
-                    score = max(score, 0.0) if is_called and turned else score
+                if (score := self._score_of_nothing(step)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
-                    yield _Way((step,), _unused(step), cover=own, named=(step,), score=score)
+                    yield Way((step,), _unused(step), cover=own, named=(step,), score=score)
 
-    def _turned(self, found: Sequence[_Way], have: set[Step]) -> Iterator[_Way]:
+    def _turned(self, found: Sequence[Way], have: set[Step]) -> Iterator[Way]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
         if self.sought.role != "prep" or self.texts or not self._wants():
             return
@@ -413,13 +378,14 @@ class _Search:
             back = way.last.step.reversed
             is_one = len(way.steps) == 1 and len(way.last.ends) < 2  # of many things, these may be what is in it
             if is_one and way.direction <= _AGAINST_ROLE and back not in have:
-                yield _Way((back,), _unused(back), score=way.score - way.direction)
+                yield Way((back,), _unused(back), score=way.score - way.direction)
 
-    def _score_of_nothing(self, step: Step, *, is_called: bool) -> float | None:
+    def _score_of_nothing(self, step: Step) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
 
-        :param is_called: the question has the name of the predicate word for word.
+        They need not fit where the question has the name of the predicate word for word.
         """
+        is_called = step.predicate in self.called
         known = self.view.profiler.at_ends(step.predicate)
         is_forward = step.direction == "forward"
         near, far = (known.subjects, known.objects) if is_forward else (known.objects, known.subjects)
@@ -430,17 +396,17 @@ class _Search:
             return None
         given = self.view.classes_in(self.items)
         is_untyped = not (given or near) and not (known.are_mutual or self.kind)
-        if not (given and near or is_called or (is_untyped and self.texts)):  # nothing tells whether it could have it
+        if not ((given and near) or is_called or (is_untyped and self.texts)):  # nothing tells whether it could have it
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
-        fits = fits and not (self.item_classes and far and self.item_classes.isdisjoint(far))
-        if not fits and self.item is None and self.kind and not is_called:
+        fits = is_called or (fits and not (self.item_classes and far and self.item_classes.isdisjoint(far)))
+        if not fits and self.item is None and self.kind:
             return None
         return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
 
     # --- what comes of it
 
-    def _doubts(self, way: _Way, *, is_direct: bool) -> Iterator[Doubt]:
+    def _doubts(self, way: Way, *, is_direct: bool) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.steps) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
@@ -472,11 +438,11 @@ class _Search:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return self.own.goes_down(step) or bool(self._location(step))
 
-    def _is_said(self, way: _Way) -> bool:
+    def _is_said(self, way: Way) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""
         return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.steps)
 
-    def _is_said_whole(self, way: _Way) -> bool:
+    def _is_said_whole(self, way: Way) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
         names = [self.fit.text(step.predicate) for step in way.steps]
         names += self.fit.names(way.last.classes)
@@ -488,7 +454,7 @@ class _Search:
         )
         return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
 
-    def denotation(self, way: _Way) -> Denotation:
+    def denotation(self, way: Way) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
         items: a.ItemSet = ends(self.items, way.path)
         if self.classes:

@@ -8,11 +8,16 @@ from typing import Literal as OneOf
 from typing import NamedTuple
 
 from kgsparql.plans import algebra as a
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 
 _OF_A_DOUBT = 0.5
 """What a doubt costs."""
+_OF_A_WORD = 0.5
+"""What a word costs that a path leaves out."""
+_WRONG_WAY = -0.3
+"""What a direction costs, at least, that is not the one that is asked for."""
 
 Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
 """What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
@@ -224,3 +229,38 @@ def ends(items: a.ItemSet, path: PropertyPath) -> a.Ends:
 def back(path: PropertyPath) -> PropertyPath:
     """The way back."""
     return PropertyPath(tuple(step.reversed for step in reversed(path.steps)))
+
+
+@dataclass(slots=True)
+class Way:
+    """A path, and how well it fits.
+
+    :param last: how its last step is used; by nothing, where what is given has no such step.
+    :param cover: how well it accounts for each word. :param hinted: how well it has what a question word asks for.
+    """
+
+    steps: tuple[Step, ...]
+    last: PredicateUse
+    share: float = 0.0
+    cover: Sequence[float] = ()
+    hinted: float = 0.0
+    named: tuple[Step, ...] = ()
+    direction: float = 0.0
+    score: float = 0.0
+    left: tuple[int, ...] = ()
+    doubts: Sequence[Doubt] = ()
+
+    @property
+    def path(self) -> PropertyPath:
+        """The steps as a path."""
+        return PropertyPath(self.steps)
+
+    @property
+    def rank(self) -> float:
+        """The score, less what the words cost that are left out."""
+        return self.score - _OF_A_WORD * len(self.left)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether one step accounts for all of the words, the right way."""
+        return len(self.steps) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
