@@ -188,6 +188,8 @@ class Phrases(Restricting):
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
         before = phrase.chunks[:-1]
+        if not (before or phrase.asked or self.view.has_instances(kind)):  # in an ontology, the class is what is meant
+            return [Denotation(a.Items((kind,)), _NAMED_FIRST - _LESS * head.classes.index(kind))]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
         score = 0.9 + 0.4 * is_asked - _LESS * (kind not in head.classes[:1])
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
@@ -235,6 +237,8 @@ class Phrases(Restricting):
     def _words(self, phrase: NounPhrase, head: Chunk) -> Iterator[Denotation]:
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
         positions = self.positions(phrase.chunks)
+        if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
+            yield from (Denotation(a.Items((one,)), 0.7) for one in head.predicates)
         kinds = self.classes_named(positions)
         for kind in kinds:
             yield Denotation(a.Instances(kind), 0.9, classes=frozenset({kind}), asked=phrase.asked)

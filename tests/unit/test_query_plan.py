@@ -214,10 +214,38 @@ def test_a_value_is_not_lost_where_the_budget_ends_while_doubts_are_looked_for()
     assert found[-1].status == "answered"
 
 
-def test_that_a_class_has_no_instances_is_no_no() -> None:
+def test_a_class_without_instances_is_itself_what_is_meant() -> None:
+    """In an ontology; and that nothing is of it is no *no*."""
     turtle = """:Binary a rdfs:Class ; rdfs:label "binary format" . :Text a rdfs:Class ; rdfs:label "text format" .
         :BCF a rdfs:Class ; rdfs:label "BCF" ; rdfs:subClassOf :Binary . :a a :Text ; rdfs:label "alpha" ."""
-    assert knowledge_of(turtle).ask("Is BCF a binary format?").status != "answered"
+    knowledge = knowledge_of(turtle)
+    assert said(knowledge.ask("Is BCF a binary format?")) == ["true"]
+    assert said(knowledge.ask("Is BCF a text format?")) == ["false"]
+    assert said(knowledge.ask("Is alpha a binary format?")) != ["true"]
+
+
+NAMED_WORD_FOR_WORD = """
+:peru rdfs:label "Peru" ; :holds :lima . :lima rdfs:label "Lima" ; :in :peru . :holds rdfs:label "contains place" .
+:in rdfs:label "contained in place" . :checks rdfs:label "can check disease" . :film rdfs:label "Topaz" ; :tongue :fr .
+:scan rdfs:label "Scan" ; :checks :flu . :flu rdfs:label "Influenza" . :fr rdfs:label "French" .
+:tongue rdfs:label "in language" . :domainIncludes rdfs:label "domainIncludes" . :job rdfs:label "profession" .
+:Event a rdfs:Class ; rdfs:label "Event" . :endDate rdfs:label "endDate" ; :domainIncludes :Event .
+:ann rdfs:label "Ann" ; :job :poet . :poet rdfs:label "Poet" ."""
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Is Influenza a can check disease of Scan?", "true"),
+        ("Is Topaz the in language of French?", "false"),
+        ("Is Lima a contained in place of Peru?", "false"),  # was a yes, by `contains place`
+        ("Is Event the domainIncludes of endDate?", "true"),
+        ("Is Ann a profession of Poet?", "false"),  # nothing has a class here
+    ],
+)
+def test_a_predicate_that_is_named_word_for_word_is_meant(question: str, expected: str) -> None:
+    answer = knowledge_of(NAMED_WORD_FOR_WORD).ask(question)
+    assert (answer.status, said(answer)) == ("answered", [expected])
 
 
 def test_what_is_known_of_a_graph_goes_with_it() -> None:
