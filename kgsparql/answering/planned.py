@@ -107,6 +107,8 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     What a plan only looks up along a path from one thing is shown as that path.
     """
     plan = found.reading.plan
+    if found.reading.is_impossible:
+        return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
         if isinstance(start, IRI) and (made := _looked_up(Walk(start, plan.path), found, session)) is not None:

@@ -129,6 +129,7 @@ class PlannedReading:
     :param doubts: what of the question it does not account for; without any, it is sure.
     :param how: which words were taken for which paths.
     :param others: what else the question may ask, the likeliest first.
+    :param is_impossible: whether nothing can be what is asked for: there is no 30 February.
     """
 
     plan: a.Plan | None
@@ -136,6 +137,7 @@ class PlannedReading:
     doubts: tuple[Doubt, ...] = ()
     how: tuple[Match, ...] = ()
     others: tuple[PlannedReading, ...] = ()
+    is_impossible: bool = False
 
     @property
     def is_said(self) -> bool:

@@ -82,6 +82,8 @@ def _read(text: Expression, pattern: str, number: Expression) -> Expression:
     return Apply("IF", (Apply("REGEX", (text, Literal(pattern))), number, text))
 
 
-def decimal(number: Decimal) -> Literal:
-    """A number as a literal."""
-    return Literal(int(number)) if number == int(number) else Literal(str(number), datatype=_DECIMAL)
+def decimal(number: Decimal | Literal) -> Literal:
+    """A number as a literal; a literal as it is."""
+    if isinstance(number, Literal):
+        return number
+    return Literal(int(number)) if number == int(number) else Literal(f"{number:f}", datatype=_DECIMAL)

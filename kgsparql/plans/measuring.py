@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import zip_longest
 from math import prod
 
@@ -18,6 +19,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.units import converted, unit_named
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
     Chunk,
@@ -173,8 +175,16 @@ class Measuring(ABC):
         if is_far and last.kind != "number" and self._says_other(last, texts):
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
-        measure = a.Value(_path_of(uses), last.kind, last.unit)
+        measure = a.Value(_path_of(uses), last.kind, self._unit_of(last))
         yield MeasureChoice(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
+
+    def _unit_of(self, use: PredicateUse) -> str:
+        """The unit that the graph states of values: in the name of a predicate, or as their datatype."""
+        if use.kind != "number" or use.unit:
+            return use.unit
+        label = self.fit.labels([use.step.predicate], in_grace=True)[use.step.predicate]
+        word = label.split()[-1].strip("()").lower() if label.strip() else ""
+        return unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
 
     def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
         """Whether the name of a date says of what it is, and the question does not."""
@@ -323,9 +333,8 @@ class Measuring(ABC):
         """What has more than so much, or so many, of something."""
         if given.items is None:
             return []
-        value = decimal(quantity.number)
         made = [
-            self.keep(one, option, quantity.comparison, value).doubted(*self._unconverted(option, quantity.unit))
+            self.keep(one, option, quantity)
             for one, option in self._quantified_by(given, said, phrase, quantity)[:_TRIED]
         ]
         return made or [given.leaving_out((*said.verb, *self.positions(phrase.chunks)))]
@@ -341,19 +350,28 @@ class Measuring(ABC):
             return self._counted(given, said, phrase)
         verb = self.positions_of_verb(said)
         found = self.measures(given, verb) if verb else []
-        if not found and quantity.unit:  # of what has this unit, and of nothing else
+        if not found and quantity.value.unit:  # of what has this unit, and of nothing else
             adjectives = self.lexicon.comparatives.values()
             values = self.measures(given, (), tuple(dict.fromkeys(word for one in adjectives for word in one.measures)))
-            found = [one for one in values if isinstance(one.measure, a.Value) and one.measure.unit == quantity.unit]
+            found = [
+                one for one in values if isinstance(one.measure, a.Value) and one.measure.unit == quantity.value.unit
+            ]
         return [(given, one) for one in found]
 
-    def _unconverted(self, option: MeasureChoice, unit: str) -> tuple[Doubt, ...]:
-        """Doubt a number with a unit that the graph does not say of what it is compared with."""
-        own = option.measure.unit if isinstance(option.measure, a.Value) else ""
-        own = self.lexicon.units.get(own, own)
-        if not unit or own == unit:
-            return ()
-        return (Doubt(-1, "the graph does not say that the values are in {}, and nothing was converted", (unit,)),)
+    def _in_its_unit(
+        self, measure: a.Measure, bounds: list[Decimal | Literal], unit: str
+    ) -> tuple[list[Decimal | Literal], tuple[Doubt, ...]]:
+        """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
+        own = measure.unit if isinstance(measure, a.Value) else ""
+        known = self.lexicon.units.get(own, own)
+        numbers = [one if isinstance(one, Literal) else converted(one, unit, known) for one in bounds]
+        made = [one for one in numbers if one is not None]
+        if not unit or len(made) == len(bounds):
+            return made if unit else bounds, ()
+        if own:
+            return bounds, (Doubt(-1, "the values are in {}, into which {} is not converted", (own, unit)),)
+        why = "the graph does not say that the values are in {}, and nothing was converted"
+        return bounds, (Doubt(-1, why, (unit,)),)
 
     def _counted(
         self, given: Denotation, said: Predication, phrase: NounPhrase
@@ -381,22 +399,31 @@ class Measuring(ABC):
                 found.append((given.leaving_out(left), option))
         return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
 
-    def keep(self, given: Denotation, option: MeasureChoice, comparison: a.Comparison, value: Literal) -> Denotation:
-        """Keep of a set what compares so with a value."""
-        kept = a.Where(given.known, option.measure, comparison, value)
-        return given.kept(kept, option.score, Match(value.value, option.path))
+    def keep(self, given: Denotation, option: MeasureChoice, quantity: Quantity) -> Denotation:
+        """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
+        value, comparison, measure = quantity.value, quantity.comparison, option.measure
+        bounds = [
+            bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
+        ]
+        bounds, doubts = self._in_its_unit(measure, bounds, value.unit)
+        sides: Sequence[a.Comparison] = (">=", "<=") if len(bounds) > 1 and comparison == "=" else (comparison,)
+        if comparison in {">", "<="}:
+            bounds = bounds[-1:]
+        if isinstance(measure, a.HowMany) and quantity.number < 0:
+            doubts = (Doubt(-1, "a number of things is never less than 0"),)
+        kept = given.known
+        for side, bound in zip(sides, bounds, strict=False):
+            own = by_year(option).measure if isinstance(bound, Decimal) else measure
+            kept = a.Where(kept, own, side, decimal(bound))
+        return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
 
     def compared(self, given: Denotation, by: Comparative, other: NounPhrase | None) -> list[Denotation]:
         """What is older than something, or wider than so much."""
         options = self.measures(given, (), by.measures)[: _TRIED - 1]
         if by.quantity is not None:
-            if by.quantity < _FIRST_YEAR:  # older than 30: an age, which is no date
+            if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if one.kind == "number"]
-            value = decimal(by.quantity)
-            made = [
-                self.keep(given, by_year(one), by.comparison, value).doubted(*self._unconverted(one, by.unit))
-                for one in options
-            ]
+            made = [self.keep(given, one, by.quantity) for one in options]
             return made or [given.leaving_out([by.position])]
         made = []
         for one in self.denotations(other)[:_TRIED] if other is not None else []:
@@ -405,7 +432,9 @@ class Measuring(ABC):
             for option in options:
                 values = self.view.members(ends(one.items, option.path))
                 known = sorted((value for value in values if isinstance(value, Literal)), key=str)
-                made += [self.keep(given, option, by.comparison, value).doubted(*one.doubts) for value in known[:1]]
+                for value in known[:1]:
+                    kept = a.Where(given.known, option.measure, by.comparison, value)
+                    made.append(given.kept(kept, option.score, Match(value.value, option.path)).doubted(*one.doubts))
         return made or [given.leaving_out([by.position])]
 
 

@@ -209,6 +209,8 @@ class Phrases(Restricting):
 
     def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
         positions = self.positions([chunk])
+        if chunk.is_value and not chunk.entities:  # 1984 films
+            return self.at_value(given, (), "=", chunk)
         if chunk.entities and chunk.number is None:
             joined = []
             for name in chunk.entities[:_GIVEN]:

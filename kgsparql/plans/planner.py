@@ -43,6 +43,7 @@ class Planner:
 
     def __init__(self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon, chunked: Chunked, question: Clauses) -> None:
         self.view, self.question, self.lexicon, self.texts = view, question, lexicon, chunked.texts
+        self.chunks = chunked.chunks
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
         self.connector = Connector(view, fit, lexicon, chunked.texts, called)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
@@ -50,14 +51,28 @@ class Planner:
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
+        if impossible := (*self._problems(are_values=False), *self._of_none()):
+            return PlannedReading(None, doubts=impossible, is_impossible=True)
         found, question = self._read(), self.question
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items
         if question.each is not None and not self._is_table():
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
-        doubts = (*found.doubts, *(Doubt(position, NOT_READ) for position in unread))
+        doubts = (*found.doubts, *(Doubt(position, NOT_READ) for position in unread), *self._problems(are_values=True))
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
+
+    def _problems(self, *, are_values: bool) -> tuple[Doubt, ...]:
+        """Doubt numbers and dates that cannot be, or that may be others."""
+        own = [chunk.problem for chunk in self.chunks if chunk.problem and chunk.is_value == are_values]
+        return tuple(Doubt(-1, why, tuple(values)) for why, *values in own)
+
+    def _of_none(self) -> Iterator[Doubt]:
+        """Doubt what asks for the first none of something: `top 0`."""
+        for phrase in phrases_in(self.question):
+            if (best_of := phrase.superlative) is not None and best_of.number < 1:
+                why = "{!r} {} asks for nothing: the number is 1 or more"
+                yield Doubt(best_of.position, why, (str(best_of.number),))
 
     def _is_table(self) -> bool:
         question = self.question

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
-from kgsparql.plans.expressions import decimal
-from kgsparql.plans.measuring import MeasureChoice, Measuring, by_year
+from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
-from kgsparql.reading.clauses import Chunk, NounPhrase
+from kgsparql.reading.clauses import Chunk, NounPhrase, Quantity
 
 _GIVEN, _TRIED = 5, 3
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
@@ -166,28 +164,23 @@ class Predicating(Measuring):
 
     # --- when
 
-    def in_time(
+    def at_value(
         self, given: Denotation, verb: Sequence[int], comparison: a.Comparison | None, chunk: Chunk
     ) -> list[Denotation]:
-        """What happened before, in, or after a year."""
+        """What happened before, in, or after a time, or has a number, or one in a range, of what the verb names."""
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
         if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
-        if comparison is None or given.items is None:
+        if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
-        options = self.times(given, words)
-        if chunk.date is not None:
-            dates = [one for one in options if one.kind == "date"][:_TRIED]
-            made = [self.keep(given, option, comparison, chunk.date) for option in dates]
-            return made or [given.leaving_out(chunk.span)]
-        year = decimal(chunk.number or Decimal())
-        options = [*map(by_year, options[:_TRIED])]
-        if chunk.last is not None and comparison == "=":  # in the 1950s
-            since = [self.keep(given, option, ">=", year) for option in options]
-            made = [self.keep(*one, "<=", decimal(chunk.last)) for one in zip(since, options, strict=True)]
-        else:
-            made = [self.keep(given, option, comparison, year) for option in options]
-        return [*made, *self._on_the_way(given, comparison, year)] or [given.leaving_out(chunk.span)]
+        options = self.times(given, words)[:_TRIED]
+        if chunk.date is not None or isinstance(chunk.last, Literal):
+            options = [one for one in options if one.kind == "date"]
+        elif words and (chunk.unit or not options or options[0].score < 0):
+            options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
+        quantity = Quantity(comparison, chunk)
+        made = [self.keep(given, one, quantity) for one in options]
+        return [*made, *self._on_the_way(given, quantity)] or [given.leaving_out(chunk.span)]
 
     def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
         """When something was, by the words for what happened; else whenever it was."""
@@ -202,7 +195,7 @@ class Predicating(Measuring):
         own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
         return option.kind in {"date", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
 
-    def _on_the_way(self, given: Denotation, comparison: a.Comparison, year: Literal) -> Iterator[Denotation]:
+    def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
         inner = given.items.sets[-1] if isinstance(given.items, a.Both) else given.items
         if not isinstance(inner, a.Ends) or len(inner.path.steps) != 2:
@@ -210,8 +203,8 @@ class Predicating(Measuring):
         first, second = (PropertyPath((step,)) for step in inner.path.steps)
         middle = Denotation(a.Ends(inner.start, first))
         for option in self.times(middle, ())[:1]:
-            kept = self.keep(middle, by_year(option), comparison, year)
+            kept = self.keep(middle, option, quantity)
             items: a.ItemSet = a.Ends(kept.known, second)
             if isinstance(given.items, a.Both):
                 items = a.Both((*given.items.sets[:-1], items))
-            yield given.kept(items, option.score + 0.5, Match(year.value, option.path))
+            yield given.kept(items, option.score + 0.5, Match(quantity.value.text, option.path))

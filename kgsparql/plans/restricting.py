@@ -83,7 +83,9 @@ class Restricting(Predicating):
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
 
     def _at_time(self, given: Denotation, said: Predication, preposition: str, phrase: NounPhrase) -> list[Denotation]:
-        return self.in_time(given, said.verb, self.lexicon.value_prepositions.get(preposition), phrase.chunks[-1])
+        chunk, comparisons = phrase.chunks[-1], self.lexicon.value_prepositions
+        is_in = not preposition or (preposition in self.lexicon.between_words and chunk.last is not None)
+        return self.at_value(given, said.verb, "=" if is_in else comparisons.get(preposition), chunk)
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws, with the word Love in their name: those with a text in their names."""
@@ -258,10 +260,6 @@ class Restricting(Predicating):
         phrase = said.object if said.object is not None and said.object.parts else said.subject
         if phrase is None or not phrase.parts or any(part.quantity for part in phrase.parts):
             return None
-        if said.preposition in self.lexicon.between_words and all(map(_is_number, phrase.parts)):
-            first, *_, last = (part.chunks[-1] for part in phrase.parts)
-            since = self.in_time(given, said.verb, ">=", first)
-            return best(new for one in since for new in self.in_time(one, said.verb, "<=", last))
         if phrase is said.object:
             each = [replace(said, object=part) for part in _like_the_first(phrase.parts)]
         else:

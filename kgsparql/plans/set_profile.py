@@ -15,9 +15,11 @@ from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
+from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name
+from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import UNWALKED
 
 ITEMS = 40
@@ -43,7 +45,6 @@ _ALIKE = 0.2
 """Share of the ends of a predicate that must be of a class for both ends to be of one kind."""
 _SHARED = 0.02
 """Share of the objects that must be subjects, too, where the graph names no classes."""
-_UNITS = frozenset("g kg mg t mm cm m km s min h ms l ml v w kw a hz usd eur gbp percent pct".split())
 _ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 
@@ -240,7 +241,7 @@ class Profiler:
                     max(map(len, facts[one][step].values())),
                     ends,
                     _common_classes(ends, classes),
-                    _unit_of(step.predicate),
+                    _unit_of(step.predicate, ends),
                 )
                 for step, ends in firsts[one].items()
                 if step.predicate not in UNWALKED
@@ -368,11 +369,12 @@ def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tup
     return tuple(sorted(kept, key=lambda c: (-counts[c], c.value)))
 
 
-def _unit_of(predicate: IRI) -> str:
-    """The unit that the name of a predicate ends with.
+def _unit_of(predicate: IRI, ends: Sequence[Term]) -> str:
+    """The unit that the name of a predicate ends with, or that its values have as their datatype.
 
-    >>> _unit_of(IRI("http://e.org/weight_g")), _unit_of(IRI("http://e.org/is_a_b"))
+    >>> _unit_of(IRI("http://e.org/weight_g"), ()), _unit_of(IRI("http://e.org/is_a_b"), ())
     ('g', '')
     """
-    name, _, last = local_name(predicate).rpartition(" ")
-    return last.lower() if name and last.lower() in _UNITS else ""
+    kinds = {end.datatype.value for end in ends if isinstance(end, Literal)}
+    own = [local_name(IRI(kind)).lower() for kind in kinds if not OF_RDF.match(kind)]
+    return unit_named(local_name(predicate)) or (own[0] if len(own) == len(kinds) == 1 else "")

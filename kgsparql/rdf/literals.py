@@ -36,7 +36,7 @@ def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
     return "date" if is_date else "boolean" if name == f"{_XSD}boolean" else "text"
 
 
-_OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
+OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 _MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
 _MAX_DIGITS = 18
 
@@ -57,7 +57,7 @@ def value_text(value: Literal) -> str:
         return _MIDNIGHT.sub("", value.value)
     if kind in NUMBERS:
         return number_text(value.value)
-    if value.language is not None or _OF_RDF.match(kind):
+    if value.language is not None or OF_RDF.match(kind):
         return value.value
     number = number_text(value.value)
     is_number = number != value.value or value.value.isdecimal()

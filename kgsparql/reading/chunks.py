@@ -6,7 +6,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -14,15 +13,14 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
-from kgsparql.reading.dates import date_at
 from kgsparql.reading.lexicon import Lexicon, lexicon
+from kgsparql.reading.values import ValueFinder
 
 MAX_WORDS = 200
 """Words of a question that are read; what comes after them is in no clause."""
 MAX_NAME_WORDS = 12
 MAX_NAMES = 6
 _CLASS_ROWS = 100  # with a word of the question, in which classes are looked for
-_YEAR = 4  # digits
 _VARIED = 4  # words of a name that is also looked for in the other number
 _FEW = 8  # names with a word, of which any may be meant by it
 _LEAST_SCORE = 0.55  # of a link; below it, its name is too unlike the words
@@ -131,6 +129,7 @@ class _Chunker:
         self.language = language
         self.search = search
         self.length = min(MAX_WORDS, len(read.texts))
+        self.finder = ValueFinder(read.question, read.tokens, read.texts[: self.length], read.gaps, language)
         self.values: dict[tuple[int, int], list[Name]] = defaultdict(list)
         for start, end, name in values:
             self.values[start, end].append(name)
@@ -352,27 +351,20 @@ class _Chunker:
     def _take_numbers(self) -> None:
         """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
         by_span = {(chunk.start, chunk.end): chunk for chunk in self.chunks}
-        at = 0
-        while at < self.length:
-            number, end = self._number_at(at)
-            old = by_span.get((at, end))
-            decade = self.read.texts[at].removesuffix(self.language.decade_ending)
-            if decade != self.read.texts[at] and len(decade) == _YEAR and decade.isdecimal() and at not in self.taken:
-                text, year = self.read.raw[at], Decimal(decade)
-                self._add_chunk(Chunk(at, end, text, number=year, is_strong=True, last=year + 9))
-            if number is not None and old is not None:
-                self.chunks[self.chunks.index(old)] = replace(old, number=number)
-            elif number is not None and not self.taken & set(range(at, end)):
-                self._add_chunk(Chunk(at, end, self.read.text_of(at, end), number=number))
-            at = end
+        for found in self.finder.numbers(self.taken):
+            if (old := by_span.get((found.start, found.end))) is not None:
+                self.chunks[self.chunks.index(old)] = replace(old, number=found.number, last=found.last)
+            elif not self.taken & set(found.span):
+                self._add_chunk(found)
+        for found in self.finder.ranges(sorted(self.chunks, key=lambda chunk: chunk.start)):
+            self.chunks = [chunk for chunk in self.chunks if not set(chunk.span) & set(found.span)]
+            self._add_chunk(found)
 
     def _take_dates(self) -> None:
-        """Take days and months of a year, which are no names."""
-        for at in range(self.length):
-            found = None if at in self.taken else date_at(self.read.texts[: self.length], at, self.language)
-            if found is not None:
-                end = at + found[1]
-                self._add_chunk(Chunk(at, end, self.read.text_of(at, end), is_strong=True, date=found[0]))
+        """Take days and months of a year, and times, which are no names."""
+        for found in self.finder.dates():
+            if not self.taken & set(found.span):
+                self._add_chunk(found)
 
     def _take_acronyms(self) -> None:
         """Take words such as ``US`` for no function words."""
@@ -380,26 +372,6 @@ class _Chunker:
             raw, text = self.read.raw[at], self.read.texts[at]
             if len(raw) > 1 and raw.isupper() and at not in self.taken and text in self.language.empty_words:
                 self._add_chunk(Chunk(at, at + 1, raw, is_strong=True))
-
-    def _number_at(self, start: int) -> tuple[Decimal | None, int]:
-        """Read a number such as ``10``, ``4.9``, ``10,000``, ``-3``, ``ten``; return it and the place after it."""
-        texts, gaps = self.read.texts, self.read.gaps
-        text = texts[start]
-        if not text.isdecimal():
-            after = texts[start + 1 : start + 2]
-            is_counting = bool(after) and after[0] not in self.language.function_words - self.language.or_words
-            spoken = self.language.numbers.get(text)
-            return (None if spoken is None or not is_counting else Decimal(spoken)), start + 1
-        end = start + 1
-        while end < self.length and texts[end].isdecimal() and gaps[end - 1] == "," and len(texts[end]) == 3:
-            text, end = text + texts[end], end + 1
-        if end < self.length and texts[end].isdecimal() and gaps[end - 1] == ".":
-            text, end = f"{text}.{texts[end]}", end + 1
-        times = self.language.multipliers.get(texts[end], 1) if end < self.length else 1
-        end += times > 1
-        before = gaps[start - 1] if start else self.read.question[: self.read.tokens[0].start]
-        is_negative = before.endswith(("-", "−")) and (len(before) > 1 or start == 0)
-        return Decimal(f"-{text}" if is_negative else text) * times, end
 
 
 def _other_numbers(word: str, language: Lexicon) -> list[str]:

@@ -42,7 +42,9 @@ class Chunk:
     :param classes: the classes it may name, the likeliest first.
     :param is_fuzzy: the names are like the words, but not the same.
     :param predicates: that are called just so, where the name is one of several words.
-    :param date: a day or a month: ``14 March 1879``. :param last: the year that a decade ends with, of ``1950s``.
+    :param date: a day, a month or a time: ``14 March 1879``. :param last: the other end of a range: 1959 of ``1950s``.
+    :param unit: the sign of that of a number. :param problem: why the value cannot be taken, or is to be doubted: a
+        sentence with places for the values after it. Where it cannot, there is neither number nor date.
     :param is_strong: it can be nothing but a name: several words, a capital, digits.
     """
 
@@ -56,7 +58,9 @@ class Chunk:
     is_strong: bool = False
     predicates: tuple[IRI, ...] = ()
     date: Literal | None = None
-    last: Decimal | None = None
+    last: Decimal | Literal | None = None
+    unit: str = ""
+    problem: tuple[str, ...] = ()
 
     @property
     def span(self) -> range:
@@ -91,17 +95,21 @@ class Superlative:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number that something is compared with: ``more than 100`` of ``more than 100 servings``.
+    """A value that something is compared with: ``more than 100`` of ``more than 100 servings``.
 
-    :param unit: its sign, of ``500 grams``.
+    :param value: the number, with its unit; the date; or the range.
     :param is_of_value: it stands after its noun, ``a price below 15``, whose value it is, not how many there are.
     """
 
     comparison: Comparison
-    number: Decimal
+    value: Chunk
     positions: tuple[int, ...] = ()
-    unit: str = ""
     is_of_value: bool = False
+
+    @property
+    def number(self) -> Decimal:
+        """The number, or the first of a range."""
+        return self.value.number or Decimal()
 
 
 @dataclass(slots=True)
@@ -189,14 +197,12 @@ class Comparative:
 
     :param measures: words for what is measured, the likeliest first; empty of ``more``.
     :param quantity: the number it is compared with; None where it is a phrase, or nothing: ``Is A or B older?``.
-    :param unit: the sign of that of the number.
     """
 
     position: int
     comparison: Comparison
     measures: tuple[str, ...] = ()
-    quantity: Decimal | None = None
-    unit: str = ""
+    quantity: Quantity | None = None
 
 
 @dataclass(slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from typing import TypeVar
 
 from kgsparql.reading.chunks import MAX_WORDS, Chunked
-from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.clauses import Chunk, Comparison, Quantity
 from kgsparql.reading.lexicon import LONGEST_PHRASE, Lexicon, longest_phrase
 
 Value = TypeVar("Value")
@@ -102,17 +103,26 @@ class Cursor:
         chunk = self.chunk(offset)
         return None if chunk is None else chunk.number
 
-    def take_number(self) -> Decimal:
-        """Go on over a number, and return it."""
-        chunk = self.chunks[self.at]
-        self.skip(len(chunk.span))
-        return chunk.number or Decimal(0)
+    def take_quantity(self, comparison: Comparison) -> Quantity:
+        """Go on over a number, and return it as what something compares so with."""
+        value = self.chunks[self.at]
+        return Quantity(comparison, value, self.skip(len(value.span)))
 
-    def take_unit(self) -> str:
-        """Go on over the unit of a number, if there is one; return its sign."""
-        sign = self.lexicon.units.get(self.word(), "")
-        self.skip(int(sign != ""))
-        return sign
+    def with_unit(self, quantity: Quantity) -> Quantity:
+        """Take a word behind a number that nobody knows for its unit, which is not known either: ``5 florps``."""
+        word, closed = self.word(), self.lexicon.empty_words
+        is_known = word in closed or self.chunk() is not None or self.read.is_type_word(min(self.at, self.end - 1))
+        if quantity.value.unit or not word or is_known or self.is_verb():
+            return quantity
+        return replace(
+            quantity, value=replace(quantity.value, unit=word), positions=(*quantity.positions, *self.skip())
+        )
+
+    def is_range(self, offset: int = 0) -> bool:
+        """Tell whether words such as ``between`` stand before a range of numbers."""
+        chunk = self.chunk(offset + 1)
+        is_between = self.word(offset) in self.lexicon.between_words
+        return is_between and chunk is not None and chunk.number is not None and chunk.last is not None
 
     def phrase_in(self, table: Mapping[str, Value], offset: int = 0) -> tuple[int, Value] | None:
         """Return how many of the next words are a key of a table, and what it says of them."""
@@ -153,6 +163,9 @@ class Cursor:
 
     def is_bound(self, offset: int = 0) -> bool:
         """Tell whether words such as ``more than``, with a number after them, begin at a word."""
+        if self.is_range(offset):
+            after = offset + 1 + len(self.chunks[self.at + offset + 1].span)
+            return self.is_noun_phrase(after) and self.number(after) is None
         found = self.phrase_in(self.lexicon.bounds, offset) or self._phrase_of_comparison(offset)
         return found is not None and self.number(offset + found[0]) is not None
 

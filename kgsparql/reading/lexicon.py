@@ -41,6 +41,8 @@ class Lexicon:
     language: str
     possessive: str
     decade_ending: str
+    decimal_sign: str
+    grouping_sign: str
     order: str
     determiners: frozenset[str]
     definites: frozenset[str]
@@ -96,6 +98,9 @@ class Lexicon:
     stated_verbs: frozenset[str]
     share_words: frozenset[str]
     day_endings: frozenset[str]
+    century_words: frozenset[str]
+    half_words: frozenset[str]
+    range_words: frozenset[str]
     word_nouns: frozenset[str]
     selecting: frozenset[str]
     kinds: frozenset[str]
@@ -158,6 +163,7 @@ class Lexicon:
     statements: Mapping[str, bool]
     sum_phrases: Mapping[str, bool]
     multipliers: Mapping[str, int]
+    date_orders: Mapping[str, str]
     measures: Mapping[str, tuple[str, ...]]
     plurals: Mapping[str, Mapping[str, str]]
     irregular: Mapping[str, str]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
 from kgsparql.reading.cursor import Cursor
 
-_LEAST_YEAR = 1000
+_YEAR = 4  # digits
 
 
 class Openings(Cursor):
@@ -36,8 +36,7 @@ class Openings(Cursor):
         elif self._takes_extreme(phrase):
             pass
         elif self._is_small_number():
-            start = self.at
-            phrase.quantity = Quantity("=", self.take_number(), tuple(range(start, self.at)), self.take_unit())
+            phrase.quantity = self.take_quantity("=")
         elif word in lexicon.summaries and not self._is_in_name_of_predicate():
             phrase.summary = (self.take(), lexicon.summaries[word])
         elif word in lexicon.determiners:
@@ -58,7 +57,7 @@ class Openings(Cursor):
         extreme, comparative = self.phrase_in(lexicon.superlatives), self.phrase_in(lexicon.comparatives)
         if word in lexicon.top_words and self.number(1) is not None:
             position = self.take()
-            phrase.superlative = Superlative(position, is_largest=True, number=max(1, int(self.take_number())))
+            phrase.superlative = Superlative(position, is_largest=True, number=int(self.take_quantity("=").number))
         elif extreme and self.word(extreme[0]) in lexicon.identity_nouns:
             return False  # first name
         elif extreme and self.word(extreme[0]) in lexicon.count_words and self.word(extreme[0] + 1) in lexicon.of_words:
@@ -67,7 +66,7 @@ class Openings(Cursor):
         elif word in lexicon.quantifiers and (extreme or comparative or (0,))[0] == 1 and self.number(1) is None:
             phrase.most = (self.take(), lexicon.quantifiers[word])
         elif self.number() is not None and self.phrase_in(lexicon.superlatives, 1):
-            number = max(1, int(self.take_number()))
+            number = int(self.take_quantity("=").number)
             return self._takes_extreme(phrase) and self._sets_number(phrase, number)
         elif extreme:
             rank = lexicon.ordinals[self.texts[self.at - 1]] if is_ranked else 1
@@ -109,20 +108,25 @@ class Openings(Cursor):
         """Read ``more than 100``."""
         start = self.at
         if self._is_open_number():
-            number, is_more = self.take_number(), self.lexicon.quantifiers[self.word(1)]
+            quantity, is_more = self.take_quantity("="), self.lexicon.quantifiers[self.word(1)]
             self.skip(2)
-            return Quantity(">=" if is_more else "<=", number, tuple(range(start, self.at)))
-        comparison, words = self._bound_words()
-        self.skip(words)
-        number, unit = self.take_number(), self.take_unit()
-        return Quantity(comparison, number, tuple(range(start, self.at)), unit)
+            quantity = replace(quantity, comparison=">=" if is_more else "<=")
+        else:
+            comparison, words = self._bound_words()
+            self.skip(words)
+            quantity = self.take_quantity(comparison)
+        return replace(quantity, positions=tuple(range(start, self.at)))
 
     def _is_small_number(self) -> bool:
         """Tell whether a number of things stands here, and no year, name or rank: ``two prizes``."""
-        chunk, number = self.chunk(), self.number()
-        if chunk is None or number is None or chunk.entities or chunk.last is not None or not 0 < number < _LEAST_YEAR:
+        chunk = self.chunk()
+        if chunk is None or chunk.number is None or chunk.entities or chunk.unit:
             return False
-        return self.is_noun_phrase(len(chunk.span)) and self.number(len(chunk.span)) is None
+        after = self.chunk(len(chunk.span))
+        is_year = chunk.last is not None or (len(chunk.text) == _YEAR and chunk.text.isdecimal())
+        if is_year and (after is not None or chunk.last is not None):
+            return False  # 1984 films
+        return self.is_noun_phrase(len(chunk.span)) and (after is None or after.number is None)
 
     def _is_open_number(self) -> bool:
         """Tell whether a number stands here with a bound after it: ``five or more``."""
@@ -131,6 +135,8 @@ class Openings(Cursor):
 
     def _bound_words(self) -> tuple[Comparison, int]:
         """Return how a number that follows compares, and how many words say so."""
+        if self.is_range():
+            return "=", 1
         if found := self.phrase_in(self.lexicon.bounds):
             return found[1], found[0]
         words, difference = self.phrase_in(self.lexicon.comparatives) or (0, None)
@@ -141,18 +147,17 @@ class Openings(Cursor):
         if not phrase.chunks or phrase.chunks[-1].number is not None or phrase.quantity:
             return
         has_of = self.word() in self.lexicon.of_words
-        if not self.is_bound(int(has_of)) and not (has_of and self.number(1) is not None):
+        head, is_range = phrase.chunks[-1], self.is_range(int(has_of))
+        if not (self.is_bound(int(has_of)) or is_range) and not (has_of and self.number(1) is not None):
             return
+        if is_range and head.classes and not has_of:
+            return  # the laureates between 1900 and 1910
         difference = self.phrase_in(self.lexicon.comparatives)
-        head = phrase.chunks[-1]
         if difference is not None and difference[1].measures and (head.classes or head.entities):
             return  # brands heavier than 5, but a rating higher than 5
         mark = self.mark()
         positions = self.skip(int(has_of))
-        if self.is_bound():
-            quantity = self._read_bound()
-        else:
-            quantity = Quantity("=", self.take_number(), (self.at - 1,), self.take_unit())
+        quantity = self.with_unit(self._read_bound() if self.is_bound() or is_range else self.take_quantity("="))
         is_last = self.is_done or self.word() in self.lexicon.function_words or self.is_at_comma() or self.is_verb()
         if is_last:
             phrase.quantity = replace(quantity, positions=(*positions, *quantity.positions), is_of_value=True)

@@ -47,7 +47,7 @@ class _Writer:
         """Write a comparative."""
         if comparative is None:
             return ""
-        number = "" if comparative.quantity is None else f" {comparative.comparison} {comparative.quantity}"
+        number = "" if comparative.quantity is None else f" {comparative.comparison} {comparative.quantity.value.text}"
         return self.texts[comparative.position] + number
 
     def phrase(self, phrase: NounPhrase) -> str:
@@ -61,7 +61,7 @@ class _Writer:
             rank, number = phrase.superlative.rank, phrase.superlative.number
             before += [str(rank) * (rank > 1), self.texts[phrase.superlative.position], str(number) * (number > 1)]
         before += [self.texts[one[0]] for one in (phrase.most, phrase.summary) if one]
-        before += [f"{phrase.quantity.comparison} {phrase.quantity.number}"] if phrase.quantity else []
+        before += [f"{phrase.quantity.comparison} {phrase.quantity.value.text}"] if phrase.quantity else []
         noun = f" {phrase.joined_by} ".join(self._inner_phrase(part) for part in phrase.parts)
         noun = noun or " ".join(map(_chunk_text, phrase.chunks))
         owner = [f"{'as' if phrase.of_form == 'same' else 'of'} {self._inner_phrase(phrase.of)}"] if phrase.of else []

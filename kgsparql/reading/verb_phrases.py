@@ -306,8 +306,8 @@ class VerbPhrases(NounPhrases):
         """Read what something is compared with: a number or a phrase."""
         if self.number() is None:
             return Predication(verb=verb, light="" if verb else "be", object=self.noun_phrase(), compared=comparative)
-        number, unit = self.take_number(), self.take_unit()
-        compared = replace(comparative, quantity=number, unit=unit)
+        quantity = self.with_unit(self.take_quantity(comparative.comparison))
+        compared = replace(comparative, quantity=quantity)
         return Predication(verb=verb, light="" if verb else "be", compared=compared)
 
     def _takes_measured_comparison(self, relation: Predication, found: NounPhrase) -> bool:

@@ -65,7 +65,7 @@ class PlannedOrWalked(Retriever):
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
-        if not planned.gaps and not _is_lookup(read.reading.plan):
+        if read.reading.is_impossible or (not planned.gaps and not _is_lookup(read.reading.plan)):
             return planned
         walked = self.walking.retrieve(session)
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()

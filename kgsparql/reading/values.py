@@ -1,0 +1,251 @@
+"""Values that words of a question say: ``10,000``, ``two dozen``, ``5 kg``, ``14 March 1879``, ``1900 to 1910``."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+
+from kgsparql.linking.words import TextToken
+from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.units import converted
+from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.lexicon import Lexicon
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_YEAR = 4  # digits
+_DIGITS = 18  # before and after the decimal sign; Oxigraph has no more
+_HUNDRED = 100
+_TIME = r"T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?"
+_NUMERIC_DATE = re.compile(
+    rf"(?<![\w./-])(?:(?P<iso>\d{{4}}-(?:\d\d-\d\d(?P<time>{_TIME})?|(?:0[1-9]|1[0-2])(?!-)))"
+    r"|(?P<one>\d{1,2})(?P<sign>[./-])(?P<two>\d{1,2})(?P=sign)(?P<year>\d{4}))(?![\w/-]|\.\d)",
+    re.IGNORECASE,
+)
+NO_DATE = "there is no such date as {!r}"
+ANY_ORDER = "{!r} may be {} or {}: which number is the month is not said"
+TOO_LONG = "{!r} has more digits than can be compared"
+BACKWARDS = "{!r} ends before it begins"
+
+
+@lru_cache(maxsize=8)
+def _number_pattern(grouping: str, decimal: str) -> re.Pattern[str]:
+    """Compile the pattern of a number in digits, with what is written right before and behind it."""
+    signs = re.escape(grouping + decimal.strip())
+    whole = rf"\d{{1,3}}(?:[{re.escape(grouping)}\u00a0\u202f]\d{{3}})+(?!\d)|\d+"
+    number = rf"(?P<minus>[-−])?(?P<before>[$€£])?(?P<whole>{whole})(?:{re.escape(decimal)}(?P<part>\d+))?"
+    return re.compile(
+        rf"(?<![\w{signs}]){number}(?P<power>[eE][+-]?\d{{1,9}})?(?P<behind>[^\W\d_]*)(?![\w]|[{signs}]\d)"
+    )
+
+
+class ValueFinder:
+    """Finds the values in the words of one question."""
+
+    def __init__(
+        self, question: str, tokens: Sequence[TextToken], texts: Sequence[str], gaps: Sequence[str], language: Lexicon
+    ) -> None:
+        self.question, self.tokens, self.texts, self.gaps, self.language = question, tokens, texts, gaps, language
+        self.starts = {token.start: at for at, token in enumerate(tokens)}
+        self.ends = {token.end: at + 1 for at, token in enumerate(tokens)}
+        pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
+        spans = ((self._span(found), found) for found in pattern.finditer(question))
+        self.in_digits = {span.start: (span.stop, found) for span, found in spans if span}
+
+    def _span(self, found: re.Match[str]) -> range:
+        """Return the positions of the words of a match; none where it begins or ends within a word."""
+        first = found.start() + len(found.groupdict().get("minus") or "")
+        return range(self.starts.get(first, 0), self.ends.get(found.end(), 0))
+
+    def _chunk(self, start: int, end: int, **value: object) -> Chunk:
+        text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
+        return replace(Chunk(start, end, text), **value)  # type: ignore[arg-type]
+
+    # --- Dates
+
+    def dates(self) -> Iterator[Chunk]:
+        """Find days, months of a year, and times, which are no names."""
+        for found in _NUMERIC_DATE.finditer(self.question):
+            if span := self._span(found):
+                value, problem = self._date_in_digits(found)
+                yield self._chunk(span.start, span.stop, is_strong=True, date=value, problem=problem)
+        for at in range(len(self.texts)):
+            if (said := date_at(self.texts, at, self.language)) is not None:
+                chunk = self._chunk(at, at + said[1], is_strong=True, date=said[0])
+                yield chunk if chunk.date else replace(chunk, problem=(NO_DATE, chunk.text))
+
+    def _date_in_digits(self, found: re.Match[str]) -> tuple[Literal | None, tuple[str, ...]]:
+        """Read a date in digits, and what is to be doubted of it; where day and month may change places, one of both.
+
+        Which comes first, where both are usual, cannot be told; ``13/05/1990`` can.
+        """
+        if (text := found["iso"]) is not None:
+            kind, read = ("dateTime", datetime) if found["time"] else ("date", date)
+            try:
+                read.fromisoformat(text if len(text) > len("1990-05") else f"{text}-01")
+            except ValueError:
+                return None, (NO_DATE, found[0])
+            text = re.sub(r"(?<=T\d\d:\d\d)(?!:)", ":00", text.upper())
+            return Literal(text, datatype=IRI(_XSD + ("gYearMonth" if len(text) == len("1990-05") else kind))), ()
+        one, two, order = int(found["one"]), int(found["two"]), self.language.date_orders.get(found["sign"], "")
+        pairs = {"day": [(one, two)], "month": [(two, one)]}.get(order, [(one, two), (two, one)])
+        days = [day for pair in pairs if (day := _day(found["year"], pair[1], pair[0])) is not None]
+        known = list(dict.fromkeys(day.isoformat() for day in days))
+        value = Literal(known[0], datatype=IRI(_XSD + "date")) if known else None
+        return value, (() if len(known) == 1 else (ANY_ORDER if known else NO_DATE, found[0], *known))
+
+    # --- Numbers
+
+    def numbers(self, taken: set[int]) -> Iterator[Chunk]:
+        """Find numbers, in digits and in words, decades and centuries.
+
+        :param taken: positions of words that are no units.
+        """
+        at = 0
+        while at < len(self.texts):
+            found = self._period_at(at) or self._number_at(at, taken)
+            if found is not None:
+                yield found
+            at = at + 1 if found is None else found.end
+
+    def _period_at(self, at: int) -> Chunk | None:
+        """Read the years of ``1920s``, ``19th century``."""
+        text, own = self.texts[at], self.language
+        decade = text.removesuffix(own.decade_ending)
+        if decade != text and len(decade) == _YEAR and decade.isdecimal():
+            first, end, years = int(decade), at + 1, 10
+        elif self.texts[at + 1 : at + 2] and self.texts[at + 1] in own.century_words:
+            number = next((text.removesuffix(end) for end in own.day_endings if text.endswith(end)), text)
+            century = own.ordinals.get(text, int(number) if number.isdecimal() and len(number) < 3 else 0)
+            first, end, years = (century - 1) * _HUNDRED + 1, at + 2, _HUNDRED if century else 0
+        else:
+            return None
+        value = {"number": Decimal(first), "last": Decimal(first + years - 1), "is_strong": True}
+        return self._chunk(at, end, **value) if years else None
+
+    def _number_at(self, start: int, taken: set[int]) -> Chunk | None:
+        """Read a number with its unit: ``10``, ``4.9``, ``-3``, ``1.5 million``, ``twenty-five``, ``5 kg``."""
+        own, unit = self.language, ""
+        number, end = self._spoken_at(start)
+        if start in self.in_digits:
+            end, found = self.in_digits[start]
+            unit = own.units.get((found["before"] or found["behind"]).lower(), "")
+            if found["behind"] and not unit:
+                return None
+            minus, whole = "-" * bool(found["minus"]), re.sub(r"\D", "", found["whole"])
+            number = Decimal(f"{minus}{whole}.{found['part'] or 0}{found['power'] or ''}")
+            while end < len(self.texts) and self.texts[end] in own.multipliers:
+                number, end = number * own.multipliers[self.texts[end]], end + 1
+        if number is None:
+            return None
+        is_beside = end < len(self.texts) and end not in taken and self.gaps[end - 1].isspace()
+        if not unit and is_beside and self.texts[end] in own.units:
+            unit, end = own.units[self.texts[end]], end + 1
+        chunk = self._chunk(start, end, unit=unit)
+        exponent = number.as_tuple().exponent
+        is_long = not isinstance(exponent, int) or number.adjusted() >= _DIGITS or exponent < -_DIGITS
+        return (
+            replace(chunk, is_strong=True, problem=(TOO_LONG, chunk.text)) if is_long else replace(chunk, number=number)
+        )
+
+    def _spoken_at(self, start: int) -> tuple[Decimal | None, int]:
+        """Read a number in words: ``five``, ``twenty-five``, ``three hundred and two``, ``half a million``."""
+        texts, own = self.texts, self.language
+        at, total, group = start, Decimal(0), Decimal(0)
+        if texts[at] in own.half_words and texts[at + 2 : at + 3] and texts[at + 1] in own.indefinites:
+            at, group = (at + 2, Decimal("0.5")) if texts[at + 2] in own.multipliers else (at, group)
+        elif texts[at] in own.indefinites and texts[at + 1 : at + 2] and texts[at + 1] in own.multipliers:
+            at, group = at + 1, Decimal(1)
+        while at < len(texts):
+            number, times = own.numbers.get(texts[at]), own.multipliers.get(texts[at])
+            is_and = texts[at] in own.and_words and group % _HUNDRED == 0 and group > 0
+            if number is not None and (group == 0 or (group % 10 == 0 and number < (10 if group % _HUNDRED else 100))):
+                group += number
+            elif times == _HUNDRED and group:
+                group *= times
+            elif times is not None and group:
+                total, group = total + group * times, Decimal(0)
+            elif not (is_and and texts[at + 1 : at + 2] and texts[at + 1] in own.numbers):
+                break
+            at += 1
+        is_word = at == start or (at == start + 1 and not self._counts(start, at))
+        return (None if is_word else total + group), max(at, start + 1)
+
+    def _counts(self, start: int, end: int) -> bool:
+        """Tell whether a word counts what follows, or is compared with: ``one`` may be a pronoun."""
+        own, after = self.language, self.texts[end : end + 1]
+        is_counting = bool(after) and after[0] not in own.function_words - own.or_words
+        before = own.prepositions | own.than_words | own.be_forms | own.range_words | own.bounds.keys()
+        is_compared = start > 0 and self.texts[start - 1] in before
+        return is_counting or (is_compared and self.texts[start] not in own.dummies)
+
+    # --- Ranges
+
+    def ranges(self, chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+        """Join two values into one: ``1900 to 1910``, ``1914-18``, and between two of them, ``5 and 10 kg``."""
+        own = self.language
+        for one, other in itertools.pairwise(chunks):
+            before = [text for text in self.texts[: one.start] if text not in own.determiners][-1:]
+            joint = [text for text in self.texts[one.end : other.start] if text not in own.determiners]
+            is_between = not own.between_words.isdisjoint(before)
+            is_joined = len(joint) == 1 and joint[0] in own.range_words - (frozenset() if is_between else own.and_words)
+            is_dashed = not joint and self.gaps[one.end - 1].strip() in {"-", "–"}
+            are_values = one.is_value and other.is_value and not (one.entities or other.entities)
+            if are_values and (is_joined or is_dashed):
+                yield self._range(one, other)
+
+    def _range(self, one: Chunk, other: Chunk) -> Chunk:
+        made = self._chunk(one.start, other.end, is_strong=True, unit=other.unit or one.unit, date=one.date)
+        first, last = one.number, other.last or other.number or other.date
+        if first is not None and one.unit:
+            first = converted(first, one.unit, made.unit)
+        if isinstance(last, Decimal) and first is not None and len(one.text) == _YEAR and last < _HUNDRED:
+            last += first // _HUNDRED * _HUNDRED  # 1914-18
+        ends = [str(own.value if isinstance(own, Literal) else own)[:_YEAR] for own in (one.date or first, last)]
+        is_back = first > last if isinstance(first, Decimal) and isinstance(last, Decimal) else ends[0] > ends[1]
+        is_back |= one.date is not None and isinstance(last, Literal) and one.date.value > last.value
+        return replace(made, problem=(BACKWARDS, made.text)) if is_back else replace(made, number=first, last=last)
+
+
+def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal | None, int] | None:
+    """Return the date with a month's name that begins at a word, and how many words say it; None where none does.
+
+    >>> from kgsparql.reading.lexicon import lexicon
+    >>> date_at("born on 14 march 1879".split(), 2, lexicon())[0].value
+    '1879-03-14'
+    >>> date_at("in march 1879".split(), 1, lexicon())[0].value
+    '1879-03'
+    >>> date_at("the 14th of march 1879".split(), 1, lexicon())[1], date_at("31 april 1900".split(), 0, lexicon())
+    (4, (None, 3))
+    """
+    said = list(words[at : at + 4])
+    has_of = said[1:2] != [] and said[1] in language.of_words
+    one, two, three = [*([said[0], *said[2:]] if has_of else said), "", "", ""][:3]
+    for day, month, year in ((one, two, three), (two, one, three), (three, two, one)):
+        known = next((day.removesuffix(end) for end in language.day_endings if day.endswith(end)), day)
+        if (
+            month in language.months
+            and known.isdecimal()
+            and len(known) < 3
+            and year.isdecimal()
+            and len(year) == _YEAR
+        ):
+            found = _day(year, language.months[month], int(known))
+            made = None if found is None else Literal(found.isoformat(), datatype=IRI(_XSD + "date"))
+            return made, 3 + has_of
+    month, year = (said[0], two) if not has_of else (said[0], "")
+    if month in language.months and year.isdecimal() and len(year) == _YEAR:
+        return Literal(f"{year}-{language.months[month]:02}", datatype=IRI(_XSD + "gYearMonth")), 2
+    return None
+
+
+def _day(year: str, month: int, day: int) -> date | None:
+    """Return a day; None where there is none, as the 31st of April."""
+    try:
+        return date(int(year), month, day)
+    except ValueError:
+        return None

@@ -1,0 +1,155 @@
+"""Numbers, dates and units as people write them, on small graphs that write theirs in several ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.reading.chunks import chunked
+from kgsparql.reading.lexicon import lexicon
+
+PREFIXES = """
+@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+EVENTS = (
+    PREFIXES
+    + """
+e:Concert a rdfs:Class ; rdfs:label "concert" . e:Opera a rdfs:Class ; rdfs:label "opera" .
+e:visitors rdfs:label "number of visitors" . e:rating rdfs:label "rating" . e:premiere rdfs:label "premiere date" .
+e:c1 a e:Concert ; rdfs:label "Spring" ; e:visitors 10000 ; e:rating 4.9 .
+e:c2 a e:Concert ; rdfs:label "Summer" ; e:visitors 25 ; e:rating 5.5 .
+e:c3 a e:Concert ; rdfs:label "Autumn" ; e:visitors 1500000 ; e:rating 3 .
+e:o1 a e:Opera ; rdfs:label "Red Boat" ; e:premiere "1905-05-13"^^xsd:date .
+e:o2 a e:Opera ; rdfs:label "Snow Song" ; e:premiere "1929"^^xsd:gYear .
+e:o3 a e:Opera ; rdfs:label "Old Door" ; e:premiere "1990-05-13" .
+e:o4 a e:Opera ; rdfs:label "Last Day" ; e:premiere "1898-06-05"^^xsd:date .
+"""
+)
+PARTS = (
+    PREFIXES
+    + """
+e:Box a rdfs:Class ; rdfs:label "box" . e:Cable a rdfs:Class ; rdfs:label "cable" .
+e:widthInMm rdfs:label "width" . e:height rdfs:label "height (cm)" . e:depth rdfs:label "depth" .
+e:length rdfs:label "length" . e:weight rdfs:label "weight in kilograms" . e:price rdfs:label "price" .
+e:b1 a e:Box ; rdfs:label "One" ; e:widthInMm 8 ; e:height 12 ; e:depth 3 ; e:weight 0.4 ; e:price 2 .
+e:b2 a e:Box ; rdfs:label "Two" ; e:widthInMm 15 ; e:height 30 ; e:depth 4 ; e:weight 1.5 ; e:price 3 .
+e:b3 a e:Box ; rdfs:label "Three" ; e:widthInMm 22 ; e:height 110 ; e:depth 5 ; e:weight 25 ; e:price 5 .
+e:k1 a e:Cable ; rdfs:label "Long" ; e:length "2.5"^^<http://dbpedia.org/datatype/metre> .
+e:k2 a e:Cable ; rdfs:label "Short" ; e:length "0.4"^^<http://dbpedia.org/datatype/metre> .
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, KnowledgeBase]:
+    """The graphs of this file, by their names."""
+    made, folder = {}, tmp_path_factory.mktemp("values")
+    for name, turtle in {"events": EVENTS, "parts": PARTS}.items():
+        file = Path(folder, f"{name}.ttl")
+        file.write_text(turtle, encoding="utf-8")
+        made[name] = kgsparql.open(file, embedder="none")
+    return made
+
+
+def labels(answer: Answer) -> str:
+    return ", ".join(sorted(own.label for own in answer.best))
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("had 10,000 visitors", "Spring"),  # was every concert, surely
+        ("had more than twenty-five visitors", "Autumn, Spring"),
+        ("had at least 1.5 million visitors", "Autumn"),
+        ("had fewer than half a million visitors", "Spring, Summer"),
+        ("had between two dozen and 1e4 visitors", "Spring, Summer"),
+        ("have a rating between 3 and five", "Autumn, Spring"),
+    ],
+)
+def test_numbers_are_read_as_they_are_written(graphs: dict[str, KnowledgeBase], asked: str, expected: str) -> None:
+    answer = graphs["events"].ask(f"Which concerts {asked}?")
+    assert (answer.status, labels(answer)) == ("answered", expected), answer.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("on 13.05.1990", "Old Door"),
+        ("on May 13, 1990", "Old Door"),
+        ("on 05/13/1990", "Old Door"),
+        ("from 1905 to the 1920s", "Red Boat, Snow Song"),
+        ("in the 19th century", "Last Day"),
+        ("after the 1920s", "Old Door"),  # was after 1920
+    ],
+)
+def test_dates_are_read_as_they_are_written(graphs: dict[str, KnowledgeBase], asked: str, expected: str) -> None:
+    answer = graphs["events"].ask(f"Which operas premiered {asked}?")
+    assert (answer.status, labels(answer)) == ("answered", expected), answer.text
+
+
+def test_a_date_that_may_be_two_days_is_doubted(graphs: dict[str, KnowledgeBase]) -> None:
+    answer = graphs["events"].ask("Which operas premiered on 05/06/1898?")
+    assert answer.gaps[0].text.startswith("'05/06/1898' may be 1898-06-05 or 1898-05-06")
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("Which operas premiered on 30 February 1990?", "there is no such date as '30 February 1990'"),
+        ("Which operas premiered before 1990-13-45?", "there is no such date as '1990-13-45'"),
+        ("Which concerts had fewer than 1e999 visitors?", "'1e999' has more digits than can be compared"),
+        ("Which concerts have a rating between 10 and 5?", "'10 and 5' ends before it begins"),
+        ("Which are the top 0 concerts by rating?", "'top' 0 asks for nothing: the number is 1 or more"),
+    ],
+)
+def test_what_cannot_be_has_no_answer_and_says_why(graphs: dict[str, KnowledgeBase], question: str, why: str) -> None:
+    answer = graphs["events"].ask(question)
+    assert answer.status in {"not_in_graph", "no_entity"}
+    assert (answer.answers, [gap.text for gap in answer.gaps]) == ((), [why])
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("boxes are wider than 1 cm", "Three, Two"),
+        ("boxes have a height of at least 0.3 m", "Three, Two"),
+        ("boxes are taller than 200mm", "Three, Two"),
+        ("boxes have a weight between 300 g and 2 kg", "One, Two"),
+        ("cables are longer than 50 centimetres", "Long"),
+        ("boxes cost 3", "Two"),
+    ],
+)
+def test_units_are_converted_where_the_graph_states_one(
+    graphs: dict[str, KnowledgeBase], asked: str, expected: str
+) -> None:
+    answer = graphs["parts"].ask(f"Which {asked}?")
+    assert (answer.status, labels(answer)) == ("answered", expected), answer.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("are deeper than 4 cm", "the graph does not say that the values are in cm, and nothing was converted"),
+        ("are taller than 3 hours", "the values are in cm, into which h is not converted"),
+        ("have a height above 5 florps", "the values are in cm, into which florps is not converted"),
+    ],
+)
+def test_units_that_cannot_be_converted_are_told(graphs: dict[str, KnowledgeBase], asked: str, why: str) -> None:
+    answer = graphs["parts"].ask(f"Which boxes {asked}?")
+    assert (answer.status, answer.gaps[0].text) == ("partial", why)
+
+
+def test_signs_of_numbers_and_dates_are_those_of_the_language() -> None:
+    from dataclasses import replace
+
+    german = replace(lexicon(), decimal_sign=",", grouping_sign=".", date_orders={".": "day", "/": "day"})
+    found = chunked("5,5 and 10.000 and 1.234,5 on 05.06.1990 or 05/13/1990", None, german).chunks
+    assert [str(one.number or (one.date and one.date.value)) for one in found] == [
+        "5.5", "10000.0", "1234.5", "1990-06-05", "None",
+    ]  # fmt: skip
+    assert not chunked("10,5", None).chunks, "no English number"
