@@ -244,6 +244,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed,
         )  # fmt: skip
+        session.translate(asking.language)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session

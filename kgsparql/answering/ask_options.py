@@ -59,6 +59,7 @@ class AskOptions:
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
     :param oracle: chooses in the place of model and ranker, for ceilings.
+    :param language: of the question: ``de``; empty if its words are to tell.
     :param direction: in which triples are walked.
     :param seed: of what is drawn by chance.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -76,6 +77,7 @@ class AskOptions:
     complete: bool = True
     qualifiers: bool = False
     oracle: Oracle | None = None
+    language: str = ""
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)
@@ -108,6 +110,7 @@ class AskOptions:
             "entities": [str(entity) for entity in self.entities], "model": self.model.name if self.model else "",
             "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
             "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
+            **({"language": self.language} if self.language else {}),
         }  # fmt: skip
 
 

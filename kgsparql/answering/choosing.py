@@ -161,7 +161,7 @@ def _choosing_call(
     from kgsparql.models.replies import numbers
 
     names = [candidate.text for candidate in listed]
-    asked = [f"Question: {plain(session.question, 4000)}"]
+    asked = [f"Question: {plain(session.original, 4000)}"]
     if links is not None:  # what names may mean is numbered after the candidates
         names += [text for _, text in links.others]
     lines = [f"{n}. {name}" for n, name in enumerate(names, 1)]

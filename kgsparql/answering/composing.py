@@ -149,7 +149,7 @@ def closed_book(session: Session) -> Draft | None:
     """Ask what the model knows without the graph, if that is wanted, labelled as such; ``None`` if it knows nothing."""
     if not session.allow_model_knowledge:
         return None
-    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.question, 4000)}")
+    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.original, 4000)}")
     schema = object_schema(answer={"type": "string"})
     reply = session.ask_model(Call("closed book", messages, schema, _written_answer), required=True)
     if reply is None:
@@ -186,7 +186,7 @@ def answer_messages(
         Message("system", rules),
         Message("user", f"The facts, and things in them that may be the answer:\n{shown}"),
         Message("assistant", "I have read them. What is the question?"),
-        Message("user", f"Question: {plain(session.question, 4000)}\n\n{reply}"),
+        Message("user", f"Question: {plain(session.original, 4000)}\n\n{reply}"),
     )
 
 
@@ -324,7 +324,7 @@ def grounded_draft(written: WrittenAnswer, retrieval: Retrieval, session: Sessio
 
     evidence, labels = retrieval.evidence, evidence_labels(retrieval.evidence, session)
     known = [item.marker for item in evidence]
-    quoted = like_markers((session.question, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
+    quoted = like_markers((session.original, *(i.text for i in evidence), *(c.label for c in retrieval.candidates)))
     answer = cited_text(plain_lines(written.answer, _LONGEST_ANSWER), known, quoted)
     said = [cited_text(printable(claim.text, _LONGEST_CLAIM), known, quoted) for claim in written.claims]
     claims = [

@@ -98,7 +98,7 @@ class _Check:
     @cached_property
     def steps(self) -> list[str]:
         """The names of its steps."""
-        labels = self.session.labels([step.predicate for step in self.path.steps], in_grace=True)
+        labels = self.session.compared_labels([step.predicate for step in self.path.steps], in_grace=True)
         return [labels[step.predicate] for step in self.path.steps]
 
     @cached_property
@@ -108,12 +108,12 @@ class _Check:
 
     def _kinds_of(self, item: EvidenceItem) -> list[str]:
         groups = [[way.terms for way in item.paths if len(way.hops) == len(item.paths[0].hops)]]
-        return self.session.labels.majority_types(groups, in_grace=True)[0]
+        return self.session.compared_labels.majority_types(groups, in_grace=True)[0]
 
     @cached_property
     def names(self) -> list[str]:
         """What words may mean: the steps, the classes that they lead to, and all that the ends have in common."""
-        of_each = self.session.labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]], in_grace=True)
+        of_each = self.session.compared_labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]], in_grace=True)
         shared = set.intersection(*map(set, of_each)) if of_each else set()
         return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:]), *sorted(shared)]))
 
@@ -197,7 +197,7 @@ class _Check:
         return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1]]))
 
     def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
-        return frozenset(self.session.labels(terms, in_grace=True).values())
+        return frozenset(self.session.compared_labels(terms, in_grace=True).values())
 
     def _likeness_of(self, position: int) -> float:
         """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""

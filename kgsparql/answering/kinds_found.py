@@ -34,7 +34,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     """
     ends, own = best.ends, asked.language
     texts = [end.value for end in ends if isinstance(end, Literal)]
-    shown = [*session.labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
+    shown = [*session.compared_labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
     said = asked.words(asked.noun) or asked.clauses.phrase.asked
     if _is_own_name(asked, best, session):
         yield Gap("kind", "", "what was found is only the name of what is asked about")
@@ -64,7 +64,7 @@ def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:
     naming = roots_of(own.identity_nouns | own.naming_words)
     if not texts or len(texts) < len(set(best.ends)) or naming & roots_of(asked.read.texts):
         return False
-    names = set(map(normalised, session.labels({path.start for path in best.paths}, in_grace=True).values()))
+    names = set(map(normalised, session.compared_labels({path.start for path in best.paths}, in_grace=True).values()))
     if asked.sort == "agent":  # nor is the family name of somebody anybody else
         names.update(word for name in list(names) for word in words(name))
     return texts <= names
@@ -80,7 +80,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     sort = language.question_words.get(first, "")
     if sort not in {"agent", "place"} or not ends:
         return None
-    (kinds,) = session.labels.shared_types([ends[:_SAMPLE]], in_grace=True)
+    (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]], in_grace=True)
     said = [*kinds, *steps]
     if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
         return None

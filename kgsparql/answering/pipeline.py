@@ -58,6 +58,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
     found, draft, missing = _judged_draft(found, draft, session, failed=error is not None)
+    missing = tuple(_in_own_words(gap, session) for gap in missing)
     outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
@@ -68,13 +69,13 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     computed = () if found.computed is None else found.computed.terms
     labels = evidence_labels(found.evidence, session, besides=computed)
     made = Answer(
-        question=session.question,
+        question=session.original,
         status="partial" if session.graph.failures else outcome,
         text=draft.text or (f"{_NOT_SURE} {missing[0].text}" if missing else _NOTHING[outcome]),
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
-        linked=session.links,
+        linked=tuple(_at_own_place(link, session) for link in session.links),
         grounding=draft.grounding,
         inference=draft.inference,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
@@ -93,6 +94,20 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     )
     session.emit(Finished(status=made.status, answer=made))
     return made
+
+
+def _in_own_words(gap: Gap, session: Session) -> Gap:
+    """Tell what is left out of a question in its own words, where it was read in English."""
+    own = gap.words if session.translation is None else session.translation.original_words(gap.words)
+    return gap if own == gap.words else replace(gap, words=own, text=gap.text.replace(repr(gap.words), repr(own)))
+
+
+def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
+    """Tell where in the question as it was asked a name stands."""
+    if session.translation is None or link.mention.start < 0:
+        return link
+    start, end = session.translation.place_of(link.mention.start, link.mention.end)
+    return replace(link, mention=replace(link.mention, text=session.original[start:end], start=start, end=end))
 
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:

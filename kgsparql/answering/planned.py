@@ -62,10 +62,10 @@ def read_and_planned(session: Session) -> ReadQuestion:
     clauses = read_question(words, own)
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
-    view = KnownGraph(profiler, session.labels, session.linker, predicates_of(session))
+    view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
     content = {text for text in words.texts if text not in own.empty_words}
     named = frozenset(text for text in content if view.predicates_called([text]))
-    fit = LabelFit(session.labels, session.ranker, own, named)
+    fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses).plan()
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)
@@ -231,8 +231,8 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     said = chunked(session.question, session.linker, links=session.links)
     head = read_question(said).phrase.head
     texts = [] if head is None else [said.texts[at] for at in head.span]
-    (kinds,) = session.labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
-    fit = LabelFit(session.labels, session.ranker, lexicon())
+    (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
+    fit = LabelFit(session.compared_labels, session.ranker, lexicon())
     own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 

@@ -27,10 +27,11 @@ from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import Directions, PropertyPath
-from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.translation import Translation, read_in_english
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
@@ -82,7 +83,10 @@ class Session:
 
     A retriever takes its options from its own fields and everything else from here.
 
+    :param question: as it is read: in English, but for names.
+    :param translation: what stands in its place, where it is in another language.
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
+    :param compared: labels that words of the question are compared with, where these are not shown.
     :param model: who is asked; ``None`` for nobody.
     :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
@@ -110,13 +114,37 @@ class Session:
     rounds: int = 0
     kept_a_call: bool = False
     is_linked: bool = False
+    translation: Translation | None = None
+    compared: dict[Term, str] = field(default_factory=dict, repr=False)
     random: Random = field(init=False)
     _asked: tuple[tuple[LinkedEntity, ...], Asked] | None = field(default=None, init=False, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        seed = hashlib.sha256(f"{self.seed}\n{self.question}".encode()).digest()
+        seed = hashlib.sha256(f"{self.seed}\n{self.original}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
+
+    def translate(self, language: str = "") -> None:
+        """Take the question for what it is in English; labels in its own language are then shown before others."""
+        search = None if self.linker is None else self.linker.index.search
+        with self.within_budget():  # labels at an endpoint are looked up
+            called = replace(self.labels, known=self.compared)
+            self.translation = read_in_english(self.question, search, language, lambda term: called([term])[term])
+        if self.translation is not None:
+            self.question = self.translation.text
+            self.labels = replace(self.labels, languages=(self.translation.language, *self.labels.languages))
+
+    @property
+    def compared_labels(self) -> TermLabels:
+        """The labels to compare the words of the question with: none in a language that it is not read in."""
+        if self.translation is None:
+            return self.labels
+        return replace(self.labels, languages=self.labels.languages[1:], known=self.compared)
+
+    @property
+    def original(self) -> str:
+        """The question as it was asked."""
+        return self.question if self.translation is None else self.translation.original
 
     @property
     def graph(self) -> MeteredGraph:
@@ -228,7 +256,7 @@ class Session:
     def label_fit(self) -> LabelFit:
         """What compares words of the question with names of predicates."""
         if self._fit is None:
-            self._fit = LabelFit(self.labels, self.ranker, lexicon())
+            self._fit = LabelFit(self.compared_labels, self.ranker, lexicon())
         return self._fit
 
     @property

@@ -86,6 +86,9 @@ class AnswerOptions:
     output: c.OutputOption = None
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
+    language: Annotated[str, c.option("--language CODE", "Of the question: de, en.", show_default="its words tell")] = (
+        ""
+    )
     seed: Annotated[int, c.option("--seed", "For methods that draw samples.")] = 0
     fail_if_unanswered: Annotated[
         bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
@@ -168,7 +171,7 @@ def _opened_with(
         opened_to_ask(
             graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
             snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
-            emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
+            language=how.language, emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
         ) as (knowledge, asking),
     ):  # fmt: skip

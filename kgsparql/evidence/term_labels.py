@@ -34,12 +34,14 @@ class TermLabels:
     """Labels and classes of the terms of one graph, called as ``labels(terms)``.
 
     :param notes: takes what the reader should know of labels that could not be had; holds those that are known.
+    :param known: in place of those that the notes hold.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     """
 
     graph: MeteredGraph
     notes: Notes
     languages: tuple[str, ...] = ("en",)
+    known: dict[Term, str] | None = None
     statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class TermLabels:
         :param in_grace: the terms will be shown: their labels are asked for whatever the budget says. Where even the
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
-        known, wanted = self.notes.labels, list(dict.fromkeys(terms))
+        known, wanted = self.notes.labels if self.known is None else self.known, list(dict.fromkeys(terms))
         if missing := [term for term in wanted if term not in known]:
             found: Mapping[Term, Label] | None = None
             with self.asking(in_grace=in_grace) as graph:

@@ -53,6 +53,8 @@ class Lexicon:
     generic_pronouns: frozenset[str]
     owners: frozenset[str]
     auxiliaries: frozenset[str]
+    asking_did: frozenset[str]
+    asking_have: frozenset[str]
     be_forms: frozenset[str]
     do_forms: frozenset[str]
     have_forms: frozenset[str]

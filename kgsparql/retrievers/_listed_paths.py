@@ -94,7 +94,7 @@ def enumerate_paths(
             return paths if max_hops is not None else ()
         if len(paths) <= first_steps:
             return paths
-        labels = session.labels(path.steps[0].predicate for path in paths)
+        labels = session.compared_labels(path.steps[0].predicate for path in paths)
         texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
         scores = session.ranker.rank(session.masked_question, texts)
         told = f"only {first_steps:,} of {len(paths):,} first steps were walked on from (-O first_steps=N takes more)"
@@ -168,7 +168,7 @@ def others_named(link: LinkedEntity, session: Session) -> dict[Term, float]:
 def _add_kinds(enumeration: Enumeration, session: Session) -> None:
     new = [path for path in enumeration.ends if not enumeration.kinds.get(path.steps)]
     ends = [[(end,) for end in enumeration.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
-    for path, kinds in zip(new, session.labels.majority_types(ends), strict=True):
+    for path, kinds in zip(new, session.compared_labels.majority_types(ends), strict=True):
         enumeration.kinds[path.steps] = kinds[0] if kinds else ""
 
 

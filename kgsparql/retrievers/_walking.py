@@ -78,7 +78,7 @@ def candidates_by_start(
     places: dict[Term, list[int]] = {}
     for place, (start, _, _) in enumerate(paths):
         places.setdefault(start, []).append(place)
-    labels = session.labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
+    labels = session.compared_labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
 
     def scores(weights: Weights, worded: Collection[int] | None = None) -> NDArray[np.float64]:
         found = np.zeros(len(paths))
@@ -101,7 +101,7 @@ def candidates_by_start(
 def scores_of_ways(groups: Sequence[Sequence[Path]], session: Session, *, in_grace: bool = False) -> list[float]:
     """Score the property path that the ways of each group share, with the kinds of the terms along the first ways."""
     samples = [[way.terms for way in ways[:SAMPLE]] for ways in groups]
-    kinds = session.labels.majority_types(samples, in_grace=in_grace)
+    kinds = session.compared_labels.majority_types(samples, in_grace=in_grace)
     paths = [(own[0].start, own[0].property_path, kind) for own, kind in zip(groups, kinds, strict=True)]
     return [candidate.score or 0.0 for candidate in candidates_by_start(paths, session)]
 

@@ -149,7 +149,7 @@ class PathRanking(Weights, Retriever):
         self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
     ) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
-        labels = session.labels([step.predicate for path in paths for step in path.steps], in_grace=True)
+        labels = session.compared_labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
         kinded = [(path, known.kinds_along(path)) for path in paths]
         question = ScoredQuestion.of(session, link)
@@ -217,7 +217,7 @@ class PathRanking(Weights, Retriever):
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
         walks = [one.enumeration.walk(one.path) for one in chosen]
         limit = ENDS if session.complete else SAMPLE
-        last = session.labels([walk.path.steps[-1].predicate for walk in walks])
+        last = session.compared_labels([walk.path.steps[-1].predicate for walk in walks])
         question = session.masked_question
         columns = [
             walk

@@ -174,7 +174,7 @@ class _PlanWriting:
     def _written_plan(self, terms: TermLists) -> _WrittenPlan | None:
         """Ask a model for a plan; ``None`` where its reply is of no use."""
         session = self.asked.session
-        asked = [f"Question: {plain(session.question, 4000)}", fenced("terms", terms.lines)]
+        asked = [f"Question: {plain(session.original, 4000)}", fenced("terms", terms.lines)]
         if terms.left_out:
             asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
         asked += [plain(self.remark, 1000)] if self.remark else []

@@ -1,0 +1,333 @@
+"""A question of another language in English words and their order; names stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch
+from kgsparql.linking.words import TextToken, key_of, stem, tokens
+from kgsparql.rdf.terms import IRI
+from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
+from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
+from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
+from kgsparql.reading.word_order import Kind, Unit, in_english_order
+
+_QUOTED = re.compile(r'["“„«]\s*([^"”“»«]+?)\s*["”“»]')
+_STOPS = re.compile(r"[,;:]")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A question of another language as it is read.
+
+    :param text: in English, but for names.
+    :param original: the question.
+    :param places: start and end of each word of the text, and of what stands for it in the question.
+    """
+
+    text: str
+    original: str
+    language: str
+    places: tuple[tuple[int, int, int, int], ...]
+
+    def place_of(self, start: int, end: int) -> tuple[int, int]:
+        """Return where in the question the part of the text stands that begins and ends at these characters."""
+        own = [place for place in self.places if place[0] < end and place[1] > start]
+        if start < 0 or not own:
+            return start, end
+        return min(place[2] for place in own), max(place[3] for place in own)
+
+    def original_words(self, words: str) -> str:
+        """Return what stands in the question for some words of the text, as it is written there."""
+        at = self.text.casefold().find(words.casefold()) if words else -1
+        return words if at < 0 else self.original[slice(*self.place_of(at, at + len(words)))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Words that the graph has a name for, up to a place, and what that is in English."""
+
+    end: int
+    english: str
+    kind: Kind = "name"
+
+
+def read_in_english(
+    question: str, search: LabelSearch | None, language: str = "", called: Callable[[IRI], str] | None = None
+) -> Translation | None:
+    """Say a question in English, if it is in another language whose words are known; ``None`` for others.
+
+    :param search: finds the names in it.
+    :param language: of the question; empty if its words are to tell.
+    :param called: gives the English label of a term.
+
+    >>> read_in_english("Wo wurde Marie Curie geboren?", None).text
+    'Where was Marie Curie born?'
+    """
+    own = tokens(question)[:MAX_WORDS]
+    texts, names = [token.text for token in own], dict[int, _Known]()
+    is_clear = True
+    if not language:
+        is_small = [at == 0 or question[token.start].islower() for at, token in enumerate(own)]
+        language, is_clear = language_of(texts, is_small)
+        if language == lexicon().language and is_clear:
+            return None
+        names = _Names(question, own, glossary(language), search, called).found()
+        taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
+        free = [small and at not in taken for at, small in enumerate(is_small)]
+        language, is_clear = language_of(texts, free)
+    if language == lexicon().language or not is_clear:
+        return None
+    words = glossary(language)
+    names = names or _Names(question, own, words, search, called).found()
+    return _Translator(question, own, names, words, search).translated()
+
+
+class _Names:
+    """Finds the names in a question, which are not translated."""
+
+    def __init__(
+        self,
+        question: str,
+        own: Sequence[TextToken],
+        words: Glossary,
+        search: LabelSearch | None,
+        called: Callable[[IRI], str] | None,
+    ) -> None:
+        self.question, self.tokens, self.words, self.search, self.called = question, own, words, search, called
+
+    def found(self) -> dict[int, _Known]:
+        """Return the names by the position of their first word, the longest first."""
+        found: dict[int, _Known] = {}
+        taken: set[int] = set()
+        order = sorted(self._named(), key=lambda hit: (hit[0] - hit[1].end, hit[1].kind != "name", hit[0]))
+        for start, known in [*self._quoted(), *order]:
+            if not taken & set(range(start, known.end)):
+                found[start] = known
+                taken.update(range(start, known.end))
+        return found
+
+    def _quoted(self) -> Iterator[tuple[int, _Known]]:
+        for quoted in _QUOTED.finditer(self.question):
+            own = [at for at, token in enumerate(self.tokens) if quoted.start() <= token.start < quoted.end()]
+            if own:
+                yield own[0], _Known(own[-1] + 1, f'"{quoted[1]}"')
+
+    def _named(self) -> Iterator[tuple[int, _Known]]:
+        """Yield what the graph has names for, the best connected of each first."""
+        if self.search is None:
+            return
+        spans: dict[str, list[tuple[int, int, str]]] = {}
+        for start in range(len(self.tokens)):
+            for end in range(start + 1, min(len(self.tokens), start + MAX_NAME_WORDS) + 1):
+                key, mark = key_of(self.tokens[start:end]), self.words.possessive
+                for form in self.words.spelled(key):
+                    spans.setdefault(form, []).append((start, end, ""))
+                if mark and key.endswith(mark):
+                    spans.setdefault(key.removesuffix(mark), []).append((start, end, mark))
+                for form in self.words.stems_of(key) if self._is_noun(end - 1) else ():
+                    spans.setdefault(form, []).append((start, end, "inflected"))
+        rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
+        for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
+            for start, end, ending in spans[row.key]:
+                if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
+                    yield start, _Known(end, self._called(row, start, end, ending))
+                elif row.kind != "entity" and row.language == self.words.language and self._is_noun(start):
+                    yield start, _Known(end, self._called(row, start, end, "").lower(), "noun")
+
+    def _called(self, row: LabelRow, start: int, end: int, ending: str) -> str:
+        """Return the English label for one in the language of the question; else what is written."""
+        if row.language == self.words.language and self.called is not None:
+            return self.called(IRI(row.iri)) + ending
+        return self.question[self.tokens[start].start : self.tokens[end - 1].end]
+
+    def _is_noun(self, at: int) -> bool:
+        """Tell whether a word may be a noun."""
+        raw, text = self.question[self.tokens[at].start], self.tokens[at].text
+        meaning = self.words.meaning(text, is_noun=True)
+        return (raw.isupper() or not self.words.noun_capitals) and (meaning is None or meaning.kind == "noun")
+
+    def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
+        """Tell whether words that are the name of something are meant as a name."""
+        text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
+        if (
+            end - start > 1
+            and row.role != "label"
+            and all(map(self.words.meaning, key_of(self.tokens[start:end]).split()))
+        ):
+            return False  # rather word by word, beside others of the name: *Nobelpreis für Chemie* 2020
+        if row.text == text and end - start > 1:
+            return True
+        firsts = [self.question[self.tokens[at].start] for at in (start, end - 1)]
+        texts = [token.text for token in self.tokens[start:end]]
+        closed = self.words.closed_words
+        if end - start > 1:
+            return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
+        is_word = self.words.meaning(texts[0], is_noun=self.words.noun_capitals) is not None
+        is_written_so = row.text == text and row.language == self.words.language
+        return (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
+
+
+class _Translator:
+    """Translates one question."""
+
+    def __init__(
+        self,
+        question: str,
+        own: Sequence[TextToken],
+        names: dict[int, _Known],
+        words: Glossary,
+        search: LabelSearch | None,
+    ) -> None:
+        self.question, self.tokens, self.names, self.words = question, own, names, words
+        self.texts = [token.text for token in own]
+        self.lexicon = lexicon()
+        vocabulary = None if search is None else search.vocabulary(set(self.texts))
+        self.type_stems = frozenset[str]() if vocabulary is None else vocabulary.type_stems
+        self.known = frozenset[str]() if vocabulary is None else frozenset(vocabulary.counts)
+
+    def translated(self) -> Translation:
+        """Return the question in English."""
+        units = self._with_owners(list(self._units()))
+        ordered = in_english_order(units, self.words, self.lexicon)
+        text, places = "", list[tuple[int, int, int, int]]()
+        for unit in ordered:
+            if not unit.english:
+                continue
+            sign = f"{unit.sign} " if text else ""
+            word = unit.english if text else unit.english[:1].upper() + unit.english[1:]
+            start = len(text) + len(sign)
+            text += sign + word
+            places.append((start, len(text), unit.start, unit.end))
+        last = "?" if self.question.rstrip().endswith("?") else ""
+        return Translation(text + last, self.question, self.words.language, tuple(places))
+
+    # --- Units
+
+    def _units(self) -> Iterator[Unit]:
+        """Yield the parts of the question, each with its English words."""
+        at = 0
+        while at < len(self.tokens):
+            unit, end = self._unit(at)
+            before = self.question[self.tokens[at - 1].end : self.tokens[at].start] if at else ""
+            if unit is not None:
+                yield replace(unit, sign=sign[0] if (sign := _STOPS.search(before)) else "")
+            at = end
+
+    def _unit(self, at: int) -> tuple[Unit | None, int]:
+        """Return the unit that begins at a word, and the place after it; None for a word that is left out."""
+        if (known := self.names.get(at)) is not None:
+            return self._made(at, known.end, known.english, known.kind), known.end
+        raw = self._raw(at, at + 1)
+        if raw[0].isdigit():
+            return self._number(at)
+        is_noun = self.words.noun_capitals and raw[0].isupper() and at > 0
+        ahead = self.texts[at : at + LONGEST_PHRASE]
+        ends = next((i for i in range(len(ahead)) if at + i in self.names), len(ahead))
+        found = self.words.phrase(ahead[:ends], is_noun=is_noun)
+        end = at + (found[0] if found else 1)
+        if found is None:
+            if raw.lower() in self.words.words["fillers"] or self.texts[at] in self.words.words["fillers"]:
+                return None, end
+            unit = self._unknown(at)
+            return unit, at + len(unit.said.split())
+        return self._of_meaning(at, end, found[1]), end
+
+    def _raw(self, start: int, end: int) -> str:
+        return self.question[self.tokens[start].start : self.tokens[end - 1].end]
+
+    def _made(self, start: int, end: int, english: str, kind: Kind, forms: tuple[str, ...] = ()) -> Unit:
+        said = " ".join(self.texts[start:end])
+        return Unit(self.tokens[start].start, self.tokens[end - 1].end, said, english, kind, forms)
+
+    def _number(self, at: int) -> tuple[Unit, int]:
+        """Read digits: 1.234,5 is 1,234.5 where commas are decimal; 1950er are the 1950s."""
+        end = at + 1
+        while end < len(self.tokens) and self.texts[end].isdecimal() and self._gap(end) in {",", "."}:
+            end += 1
+        raw = self._raw(at, end)
+        parts = re.split("[.,]", raw)
+        is_one = re.fullmatch(r"\d{1,3}(\.\d{3})*(,\d+)?", raw) is not None or len(parts) == 1
+        if self.words.decimal_comma and is_one:
+            raw = raw.translate({ord(","): ".", ord("."): ","})
+        ending = self.words.decade_ending
+        if ending and re.fullmatch(rf"\d{{3}}0{ending}", self.texts[at]):
+            end += int(end < len(self.tokens) and self.words.meaning(self.texts[end]) is not None)
+            return self._made(at, end, raw.removesuffix(ending) + self.lexicon.decade_ending, "number"), end
+        return self._made(at, end, raw, "number" if raw.replace(".", "").isdecimal() else "name"), end
+
+    def _gap(self, at: int) -> str:
+        return self.question[self.tokens[at - 1].end : self.tokens[at].start]
+
+    def _unknown(self, at: int) -> Unit:
+        """Return a word that no table has: a name, or one that the graph has as it is, inflected or not."""
+        raw, text = self._raw(at, at + 1), self.texts[at]
+        for form in (text, *self.words.stems_of(text)):
+            if stem(form) in self.type_stems:
+                return self._made(at, at + 1, form, "noun")
+        if not raw[0].isupper():
+            return self._made(at, at + 1, raw, "word")
+        end = at + 1  # of a name that the graph has not
+        while end < len(self.tokens) and self._gap(end).isspace() and self._is_part_of_name(end):
+            end += 1
+        return self._made(at, end, self._raw(at, end), "name")
+
+    def _is_part_of_name(self, at: int) -> bool:
+        is_capital = self.question[self.tokens[at].start].isupper() and at not in self.names
+        return is_capital and self.words.meaning(self.texts[at], is_noun=True) is None
+
+    def _of_meaning(self, start: int, end: int, meaning: Meaning) -> Unit:
+        """Return the unit of words whose meaning is known."""
+        if meaning.kind == "verb":
+            return self._made(start, end, meaning.english[1], "verb", meaning.english)
+        english = meaning.english[0]
+        if len(meaning.english) > 1:
+            in_graph = (one for one in meaning.english if all(stem(w) in self.type_stems for w in one.lower().split()))
+            english = next(in_graph, english)
+        if meaning.kind != "closed":
+            return self._made(start, end, english, meaning.kind)
+        return self._made(start, end, english, self._kind_of(english))
+
+    def _kind_of(self, english: str) -> Kind:
+        """Return what a word of English is that shapes a sentence."""
+        first, own = english.split(maxsplit=1)[0], self.lexicon
+        kinds: tuple[tuple[Kind, bool], ...] = (
+            ("asking", first in own.question_words and english not in own.as_words),
+            ("auxiliary", first in own.auxiliaries),
+            ("joint", first in own.and_words | own.or_words | own.but_words),
+            ("determiner", first in own.determiners | own.no_words | own.quantifiers.keys()),
+            ("negation", first in own.negations - own.without_words),
+            ("preposition", first in own.prepositions | own.without_words | own.except_words),
+            ("pronoun", first in own.subject_pronouns | own.pronouns),
+            ("adjective", first in own.superlatives or first in own.comparatives),
+            ("number", first in own.numbers),
+        )
+        return next((kind for kind, holds in kinds if holds), "word")
+
+    # --- Possession
+
+    def _with_owners(self, units: list[Unit]) -> list[Unit]:
+        """Say whose something is: *der Vater des Königs*, *Deutschlands Hauptstadt*, *die Hauptstadt Deutschlands*."""
+        of, mark, found = min(self.lexicon.of_words), self.words.possessive, list[Unit]()
+        for at, unit in enumerate(units):
+            before, after = (units[at - 1].kind if at else ""), (units[at + 1].kind if at + 1 < len(units) else "")
+            if unit.said in self.words.words["genitives"] and before == "noun" and not unit.sign:
+                found.append(replace(unit, english=f"{of} {unit.english}", kind="preposition"))
+            elif unit.kind == "name" and mark and unit.said.endswith(mark) and self._is_owner(unit):
+                name = unit.english.removesuffix(mark)
+                if after in {"noun", "adjective"}:
+                    found.append(replace(unit, english=f"{name}'{self.lexicon.possessive}"))
+                elif before == "noun":
+                    found += [replace(unit, english=of, kind="preposition", sign=""), replace(unit, english=name)]
+                else:
+                    found.append(unit)
+            else:
+                found.append(unit)
+        return found
+
+    def _is_owner(self, unit: Unit) -> bool:
+        """Tell whether the last letter of a name is the mark of an owner, as far as the graph's words tell."""
+        last = unit.said.split()[-1]
+        return last not in self.known or last.removesuffix(self.words.possessive) in self.known

@@ -1,0 +1,57 @@
+"""Questions of other languages are read in English words and their order; names stay what they are."""
+
+import pytest
+
+import kgsparql
+from kgsparql.reading.glossary import glossary, languages
+from kgsparql.reading.translation import read_in_english
+
+
+def in_english(question: str, language: str = "") -> str:
+    read = read_in_english(question, None, language)
+    return question if read is None else read.text
+
+
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("Wo wurde Marie Curie geboren?", "Where was Marie Curie born?"),
+        ("Welche Romane hat Toni Morrison geschrieben?", "Which novel did Toni Morrison write?"),
+        (
+            "Welche Physiker, die in Ulm geboren wurden, starben nicht in Bonn?",
+            "Which physicist which were born in Ulm did not die in Bonn?",
+        ),
+        ("Wann fand die Hochzeit von Ann statt?", "When did the wedding of Ann happen?"),
+        ("In dem Land, in dem Ann starb?", "In the country in which Ann died?"),
+        ("Welche Stücke sind schwerer als 1.234,5 kg?", "Which play are heavier than 1,234.5 kg?"),
+    ],
+)  # fmt: skip
+def test_german_is_put_in_the_order_of_english(question: str, english: str) -> None:
+    assert in_english(question, "de") == english
+
+
+@pytest.mark.parametrize("question", ["Who directed La La Land?", "Was Ada fired?", "Berlin?", "居里夫人"])
+def test_what_may_be_english_or_unknown_stays_as_it_is(question: str) -> None:
+    assert in_english(question) == question
+
+
+def test_each_word_keeps_its_place_in_the_question() -> None:
+    read = read_in_english("Welche Romane hat Toni Morrison geschrieben?", None)
+    assert read is not None
+    assert [read.original_words(words) for words in ("novel", "Toni Morrison", "write")] == [
+        "Romane", "Toni Morrison", "geschrieben",
+    ]  # fmt: skip
+
+
+def test_every_language_has_what_its_file_needs() -> None:
+    assert [glossary(tag).language for tag in languages()] == list(languages())
+
+
+def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_words() -> None:
+    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
+        born = nobel.ask("Welche Preisträger wurden in Dänemark geboren?")
+        unknown = nobel.ask("Welche Briefmarken hat Niels Bohr?")
+    assert (born.question, born.status) == ("Welche Preisträger wurden in Dänemark geboren?", "answered")
+    assert {one.label for one in born.best} == {"Aage Bohr", "Niels Bohr"}
+    assert [link.mention.text for link in born.linked] == ["Dänemark"]
+    assert [gap.words for gap in unknown.gaps][:1] == ["Briefmarken"]
