@@ -98,8 +98,9 @@ def answer(retriever: Retriever, session: Session) -> Answer:
 
 def _in_own_words(gap: Gap, session: Session) -> Gap:
     """Tell what is left out of a question in its own words, where it was read in English."""
-    own = gap.words if session.translation is None else session.translation.original_words(gap.words)
-    return gap if own == gap.words else replace(gap, words=own, text=gap.text.replace(repr(gap.words), repr(own)))
+    if (read := session.translation) is None:
+        return gap
+    return replace(gap, words=read.original_words(gap.words), values=tuple(map(read.original_words, gap.values)))
 
 
 def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:

@@ -41,8 +41,8 @@ class Translation:
 
     def original_words(self, words: str) -> str:
         """Return what stands in the question for some words of the text, as it is written there."""
-        at = self.text.casefold().find(words.casefold()) if words else -1
-        return words if at < 0 else self.original[slice(*self.place_of(at, at + len(words)))]
+        found = re.search(rf"\b{re.escape(words)}\b", self.text, re.IGNORECASE) if words else None
+        return words if found is None else self.original[slice(*self.place_of(*found.span()))]
 
 
 @dataclass(frozen=True, slots=True)
