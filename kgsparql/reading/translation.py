@@ -147,7 +147,7 @@ class _Names:
         """Tell whether a word may be a noun."""
         raw, text = self.question[self.tokens[at].start], self.tokens[at].text
         meaning = self.words.meaning(text, is_noun=True)
-        return (raw.isupper() or not self.words.noun_capitals) and (meaning is None or meaning.kind == "noun")
+        return (raw.isupper() or not self.words.noun_capitals) and (meaning is None or meaning.kind == "nouns")
 
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
         """Tell whether words that are the name of something are meant as a name."""
@@ -280,21 +280,24 @@ class _Translator:
 
     def _of_meaning(self, start: int, end: int, meaning: Meaning) -> Unit:
         """Return the unit of words whose meaning is known."""
-        if meaning.kind == "verb":
+        if meaning.kind == "verbs":
             return self._made(start, end, meaning.english[1], "verb", meaning.english)
         english = meaning.english[0]
-        if len(meaning.english) > 1:
+        if meaning.kind == "closed":
+            is_asking = start == 0 or self._gap(start).strip() or self.texts[start - 1] in self.words.closed_words
+            english = english if is_asking else meaning.english[-1]
+        elif len(meaning.english) > 1:
             in_graph = (one for one in meaning.english if all(stem(w) in self.type_stems for w in one.lower().split()))
             english = next(in_graph, english)
-        if meaning.kind != "closed":
-            return self._made(start, end, english, meaning.kind)
-        return self._made(start, end, english, self._kind_of(english))
+        kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective"}
+        return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english))
 
     def _kind_of(self, english: str) -> Kind:
         """Return what a word of English is that shapes a sentence."""
         first, own = english.split(maxsplit=1)[0], self.lexicon
         kinds: tuple[tuple[Kind, bool], ...] = (
             ("asking", first in own.question_words and english not in own.as_words),
+            ("number", first in own.months),
             ("auxiliary", first in own.auxiliaries),
             ("joint", first in own.and_words | own.or_words | own.but_words),
             ("determiner", first in own.determiners | own.no_words | own.quantifiers.keys()),

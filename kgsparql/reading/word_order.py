@@ -75,10 +75,10 @@ class _Orderer:
         """Return how many units are a relative pronoun after a comma, with its preposition; 0 where there is none."""
         if at == 0 or units[at].sign != "," or not self.glossary.verb_last:
             return 0
-        if units[at].said in self.glossary.relatives:
+        if units[at].said in self.glossary.pairs["relatives"]:
             return 1
         is_fronted = units[at].kind == "preposition" and at + 1 < len(units)
-        return 2 if is_fronted and units[at + 1].said in self.glossary.relatives else 0
+        return 2 if is_fronted and units[at + 1].said in self.glossary.pairs["relatives"] else 0
 
     def _with_clauses(self, units: list[Unit]) -> list[Unit]:
         """Make one unit of each relative clause."""
@@ -277,11 +277,11 @@ class _Orderer:
     def _relative(self, opening: list[Unit], body: list[Unit]) -> list[Unit]:
         """Order a relative clause, whose verbs stand at its end."""
         pronoun = opening[-1]
-        word = self.glossary.relatives[pronoun.said]
+        word = self.glossary.pairs["relatives"][pronoun.said]
         if len(opening) > 1:
             opening = [
                 replace(opening[0], sign=""),
-                replace(pronoun, english=self.glossary.relatives["-"], kind="asking"),
+                replace(pronoun, english=self.glossary.pairs["relatives"]["-"], kind="asking"),
             ]
         else:
             opening = [replace(pronoun, english=word, kind="asking", sign="")]
@@ -307,7 +307,7 @@ class _Orderer:
         """Tell whether the pronoun of a relative clause is not its subject."""
         pronoun = opening[-1]
         adverbs = self.lexicon.relative_adverbs
-        if len(opening) > 1 or pronoun.english in adverbs or pronoun.said in self.glossary.relative_objects:
+        if len(opening) > 1 or pronoun.english in adverbs or pronoun.said in self.words["relative_objects"]:
             return True
         if not middle or self._end_of_phrase(middle) == 0 or finite.said in self.words["become"]:
             return False
@@ -402,5 +402,7 @@ def _as(unit: Unit, form: int) -> Unit:
 
 def _governed(units: Sequence[Unit], verb: Unit, glossary: Glossary) -> list[Unit]:
     """Return what stands beside a verb, with the prepositions that English has after this verb."""
-    own = {unit.said: glossary.governed.get(f"{verb.forms[0]}.{unit.said}", "") for unit in units if verb.forms}
+    own = {
+        unit.said: glossary.pairs["governed"].get(f"{verb.forms[0]}.{unit.said}", "") for unit in units if verb.forms
+    }
     return [replace(unit, english=own.get(unit.said) or unit.english) for unit in units]
