@@ -48,7 +48,7 @@ def computed_type(found: Computed) -> AnswerType | None:
 
     if found.is_table:
         return "table"
-    if isinstance(found.plan, a.SummaryOf) and kind_of(found.plan)[0] in {"date", "year"}:
+    if isinstance(found.plan, a.SummaryOf) and kind_of(found.plan)[0] in {"date", "time", "year"}:
         return "date"
     return None if found.value is None else type_of_terms([found.value])
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 
-Kind = OneOf["number", "date", "year", "text", "item"]
+Kind = OneOf["number", "date", "time", "year", "text", "item"]
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
@@ -30,7 +30,8 @@ Summary = OneOf["sum", "avg", "min", "max"]
 class Value:
     """The values at the end of a path from an item.
 
-    :param kind: what they are read as: a ``year`` is taken from a date; a ``number`` may be written as text.
+    :param kind: what they are read as: a ``year`` is taken from a date; a ``number`` may be written as text; a ``time``
+        is an instant, whatever the zone it is written in.
     :param unit: as the graph states it, such as ``g``; empty where it states none.
     """
 

@@ -79,7 +79,7 @@ class _Form:
 def _where(items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> a.Where:
     """A date that is compared with a whole number is compared by its year."""
     is_whole = isinstance(value, Literal) and value.datatype == Literal(0).datatype
-    if is_whole and isinstance(measure, a.Value) and measure.kind == "date":
+    if is_whole and isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
         measure = replace(measure, kind="year")
     return a.Where(items, measure, comparison, value)
 

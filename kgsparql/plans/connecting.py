@@ -266,9 +266,9 @@ class _Search:
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
         if self.kind == "time":
-            if use.kind in {"date", "item"}:
+            if use.kind in {"date", "time", "item"}:
                 called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
-                return use.kind == "date" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
+                return use.kind != "item" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
             return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.literals import MIDNIGHT, literal_kind
+from kgsparql.rdf.terms import IRI, Literal, Term
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 LESS_PRECISE = "-00-00"
 """Written after a date before it is read, so that a year alone is its beginning."""
-DATE_PATTERN = "^(-?[0-9]+)Z?-(0[0-9]|1[0-2])Z?-([0-2][0-9]|3[01]).*$"
+ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
+DATE_PATTERN = f"^(-?[0-9]{{4,}}){ZONE}?-(0[0-9]|1[0-2]){ZONE}?-([0-2][0-9]|3[01])(T[0-9:.]+)?{ZONE}?(-00)*$"
+"""A year has four digits at least: 05-06-1990 is not the 19th June of the year 5."""
+TIME_PATTERN = f"^-?[0-9]{{4,}}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9.]+{ZONE}$"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +32,8 @@ class Precision:
 
 
 YEAR = Precision("$1")
-MONTH = Precision("$1$2")
-DAY = Precision("$1$2$3")
+MONTH = Precision("$1$3")
+DAY = Precision("$1$3$5")
 
 
 def precision_of(value: Literal) -> Precision:
@@ -47,8 +53,8 @@ def date_number(text: str, *, like: Literal | None = None) -> int | None:
 
     >>> date_number("1966-03-01T10:00:00Z"), date_number("1966"), date_number("-0044-03-15"), date_number("1966-02Z")
     (19660301, 19660000, -440315, 19660200)
-    >>> date_number("soon"), date_number("1966-13-45"), date_number("20 m")
-    (None, None, None)
+    >>> [date_number(text) for text in ("soon", "1966-13-45", "20 m", "13", "05-06-1990", "13 BC?", "1966-03-01?")]
+    [None, None, None, None, None, None, None]
     """
     return (DAY if like is None else precision_of(like)).number(text)
 
@@ -60,3 +66,55 @@ def year_of(text: str) -> int | None:
     (1966, -44, None)
     """
     return YEAR.number(text)
+
+
+def is_instant(value: object, kind: str = "") -> bool:
+    """Whether a value is compared as an instant: a time of day, or with such; midnight alone is only a day.
+
+    >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(_XSD + "dateTime")))
+    True
+    """
+    if not isinstance(value, Literal) or not value.datatype.value.startswith(_XSD + "dateTime"):
+        return False
+    return kind == "time" or MIDNIGHT.search(value.value) is None
+
+
+def instant_of(text: str) -> int | None:
+    """The microseconds from 1970 to a time, which is in UTC where it says no zone.
+
+    >>> instant_of("1970-01-01T02:00:00+02:00"), instant_of("1970-01-01T00:00:01"), instant_of("1970-01-01")
+    (0, 1000000, None)
+    """
+    zoned = re.sub(f"{ZONE}Z$", r"\1", f"{text}Z")
+    try:
+        found = datetime.fromisoformat(zoned) if re.match(TIME_PATTERN, zoned) else None
+    except ValueError:
+        return None
+    return None if found is None else (found - _EPOCH) // timedelta(microseconds=1)
+
+
+def coarser_pattern(value: Literal) -> str:
+    """The pattern of the dates that are less precise than another one, and may be the same; empty where none are.
+
+    >>> coarser_pattern(Literal("1966-03-01", datatype=IRI(_XSD + "date")))
+    '^1966(-03)?(Z|[+-][0-9][0-9]:[0-9][0-9])?$'
+    """
+    year, month, day = [*re.findall(r"-?[0-9]{4,}|(?<=-)[0-9]{2}", value.value.partition("T")[0]), "", "", ""][:3]
+    day = f"(-{day})?" if is_instant(value) and day else ""
+    if not month:
+        return ""
+    return f"^{year}(-{month}{day})?{ZONE}?$" if day or precision_of(value) is DAY else f"^{year}{ZONE}?$"
+
+
+def as_kind(value: Term, kind: str) -> Literal | None:
+    """Return a value as the literal that others are compared with as their kind; text that is a date has its datatype.
+
+    >>> as_kind(Literal("1966-03-01"), "date").datatype.value.rpartition("#")[2], as_kind(Literal("soon"), "date")
+    ('date', None)
+    """
+    if not isinstance(value, Literal) or kind not in {"date", "time", "year"}:
+        return value if isinstance(value, Literal) else None
+    if literal_kind(value) == "date" or date_number(value.value) is None:
+        return value if date_number(value.value) is not None else None
+    name = {"": "gYear", "-": "gYearMonth"}.get("".join(re.findall("(?<=[0-9])-", value.value)), "date")
+    return Literal(value.value, datatype=IRI(_XSD + name))

@@ -9,12 +9,13 @@ import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import date_number, year_of
+from kgsparql.plans.dates import date_number, instant_of, is_instant, year_of
 from kgsparql.plans.expressions import NUMBER
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -153,7 +154,9 @@ class Facts:
         keys, kind = self._keys(measure, x), measure.kind if isinstance(measure, a.Value) else "number"
         if not isinstance(value, IRI | Literal):
             others = self._keys(value, x)
-        elif isinstance(measure, a.Value) and kind == "date" and isinstance(value, Literal):
+        elif isinstance(measure, a.Value) and kind in {"date", "time"} and is_instant(value, kind):
+            keys, others = self._keys(replace(measure, kind="time"), x), [read_as(value, "time")]
+        elif isinstance(measure, a.Value) and kind in {"date", "time"} and isinstance(value, Literal):
             # At the precision of the value: of a year only years are compared.
             ends = [end.value for end in self._along(x, measure.path) if isinstance(end, Literal)]
             keys, others = [date_number(end, like=value) for end in ends], [date_number(value.value, like=value)]
@@ -251,8 +254,8 @@ def read_as(end: Term | None, kind: a.Kind) -> Key | None:
         return term_text(end).lower()
     if not isinstance(end, Literal):
         return None
-    if kind in {"date", "year"}:
-        return (date_number if kind == "date" else year_of)(end.value)
+    if kind in {"date", "time", "year"}:
+        return {"date": date_number, "time": instant_of, "year": year_of}[kind](end.value)
     if kind_of_literal(end) == "text" and not re.fullmatch(NUMBER, end.value):
         return None
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import DATE_PATTERN, DAY, LESS_PRECISE, YEAR, Precision
+from kgsparql.plans.dates import DATE_PATTERN, DAY, LESS_PRECISE, TIME_PATTERN, YEAR, ZONE, Precision
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
 from kgsparql.rdf.terms import IRI, Literal
@@ -65,9 +65,24 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
     if kind == "number":
         text = Apply("STR", (value,))
         return Apply("IF", (Apply("isNumeric", (value,)), value, _read(text, NUMBER, Apply("decimal", (text,)))))
+    if kind == "time":
+        return _read(_zoned(value), TIME_PATTERN, Apply("dateTime", (_zoned(value),)))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
+
+
+def is_read(value: Expression, kind: a.Kind) -> Expression:
+    """Whether a value can be read as its kind, which is no text."""
+    if kind == "time":
+        return Apply("REGEX", (_zoned(value), Literal(TIME_PATTERN)))
+    return Apply("isNumeric", (key_of(value, kind),))
+
+
+def _zoned(value: Expression) -> Expression:
+    """The text of a time; without a zone, it is UTC."""
+    text = Apply("CONCAT", (Apply("STR", (value,)), Literal("Z")))
+    return Apply("REPLACE", (text, Literal(f"{ZONE}Z$"), Literal("$1")))
 
 
 def date_key(value: Expression, precision: Precision) -> Expression:

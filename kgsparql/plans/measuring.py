@@ -24,7 +24,6 @@ from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
     Chunk,
     Clauses,
-    Comparative,
     NounPhrase,
     Predication,
     Quantity,
@@ -37,8 +36,7 @@ from kgsparql.reading.lexicon import Lexicon
 
 _DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
 _CLASSES = 3
-_ORDERED = ("number", "date", "year")
-_FIRST_YEAR = 100
+_ORDERED = ("number", "date", "time", "year")
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,31 +415,11 @@ class Measuring(ABC):
             kept = a.Where(kept, own, side, decimal(bound))
         return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
 
-    def compared(self, given: Denotation, by: Comparative, other: NounPhrase | None) -> list[Denotation]:
-        """What is older than something, or wider than so much."""
-        options = self.measures(given, (), by.measures)[: _TRIED - 1]
-        if by.quantity is not None:
-            if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
-                options = [one for one in options if one.kind == "number"]
-            made = [self.keep(given, one, by.quantity) for one in options]
-            return made or [given.leaving_out([by.position])]
-        made = []
-        for one in self.denotations(other)[:_TRIED] if other is not None else []:
-            if one.items is None or not one.is_named:
-                continue
-            for option in options:
-                values = self.view.members(ends(one.items, option.path))
-                known = sorted((value for value in values if isinstance(value, Literal)), key=str)
-                for value in known[:1]:
-                    kept = a.Where(given.known, option.measure, by.comparison, value)
-                    made.append(given.kept(kept, option.score, Match(value.value, option.path)).doubted(*one.doubts))
-        return made or [given.leaving_out([by.position])]
-
 
 def by_year(option: MeasureChoice) -> MeasureChoice:
     """The same, of the years of dates."""
     measure = option.measure
-    if isinstance(measure, a.Value) and measure.kind == "date":
+    if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
         return replace(option, measure=replace(measure, kind="year"))
     return option
 

@@ -28,6 +28,7 @@ class Phrases(Restricting):
         """The sets that a phrase may denote with all that is said of it, the likeliest first."""
         found = self._unrestricted(phrase)
         is_sample = self.question.is_listing and phrase is self.question.phrase  # name three laureates
+        is_sample = is_sample and phrase.quantity is not None and not phrase.quantity.is_of_value
         unused = [*(phrase.quantity.positions if phrase.quantity and not is_sample else ())]
         unused += [one[0] for one in (phrase.most, phrase.summary) if one]
         found = [one.doubted(Doubt(-1, "a negation is left out")) for one in found] if phrase.is_negated else found
@@ -59,6 +60,10 @@ class Phrases(Restricting):
     def _unrestricted(self, phrase: NounPhrase) -> list[Denotation]:
         if phrase.parts:
             return self._joined(phrase)
+        value = phrase.of.head if phrase.of is not None else None
+        if value is not None and value.is_value and not value.entities:  # the operas of 1905
+            bare = self._unrestricted(replace(phrase, of=None))
+            return best(new for one in bare for new in self.at_value(one, (), "=", value))
         if phrase.of is not None and not phrase.same and not phrase.of.is_empty:
             return self._of(phrase, phrase.of)
         if len(phrase.chunks) > 1 and phrase.chunks[-1].text.lower() in self.lexicon.empty_nouns:  # `laureate items`

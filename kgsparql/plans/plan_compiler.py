@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import precision_of
+from kgsparql.plans.dates import is_instant, precision_of
 from kgsparql.plans.expressions import (
     AGGREGATES,
     Measured,
@@ -21,6 +21,7 @@ from kgsparql.plans.expressions import (
     decimal,
     distinct_values,
     each_of,
+    is_read,
     key_of,
 )
 from kgsparql.plans.type_check import parts
@@ -156,10 +157,14 @@ class PlanCompiler:
 
     def unread(self, items: a.ItemSet, measure: a.Value) -> Group:
         """Patterns of what a value should be read from and cannot: ``?answer`` is the item, ``?value`` the literal."""
-        is_read = Apply("isNumeric", (key_of(VALUE, measure.kind),))
-        is_known = Apply("COALESCE", (is_read, Literal(value=False)))  # an error is a no
+        is_known = Apply("COALESCE", (is_read(VALUE, measure.kind), Literal(value=False)))  # an error is a no
         left_out = Apply("&&", (Apply("isLiteral", (VALUE,)), Apply("!", (is_known,))))
         return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), g.Filter(left_out))
+
+    def matching(self, items: a.ItemSet, measure: a.Value, pattern: str) -> Group:
+        """Patterns of the values of some items, ``?value``, whose text matches a pattern."""
+        matches = g.Filter(Apply("REGEX", (Apply("STR", (VALUE,)), Literal(pattern))))
+        return (*self.members(items, ITEM), *self.along(ITEM, measure.path, VALUE), matches)
 
     def without_divisor(self, items: a.ItemSet, divisor: a.Measure | a.Number) -> Group:
         """Patterns of the items of a set, ``?answer``, that would be divided by zero."""
@@ -267,7 +272,7 @@ class PlanCompiler:
             case a.Value(path, kind, _):
                 value, holders = self.new("v"), (self.new("i"),) if len(path.steps) > 1 else ()
                 key = key_of(value, kind)
-                read = () if kind in {"text", "item"} else (g.Filter(Apply("isNumeric", (key,))),)
+                read = () if kind in {"text", "item"} else (g.Filter(is_read(value, kind)),)
                 shown = key if kind == "year" else value
                 return Measured((*self.along(x, path, value, holders), *read), shown, key, holders)
             case a.HowMany(path, among):
@@ -298,7 +303,9 @@ class PlanCompiler:
         if not isinstance(value, Literal):
             other = self.measured(value, x, items)
             return found.key, other.key, other.group
-        if isinstance(measure, a.Value) and measure.kind == "date":
+        if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
+            if is_instant(value, measure.kind):
+                return key_of(found.value, "time"), key_of(value, "time"), ()
             precision = precision_of(value)
             return date_key(found.value, precision), Literal(precision.number(value.value) or 0), ()
         if isinstance(measure, a.Value) and measure.kind == "text":

@@ -297,12 +297,15 @@ class Planner:
         if not options:
             return PlannedReading(None, doubts=left_out(measured or (by.position,)))
         measure, path = options[0].measure, options[0].path
-        if isinstance(measure, a.Value) and not all(self.view.members(ends(side.known, path)) for side in sides):
+        theirs = self.phrases.times(other, by.event) if by.event else options
+        both = [(one, measure), *((other, option.measure) for option in theirs[:1])]
+        values = [(own, ends(side.known, own.path)) for side, own in both]
+        if len(both) < 2 or not all(isinstance(own, a.HowMany) or self.view.members(some) for own, some in values):
             return unplanned("the graph does not say it of both", by.position)
-        left, right = (_value_of(side.known, measure, summary) for side in sides)
-        both = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts))
+        left, right = (_value_of(side.known, own, summary) for side, own in both)
+        whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts))
         how = (*other.how, Match(self.texts[by.position], path))
-        return both.reading(a.Compares(left, by.comparison, right), options[0].score, *how)
+        return whole.reading(a.Compares(left, by.comparison, right), options[0].score, *how)
 
 
 def _exists(items: a.ItemSet) -> a.Plan:

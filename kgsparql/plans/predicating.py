@@ -8,14 +8,16 @@ from dataclasses import replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TAXONOMY, UNSAID
+from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
 from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
-from kgsparql.reading.clauses import Chunk, NounPhrase, Quantity
+from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
 
 _GIVEN, _TRIED = 5, 3
+_FIRST_YEAR = 100
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
 _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
@@ -175,12 +177,54 @@ class Predicating(Measuring):
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         options = self.times(given, words)[:_TRIED]
         if chunk.date is not None or isinstance(chunk.last, Literal):
-            options = [one for one in options if one.kind == "date"]
+            options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
             options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
         quantity = Quantity(comparison, chunk)
-        made = [self.keep(given, one, quantity) for one in options]
-        return [*made, *self._on_the_way(given, quantity)] or [given.leaving_out(chunk.span)]
+        on_the_way = [*self._on_the_way(given, quantity)]
+        if on_the_way:  # of that prize, not of any that the winner got
+            options = [one for one in options if len(one.path.steps) == 1]
+        return [*(self.keep(given, one, quantity) for one in options), *on_the_way] or [given.leaving_out(chunk.span)]
+
+    def compared(self, given: Denotation, said: Predication, by: Comparative) -> list[Denotation]:
+        """What is older than something, or wider than so much, or was born before somebody died."""
+        is_order = self.texts[by.position] in self.lexicon.order_words
+        verb = self.positions_of_verb(said)
+        if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
+            given = replace(given, items=a.Instances(kind))  # who was born after somebody died
+        options = self.times(given, verb) if is_order else self.measures(given, (), by.measures)
+        options = options[: _TRIED - 1]
+        if by.quantity is not None:
+            if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
+                options = [one for one in options if one.kind == "number"]
+            made = [self.keep(given, one, by.quantity) for one in options]
+            return made or [given.leaving_out([by.position])]
+        others = self.denotations(said.object)[:_TRIED] if said.object is not None else []
+        made = [
+            given.kept(kept, option.score, Match(value.value, option.path)).doubted(*one.doubts, *doubts)
+            for one in others
+            if one.is_named
+            for option in options
+            for value, *doubts in self._values_beside(option, one, by, is_order=is_order)
+            for kept in [a.Where(given.known, option.measure, by.comparison, value)]
+        ]
+        return made or [given.leaving_out([by.position, *by.event])]
+
+    def _values_beside(
+        self, option: MeasureChoice, other: Denotation, by: Comparative, *, is_order: bool
+    ) -> Iterator[tuple[Literal, *tuple[Doubt, ...]]]:
+        """The value of another thing that a measure is compared with; where nothing says which, any time of it."""
+        ways = self.times(other, by.event)[:1] if by.event else [option]
+        doubts: list[Doubt] = []
+        found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
+        if not found and is_order and not by.event:
+            ways, doubts = self.times(other, ())[:1], [Doubt(-1, UNSAID)]
+            found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
+        known = sorted((own for one in found if (own := as_kind(one, option.kind)) is not None), key=str)
+        if len(known) > 1:
+            doubts.append(Doubt(-1, "there are several values to compare with, such as {}", (known[0].value,)))
+        for value in known[:1]:
+            yield value, *doubts
 
     def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
         """When something was, by the words for what happened; else whenever it was."""
@@ -193,18 +237,18 @@ class Predicating(Measuring):
     def _is_of_time(self, option: MeasureChoice) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
         own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
-        return option.kind in {"date", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
+        return option.kind in {"date", "time", "year"} or (bool(option.kind) and not own.isdisjoint(hints))
 
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
-        inner = given.items.sets[-1] if isinstance(given.items, a.Both) else given.items
-        if not isinstance(inner, a.Ends) or len(inner.path.steps) != 2:
+        sets = given.items.sets if isinstance(given.items, a.Both) else (given.known,)
+        inner = next((one for one in reversed(sets) if isinstance(one, a.Ends) and len(one.path.steps) == 2), None)
+        if inner is None:
             return
         first, second = (PropertyPath((step,)) for step in inner.path.steps)
         middle = Denotation(a.Ends(inner.start, first))
         for option in self.times(middle, ())[:1]:
             kept = self.keep(middle, option, quantity)
-            items: a.ItemSet = a.Ends(kept.known, second)
-            if isinstance(given.items, a.Both):
-                items = a.Both((*given.items.sets[:-1], items))
+            own = [one if one is not inner else a.Ends(kept.known, second) for one in sets]
+            items = own[0] if len(own) == 1 else a.Both(tuple(own))
             yield given.kept(items, option.score + 0.5, Match(quantity.value.text, option.path))

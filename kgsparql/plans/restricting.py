@@ -30,7 +30,7 @@ class Restricting(Predicating):
         if said.whose is not None:
             return self._whose(given, said, said.whose)
         if said.compared is not None:
-            return self.compared(given, said.compared, said.object)
+            return self.compared(given, said, said.compared)
         if said.object is not None and said.object.same:
             return self._sharing(given, said.object, said.verb, said.preposition)
         is_place = bool(said.verb) and all(self.texts[p] in self.lexicon.place_verbs for p in said.verb)

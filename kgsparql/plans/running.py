@@ -10,6 +10,7 @@ from typing import Any, cast
 from kgsparql.errors import PlanError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import coarser_pattern
 from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
@@ -34,7 +35,7 @@ MOST_LEFT_OUT = 1_000
 class LeftOut:
     """Values that cannot be read as what they should be, or items that would be divided by zero.
 
-    :param measure: whose values they are, or what is 0.
+    :param measure: whose values they are, or what is 0. :param is_coarse: they are read, and less precise than needed.
     :param number: how many, counted up to :data:`MOST_LEFT_OUT`.
     :param example: a value, or an item that would be divided by zero.
     """
@@ -42,6 +43,7 @@ class LeftOut:
     measure: a.Measure | a.Number
     number: int
     example: Term
+    is_coarse: bool = False
 
     def in_words(self, label: Label) -> str:
         """What was left out, as a sentence.
@@ -60,10 +62,13 @@ class LeftOut:
             have = "items have" if are_many else "item has"
             named = printable(label(self.example), 80)
             return f"{amount} {have} a {of} of 0 to be divided by ({such_as}{named}) and {be} left out"
-        what = "number" if isinstance(self.measure, a.Value) and self.measure.kind == "number" else "date"
+        kind = self.measure.kind if isinstance(self.measure, a.Value) else "date"
+        what = kind if kind in {"number", "time"} else "date"
         read_as = f"{what}s" if are_many else f"a {what}"
         value = printable(value_text(self.example), 80)
         values = f"{amount} value{'s' * are_many} of {of}"
+        if self.is_coarse:
+            return f"{values} {be} less precise than what is asked ({such_as}{value!r})"
         return f"{values} cannot be read as {read_as} ({such_as}{value!r}) and {be} left out"
 
 
@@ -222,7 +227,8 @@ def _agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
 def _is_close(value: Term | None, again: Any) -> bool:
     is_single = isinstance(value, Literal) and value.datatype.value.endswith("#float")
     number = read_as(value, "number")
-    return bool(read_as(value, "date") == again or is_near(number, again, digits=5 if is_single else 9))
+    in_time = {read_as(value, "date"), read_as(value, "time")}
+    return bool(again in in_time or is_near(number, again, digits=5 if is_single else 9))
 
 
 def _boolean(term: Term | None) -> Term | None:
@@ -247,9 +253,11 @@ def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabular
 def _left_out(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
     """What a plan leaves out: one query for each thing that it measures."""
     found = []
-    for items, measure, is_divisor in dict.fromkeys(_measured(plan)):
+    for items, measure, of in dict.fromkeys(_measured(plan)):
         compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
-        if is_divisor:
+        if isinstance(of, Literal) and isinstance(measure, a.Value):
+            name, group = VALUE, compiler.matching(items, measure, coarser_pattern(of))
+        elif of:
             name, group = ITEM, compiler.without_divisor(items, measure)
         elif isinstance(measure, a.Value):
             name, group = VALUE, compiler.unread(items, measure)
@@ -259,16 +267,19 @@ def _left_out(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) 
         select = g.Select(head, group, distinct=True, limit=MOST_LEFT_OUT)
         solutions = graph.select(g.select_query("left_out", select))
         examples = sorted((solution[name.name] for solution in solutions), key=str)
-        found += [LeftOut(measure, len(examples), examples[0])] if examples else []
+        found += [LeftOut(measure, len(examples), examples[0], isinstance(of, Literal))] if examples else []
     return tuple(found)
 
 
-def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool]]:
-    """The sets of a plan, with each value that is measured of their items, or that something is divided by."""
+def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool | Literal]]:
+    """The sets of a plan, with each value of their items that is measured, divided by, or compared with a date."""
     for part in parts(plan):
         match part:
             case a.Where(items, measure, _, value):
                 measures = [measure] if isinstance(value, IRI | Literal) else [measure, value]
+                is_date = isinstance(measure, a.Value) and measure.kind in {"date", "time"}
+                if is_date and isinstance(value, Literal) and coarser_pattern(value):
+                    yield items, measure, value
             case a.Top(items, measure) | a.SummaryOf(_, items, measure):
                 measures = [measure]
             case a.ItemTable(items, columns) | a.Grouped(items, _, columns):
@@ -281,7 +292,7 @@ def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, b
 
 def _values(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
     match measure:
-        case a.Value(_, kind) if kind in {"number", "date", "year"}:
+        case a.Value(_, kind) if kind in {"number", "date", "time", "year"}:
             yield measure, False
         case a.Summarised(_, path, unit):
             yield a.Value(path, "number", unit), False

@@ -10,6 +10,7 @@ from itertools import chain
 
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -350,6 +351,8 @@ def kind_at_end(ends: Sequence[Term]) -> a.Kind:
     if not kinds:
         return "item"
     (most, number), *_ = kinds.most_common(1)
+    if most == "date" and 2 * sum(isinstance(end, Literal) and is_instant(end) for end in ends) > number:
+        return "time"
     return most if number * 2 > len(ends) or most == "item" else "text"
 
 

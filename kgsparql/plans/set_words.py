@@ -383,6 +383,6 @@ def is_time(measure: a.Measure | a.Number, label: Label, value: object = None) -
     if not isinstance(measure, a.Value):
         return False
     if measure.kind != "number":
-        return measure.kind in {"date", "year"}
+        return measure.kind in {"date", "time", "year"}
     is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None
     return is_year and _YEAR.search(label(measure.path.steps[-1].predicate)) is not None

@@ -14,7 +14,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
 
-_KIND_NAMES = {"number": "a number", "date": "a date", "year": "a year", "text": "text", "item": "an item"}
+_KIND_NAMES = {"text": "text", "item": "an item"} | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
 
 
 def check(plan: a.Plan) -> None:
@@ -100,7 +100,7 @@ def _check_part(part: object) -> None:
 
 def _check_comparison(one: tuple[a.Kind, str], comparison: a.Comparison, other: tuple[a.Kind, str]) -> None:
     (kind, unit), (other_kind, other_unit) = one, other
-    if kind != other_kind and not {kind, other_kind} <= {"number", "year"}:
+    if kind != other_kind and not any({kind, other_kind} <= alike for alike in ({"number", "year"}, {"date", "time"})):
         raise PlanError(f"{_KIND_NAMES[kind]} is compared with {_KIND_NAMES[other_kind]}")
     if unit and other_unit and unit != other_unit:
         raise PlanError(f"{unit} is compared with {other_unit}: units are not mixed")

@@ -20,7 +20,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, validated
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
     "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isLiteral", "isNumeric", "sameTerm",
-    "decimal", "integer",
+    "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 
@@ -235,7 +235,7 @@ def _expression_text(expression: Expression) -> str:
     match expression:
         case Apply("!", (one,)):
             return f"!({_expression_text(one)})"
-        case Apply("decimal" | "integer" as name, (one,)):
+        case Apply("decimal" | "integer" | "dateTime" as name, (one,)):
             return f"<{_XSD}{name}>({_expression_text(one)})"
         case Apply(name, arguments) if name[0].isalpha():
             return f"{name}({', '.join(map(_expression_text, arguments))})"

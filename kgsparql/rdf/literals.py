@@ -37,7 +37,7 @@ def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
 
 
 OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
-_MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
+MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
 _MAX_DIGITS = 18
 
 
@@ -54,7 +54,7 @@ def value_text(value: Literal) -> str:
     """
     kind = value.datatype.value
     if kind == f"{_XSD}dateTime":
-        return _MIDNIGHT.sub("", value.value)
+        return MIDNIGHT.sub("", value.value)
     if kind in NUMBERS:
         return number_text(value.value)
     if value.language is not None or OF_RDF.match(kind):

@@ -73,6 +73,11 @@ class Chunk:
         return self.number is not None or self.date is not None
 
     @property
+    def may_be_years(self) -> bool:
+        """Whether it has the form of a year, or is a range."""
+        return self.last is not None or (len(self.text) == len("1984") and self.text.isdecimal())
+
+    @property
     def is_name(self) -> bool:
         """Whether it can be nothing but the name of an entity, or of a text."""
         return self.is_strong and bool(self.entities)
@@ -197,12 +202,14 @@ class Comparative:
 
     :param measures: words for what is measured, the likeliest first; empty of ``more``.
     :param quantity: the number it is compared with; None where it is a phrase, or nothing: ``Is A or B older?``.
+    :param event: positions of the verb of ``before Ann died``.
     """
 
     position: int
     comparison: Comparison
     measures: tuple[str, ...] = ()
     quantity: Quantity | None = None
+    event: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -283,7 +290,7 @@ def _has_value(said: Predication) -> bool:
 def positions_in(question: Clauses) -> set[int]:
     """Collect the positions of all words that stand in a clause."""
     compared = question.comparative
-    found = set(question.measured) | ({compared.position} if compared else set())
+    found = set(question.measured) | ({compared.position, *compared.event} if compared else set())
     for phrase in (question.phrase, question.choices, question.other, question.each, *question.columns):
         found |= _positions_of_phrase(phrase)
     return found.union(*map(positions_of, relations(question.said)))
@@ -304,7 +311,8 @@ def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
 
 def positions_of(relation: Predication) -> set[int]:
     """Collect the positions of the words of a relation, those of its arguments, too."""
-    found = set(relation.verb) | ({relation.compared.position} if relation.compared else set())
+    found = set(relation.verb)
+    found |= {relation.compared.position, *relation.compared.event} if relation.compared else set()
     for phrase in (relation.subject, relation.object, relation.whose, *(other for _, other in relation.more)):
         found |= _positions_of_phrase(phrase)
     return found.union(*map(positions_of, relations(relation.said)))

@@ -7,8 +7,6 @@ from dataclasses import replace
 from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
 from kgsparql.reading.cursor import Cursor
 
-_YEAR = 4  # digits
-
 
 class Openings(Cursor):
     """Reads what stands before a noun, and quantities after it, into its phrase."""
@@ -123,8 +121,7 @@ class Openings(Cursor):
         if chunk is None or chunk.number is None or chunk.entities or chunk.unit:
             return False
         after = self.chunk(len(chunk.span))
-        is_year = chunk.last is not None or (len(chunk.text) == _YEAR and chunk.text.isdecimal())
-        if is_year and (after is not None or chunk.last is not None):
+        if chunk.may_be_years and (after is not None or chunk.last is not None):
             return False  # 1984 films
         return self.is_noun_phrase(len(chunk.span)) and (after is None or after.number is None)
 
@@ -150,8 +147,9 @@ class Openings(Cursor):
         head, is_range = phrase.chunks[-1], self.is_range(int(has_of))
         if not (self.is_bound(int(has_of)) or is_range) and not (has_of and self.number(1) is not None):
             return
-        if is_range and head.classes and not has_of:
-            return  # the laureates between 1900 and 1910
+        value, is_thing = self.chunk(1), bool(head.classes or head.entities)
+        if is_thing and value is not None and value.may_be_years and (is_range or has_of):
+            return  # the laureates between 1900 and 1910, the operas of 1905
         difference = self.phrase_in(self.lexicon.comparatives)
         if difference is not None and difference[1].measures and (head.classes or head.entities):
             return  # brands heavier than 5, but a rating higher than 5

@@ -91,6 +91,7 @@ class _Writer:
         yield self.compared(relation.compared)
         yield relation.preposition
         yield self._inner_phrase(relation.object) if relation.object else ""
+        yield self.words(relation.compared.event) if relation.compared else ""
         for preposition, other in relation.more:
             yield f"{preposition} {self._inner_phrase(other)}"
 

@@ -73,6 +73,8 @@ class VerbPhrases(NounPhrases):
         is_negated = is_negated and (self.word(1) in lexicon.prepositions or self.is_noun_phrase(1))
         self.skip(int(is_negated))
         is_negated = is_negated or is_nor
+        if last.verb and (compared := self.comparison(last.verb)):  # after A died and before B died
+            return replace(compared, is_negated=is_negated)
         if self.word() in lexicon.prepositions and self.begins_object(1) and not self.is_bound():
             preposition = self.texts[self.skip()[0]]
             return _with_preposition(last, preposition, self.noun_phrase(), is_negated)
@@ -305,10 +307,25 @@ class VerbPhrases(NounPhrases):
     def _compared_with(self, verb: tuple[int, ...], comparative: Comparative) -> Predication:
         """Read what something is compared with: a number or a phrase."""
         if self.number() is None:
-            return Predication(verb=verb, light="" if verb else "be", object=self.noun_phrase(), compared=comparative)
+            other = self.noun_phrase()
+            if self.texts[comparative.position] in self.lexicon.order_words:
+                comparative = replace(comparative, event=self._verb_of_event())
+            return Predication(verb=verb, light="" if verb else "be", object=other, compared=comparative)
         quantity = self.with_unit(self.take_quantity(comparative.comparison))
         compared = replace(comparative, quantity=quantity)
         return Predication(verb=verb, light="" if verb else "be", compared=compared)
+
+    def _verb_of_event(self) -> tuple[int, ...]:
+        """Read what happened to the thing after ``before``: ``before Ann was born``; nothing where a verb goes on."""
+        mark = self.mark()
+        while self.word() in self.lexicon.auxiliaries:
+            self.skip()
+        verb = self.verb_words() if self.is_verb() else ()
+        joining = self.lexicon.and_words | self.lexicon.or_words | self.lexicon.but_words
+        if not verb or not (self.is_done or self.is_at_comma() or self.word() in joining):
+            self.back(mark)
+            return ()
+        return verb
 
     def _takes_measured_comparison(self, relation: Predication, found: NounPhrase) -> bool:
         """Take ``than France`` after ``has more inhabitants``: the noun becomes the verb; return whether it was one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans.running import run
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.lexicon import lexicon
+from tests.engines import ENGINES, engine_from_file
 
 PREFIXES = """
 @prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -44,12 +47,37 @@ e:k2 a e:Cable ; rdfs:label "Short" ; e:length "0.4"^^<http://dbpedia.org/dataty
 """
 )
 
+MEETINGS = (
+    PREFIXES
+    + """
+e:Meeting a rdfs:Class ; rdfs:label "meeting" . e:starts rdfs:label "start time" .
+e:a a e:Meeting ; rdfs:label "Alpha" ; e:starts "2020-01-01T00:30:00+02:00"^^xsd:dateTime .
+e:b a e:Meeting ; rdfs:label "Beta" ; e:starts "2019-12-31T23:00:00Z"^^xsd:dateTime .
+e:c a e:Meeting ; rdfs:label "Gamma" ; e:starts "2020-01-01T01:00:00+02:00"^^xsd:dateTime .
+e:d a e:Meeting ; rdfs:label "Delta" ; e:starts "2020-06-15T12:00:00"^^xsd:dateTime .
+"""
+)
+COMPOSERS = (
+    PREFIXES
+    + """
+e:Composer a rdfs:Class ; rdfs:label "composer" . e:Opera a rdfs:Class ; rdfs:label "opera" .
+e:born rdfs:label "date of birth" . e:died rdfs:label "date of death" . e:premiere rdfs:label "premiere date" .
+e:x a e:Composer ; rdfs:label "Ann Alder" ; e:born "1879-03-14"^^xsd:date ; e:died "1930"^^xsd:gYear .
+e:y a e:Composer ; rdfs:label "Bob Birch" ; e:born "1901"^^xsd:gYear ; e:died "1980-05"^^xsd:gYearMonth .
+e:z a e:Composer ; rdfs:label "Cas Cedar" ; e:born "1925-07-01" ; e:died "13 BC?" .
+e:o1 a e:Opera ; rdfs:label "Red Boat" ; e:premiere "1905-05-13"^^xsd:date .
+e:o2 a e:Opera ; rdfs:label "Snow Song" ; e:premiere "1929"^^xsd:gYear .
+e:o3 a e:Opera ; rdfs:label "Old Door" ; e:premiere "1990-05-13"^^xsd:dateTime .
+"""
+)
+TURTLE = {"events": EVENTS, "parts": PARTS, "meetings": MEETINGS, "composers": COMPOSERS}
+
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, KnowledgeBase]:
     """The graphs of this file, by their names."""
     made, folder = {}, tmp_path_factory.mktemp("values")
-    for name, turtle in {"events": EVENTS, "parts": PARTS}.items():
+    for name, turtle in TURTLE.items():
         file = Path(folder, f"{name}.ttl")
         file.write_text(turtle, encoding="utf-8")
         made[name] = kgsparql.open(file, embedder="none")
@@ -145,11 +173,66 @@ def test_units_that_cannot_be_converted_are_told(graphs: dict[str, KnowledgeBase
 
 
 def test_signs_of_numbers_and_dates_are_those_of_the_language() -> None:
-    from dataclasses import replace
-
     german = replace(lexicon(), decimal_sign=",", grouping_sign=".", date_orders={".": "day", "/": "day"})
     found = chunked("5,5 and 10.000 and 1.234,5 on 05.06.1990 or 05/13/1990", None, german).chunks
     assert [str(one.number or (one.date and one.date.value)) for one in found] == [
         "5.5", "10000.0", "1234.5", "1990-06-05", "None",
     ]  # fmt: skip
     assert not chunked("10,5", None).chunks, "no English number"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("start before 2020-01-01T00:00:00Z", "Alpha, Beta, Gamma"),
+        ("start at 2020-01-01T00:00+01:00", "Beta, Gamma"),
+        ("start before Beta starts", "Alpha"),
+        ("start after Gamma", "Delta"),
+        ("start in 2020", "Alpha, Delta, Gamma"),  # as it is written where they are
+        ("start first", "Alpha"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_times_with_zones_are_compared_as_instants(
+    graphs: dict[str, KnowledgeBase], tmp_path: Path, engine: str, asked: str, expected: str
+) -> None:
+    answer = graphs["meetings"].ask(f"Which meetings {asked}?")
+    assert (answer.status, labels(answer)) == ("answered", expected), answer.text
+    assert answer.computed is not None
+    file = tmp_path / "meetings.ttl"
+    file.write_text(MEETINGS, encoding="utf-8")
+    again = run(answer.computed.plan, engine_from_file(engine, file))
+    assert (again.rows, again.is_confirmed) == (answer.computed.rows, True)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which operas premiered before Ann Alder died?", "Red Boat, Snow Song"),
+        ("Which operas premiered after Bob Birch was born and before Snow Song?", "Red Boat"),
+        ("Which composers were born before Bob Birch?", "Ann Alder"),
+        ("Who was born after Ann Alder was born?", "Bob Birch, Cas Cedar"),
+        ("List the operas of 1905", "Red Boat"),  # was all operas, surely
+        ("Which 1929 operas are there?", "Snow Song"),  # the same
+    ],
+)
+def test_years_and_dates_are_compared_with_each_other(
+    graphs: dict[str, KnowledgeBase], question: str, expected: str
+) -> None:
+    answer = graphs["composers"].ask(question)
+    assert (answer.status, labels(answer)) == ("answered", expected), answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "why"),
+    [
+        ("Was Bob Birch born on 3 May 1901?", "false", "1 value of date of birth is less precise than what is asked"),
+        ("Which composers died before 1950?", "Ann Alder", "1 value of date of death (year) cannot be read as a date"),
+    ],
+)
+def test_dates_that_say_too_little_or_are_none_are_told(
+    graphs: dict[str, KnowledgeBase], question: str, value: str, why: str
+) -> None:
+    answer = graphs["composers"].ask(question)
+    assert (answer.status, answer.value.value if answer.value else labels(answer)) == ("partial", value)
+    assert answer.gaps[0].text.startswith(why)
