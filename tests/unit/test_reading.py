@@ -253,7 +253,8 @@ def test_dates_decades_and_units_are_values() -> None:
     assert [(own.number, own.last) for own in chunks if own.last] == [(Decimal(1920), Decimal(1929))]
     (said,) = relations(reading_of("Which films are heavier than 5 kilograms?")[1].phrase.restrictions)
     assert said.compared is not None
-    assert (said.compared.quantity, said.compared.unit) == (5, "kg")
+    assert said.compared.quantity is not None
+    assert (said.compared.quantity.number, said.compared.quantity.value.unit) == (5, "kg")
     (said,) = relations(reading_of("Which films have five or more ratings?")[1].phrase.restrictions)
     assert said.object is not None
     assert said.object.quantity is not None
