@@ -310,12 +310,20 @@ def more_text(left: Sequence[AnswerTerm], evidence: Evidence) -> str:
     return number + (f": the query of {item.marker} finds them all" if item is not None else "")
 
 
-def rows_text(found: Computed, label: Label) -> str:
-    """Write the first rows of what a plan came to, on one line; empty where there are none, or one without a value."""
+def rows_text(found: Computed, label: Label, *, with_values: bool = False) -> str:
+    """Write the first rows of what a plan came to, on one line; empty where there are none, or one without a value.
+
+    :param with_values: what each of the best has stands behind it.
+    """
     if found.rows == ((None,),):
         return ""
-    shown = found.rows[:_NAMED_ROWS]
-    rows = [" | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in shown]
+    rows = [
+        " | ".join(cell_text(term, i, found, label) for i, term in enumerate(row)) for row in found.rows[:_NAMED_ROWS]
+    ]
+    if with_values and found.measured:
+        rows = [
+            f"{row} ({cell_text(value, -1, found, label)})" for row, value in zip(rows, found.measured, strict=False)
+        ]
     more = f"; and {len(found.rows) - _NAMED_ROWS:,} more" if len(found.rows) > _NAMED_ROWS else ""
     return "; ".join(rows) + more
 

@@ -32,7 +32,10 @@ def computed_retrieval(
     if found.is_confirmed is False:
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     examples = [own.example for own in found.left_out]
-    label = session.labels([*terms_in(found.plan), *found.terms, *examples], in_grace=True).__getitem__
+    label = session.labels(
+        [*terms_in(found.plan), *found.terms, *(own for own in found.measured if own is not None), *examples],
+        in_grace=True,
+    ).__getitem__
     gaps = (*gaps, *(Gap("value", "", "{}", (own.in_words(label),)) for own in found.left_out))
     reading, value, shown = reading_in_words(found.plan, label), _value_text(found, label), found.facts
     if len(shown) > _MAX_CITED:  # first those that name an item of the answer
@@ -44,7 +47,7 @@ def computed_retrieval(
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
         kind="computed",
-        text=f"{reading} = {value}{basis}",
+        text=f"{reading} = {rows_text(found, label, with_values=True) if found.measured else value}{basis}",
         triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
         query=found.query,
         score=score,

@@ -253,13 +253,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """One row for an item and its values, in the order of a column where one is named."""
+    """One row for an item and its values, in the order of a column where one is named.
+
+    :param shows_items: the items are a column; not where their names are asked for, which are one.
+    """
 
     items: ItemSet
     columns: tuple[Column, ...]
     order_by: str = ""
     largest_first: bool = True
     limit: int | None = None
+    shows_items: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,8 @@ class _Reader:
                     found["order_by"] = value
                 case ("largest_first", bool()) | ("limit", int()) if (name == "limit") != isinstance(value, bool):
                     found[name] = value
+                case "items", bool() if not has_groups:
+                    found["shows_items"] = value
                 case "having", [str() as column, str() as sign, int() | float() | Decimal() as number] if (
                     has_groups and sign in _COMPARISONS
                 ):
@@ -389,6 +391,8 @@ class _Writer:
             options = {"order": table.order_by, "largest_first": table.largest_first}
         if table.limit is not None:
             options["limit"] = table.limit
+        if isinstance(table, a.ItemTable) and not table.shows_items:
+            options["items"] = False
         if isinstance(table, a.Grouped) and table.having is not None:
             name, comparison, number = table.having
             options["having"] = [name, comparison, self.part(a.Constant(number))]
@@ -426,7 +430,7 @@ _SCHEMAS: dict[str, Mapping[str, Any]] = {
     "order": {"enum": ["desc", "asc"]},
     "columns": _array(more=_array(_TEXT, _REFERENCES["measure"], {"const": "optional"}, least=2)),
     "groups": _array(more=_any_of(_array(_TEXT), _array(_TEXT, {"enum": [*_SUMMARIES]}, _REFERENCES["measure"]))),
-    "rows": _rows(),
+    "rows": _rows(items={"type": "boolean"}),
     "kept": _rows(having=_array(_TEXT, {"enum": [*_COMPARISONS]}, {"type": "number"})),
 }
 _ENDS: dict[str, list[Mapping[str, Any]]] = {

@@ -80,7 +80,7 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
 
 def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     group = list(compiler.members(table.items, ITEM))
-    head: list[tuple[Variable, Expression | None]] = [(ITEM, None)]
+    head: list[tuple[Variable, Expression | None]] = []
     order: list[tuple[Expression, bool]] = []
     for number, column in enumerate(table.columns):
         found = compiler.measured(column.measure, ITEM, table.items)
@@ -89,6 +89,7 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
         if column.name == table.order_by:
             order.append((found.key, table.largest_first))
     order.append((Apply("STR", (ITEM,)), False))
+    head.insert(0 if table.shows_items else len(head), (ITEM, None))
     return g.Select(tuple(head), tuple(group), distinct=True, order=tuple(order), limit=table.limit or compiler.limit)
 
 

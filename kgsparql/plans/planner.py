@@ -53,7 +53,7 @@ class Planner:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
         if impossible := (*self._problems(are_values=False), *self._of_none()):
             return PlannedReading(None, doubts=impossible, is_impossible=True)
-        found, question = self._read(), self.question
+        found, question = self.tables.as_asked(self._read()), self.question
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items

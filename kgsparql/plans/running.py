@@ -84,6 +84,7 @@ class Computed:
         are not here or an absence is among the reasons.
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
+    :param measured: of the best of a set, the value of each row.
     """
 
     plan: a.Plan
@@ -96,6 +97,7 @@ class Computed:
     is_cut: bool
     empty_part: a.ItemSet | None = None
     left_out: tuple[LeftOut, ...] = ()
+    measured: tuple[Term | None, ...] = ()
 
     @property
     def value(self) -> Term | None:
@@ -122,7 +124,8 @@ class Computed:
             column.summary is None if isinstance(column, a.GroupColumn) else isinstance(column.measure, a.HowMany)
             for column in columns
         ]
-        return frozenset(i for i, counted in enumerate(is_count, 1) if counted)
+        first = int(not isinstance(self.plan, a.ItemTable) or self.plan.shows_items)
+        return frozenset(i for i, counted in enumerate(is_count, first) if counted)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -153,25 +156,30 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
     found = graph.select(query)
     columns = _columns(plan)
-    rows = tuple(tuple(map(solution.get, columns)) for solution in found)
+    rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
+    if isinstance(plan, a.Top):  # the value is evidence, and no column
+        best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}
+        rows = tuple(dict.fromkeys(rows))
     if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_boolean, row)) for row in rows)
     if not isinstance(plan, a.Top | a.Table):
         rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
     facts, are_all = _facts_of(plan, graph, own)
+    shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
     return Computed(
         plan=plan,
         query=query,
-        columns=tuple(columns.values()),
-        rows=rows,
+        columns=tuple(columns.values())[0 if shown else 1 :],
+        rows=rows if shown else tuple(row[1:] for row in rows),
         facts=facts,
         all_facts=are_all,
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
         is_cut=is_cut,
         empty_part=_first_empty(plan, graph, own) if _is_nothing(rows) else None,
         left_out=_left_out(plan, graph, own),
+        measured=tuple(best[row[0]] for row in rows) if best else (),
     )
 
 
@@ -181,8 +189,7 @@ def _columns(plan: a.Plan) -> dict[str, str]:
         names = [column.name for column in plan.columns]
         first = {"key": "group"} if isinstance(plan, a.Grouped) else {ITEM.name: "item"}
         return first | {f"column{i}": name for i, name in enumerate(names)}
-    items = {ITEM.name: "item"} if isinstance(plan, a.ItemSet) else {}
-    return items if items and not isinstance(plan, a.Top) else {**items, VALUE.name: "value"}
+    return {ITEM.name: "item"} if isinstance(plan, a.ItemSet) else {VALUE.name: "value"}
 
 
 def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Match, PlannedReading, Sought, best, ends, left_out, unplanned
+from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, Sought, best, ends, left_out, unplanned
+from kgsparql.plans.measuring import MeasureChoice
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction
+from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction, Superlative, relations
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
@@ -30,7 +33,7 @@ class TablePlanner:
         found: list[PlannedReading] = []
         for key in keys:
             if question.columns:
-                found.append(self._columns(key, question.columns))
+                found.append(self._columns(key, question.columns, names_stand=True))
             elif question.form == "count":
                 found += self._numbers(key, each)
             elif phrase.summary is not None:
@@ -145,33 +148,101 @@ class TablePlanner:
         texts = self.phrases.texts
         return texts[noun.chunks[0].start - 1] not in self.lexicon.indefinites and not noun.is_negated
 
-    def _columns(self, key: Denotation, columns: Sequence[NounPhrase]) -> PlannedReading:
-        """A column for each noun; an item that has no value keeps its row."""
+    def _columns(self, key: Denotation, columns: Sequence[NounPhrase], *, names_stand: bool = False) -> PlannedReading:
+        """A column for each noun; an item that has no value keeps its row.
+
+        :param names_stand: where names of its items are asked for, they stand for these.
+        """
         made: dict[str, a.Column] = {}
         left: list[int] = []
+        shows_items = True
         for noun in columns:
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
-            positions = self.phrases.positions([*noun.chunks, *whose])
-            if all(self.phrases.texts[p] in self.lexicon.identity_nouns for p in positions):
-                continue  # the name of each stands in its row
-            column = self._column(key.known, self.phrases.connector.at(positions))
+            verbs = [
+                p
+                for said in relations(noun.restrictions)
+                for p in said.verb
+                if self.phrases.texts[p] not in self.lexicon.light_words
+            ]
+            positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
+            texts = self.phrases.connector.at(positions)
+            is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
+            column = self._column(key.known, texts, is_name=is_name) or self._reached(key, noun, positions)
             made |= {} if column is None else {column.name: column}
-            left += positions if column is None else ()
+            left += positions if column is None and not is_name else ()
+            shows_items = shows_items and not (column and names_stand and is_name)
         if not made:
             return PlannedReading(None, doubts=left_out(left))
-        return PlannedReading(a.ItemTable(key.known, tuple(made.values())), key.score, (*key.doubts, *left_out(left)))
+        table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
+        return PlannedReading(table, key.score, (*key.doubts, *left_out(left)))
 
-    def _column(self, items: a.ItemSet, texts: Sequence[str]) -> a.Column | None:
-        """The predicate that the words name, as a column."""
+    def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
+        """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
         noun = texts[-1] if texts else ""
         uses = [use for use in self.phrases.view.uses(items) if self.fit.allows(use.step, "of", noun)]  # theirs
+        uses = [use for use in uses if not is_name or stem(self.fit.text(use.step.predicate)) == stem(noun)]
         self.fit.compare(texts, [use.step.predicate for use in uses])
         fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
         named = [(fit * len(texts) + use.share, str(use.step), use) for fit, use in fits if fit]
         if not named:
             return None
         use = max(named, key=lambda one: one[:2])[2]
-        return a.Column(self.fit.text(use.step.predicate), a.Value(use.path, use.kind, use.unit), optional=True)
+        measure = self._amount(items, use) or a.Value(use.path, use.kind, use.unit)
+        return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
+
+    def _amount(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
+        """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
+        words = frozenset(map(root, self.lexicon.measure_words))
+        onward = self.phrases.view.uses(ends(items, use.path)) if use.kind == "item" else ()
+        numbers = [own for own in onward if own.kind == "number" and self.fit.label_roots(own.step.predicate) <= words]
+        if len(numbers) != 1:
+            return None
+        return a.Value(PropertyPath((use.step, numbers[0].step)), "number", numbers[0].unit)
+
+    def _reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
+        """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
+        if noun.head is None or not noun.head.classes:
+            return None
+        sought = Sought(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
+        ways = (one for one in self.phrases.connector.connect(key, sought) if one.doubts == key.doubts)
+        paths = (one.how[-1].path for one in ways)
+        return next((a.Column(noun.head.text, a.Value(path, "item"), optional=True) for path in paths), None)
+
+    # --- in which order, and with what was measured
+
+    def as_asked(self, found: PlannedReading) -> PlannedReading:
+        """The same in the order that is asked for, and with what was measured where that is asked for, too."""
+        plan, order = found.plan, self.question.order
+        if self.question.asks_value and isinstance(plan, a.ItemSet):
+            kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
+            if kept is None or isinstance(kept.measure, a.Constant):
+                return replace(found, doubts=(*found.doubts, Doubt(-1, "how many is asked, too, and not computed")))
+            name = "number" if isinstance(kept.measure, a.HowMany) else _COLUMN
+            return replace(found, plan=_table(plan, kept.measure, name))
+        if order is None or plan is None:
+            return found
+        items = plan.items if isinstance(plan, a.ItemTable) else plan
+        options = self.phrases.measures(Denotation(items), (), order.measures) if isinstance(items, a.ItemSet) else []
+        by = self._ordering(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
+        if isinstance(plan, a.ItemTable) and by:
+            return replace(found, plan=replace(plan, order_by=by, largest_first=order.is_largest))
+        if isinstance(plan, a.ItemSet) and options:
+            members, measure = self.phrases.view.members(plan), options[0].measure
+            ordered = a.Top(plan, measure, max(1, len(members)), order.is_largest)
+            if len(self.phrases.view.members(ordered)) < len(members):  # what has no value keeps its row
+                name = self.fit.text(options[0].last)
+                return replace(found, plan=replace(_table(plan, measure, name), largest_first=order.is_largest))
+            return replace(found, plan=ordered)
+        return replace(found, doubts=(*found.doubts, *left_out([order.position])))
+
+    def _ordering(self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureChoice]) -> str:
+        """The column that a table is ordered by: of that name, of that measure, or the only one; empty for none."""
+        said = {root(word) for word in order.measures}
+        named = [one.name for one in columns if said & self.fit.roots(one.name)]
+        paths = [option.path for option in options]
+        named += [one.name for one in columns if isinstance(one.measure, a.Value) and one.measure.path in paths]
+        named += [one.name for one in columns] if len(columns) == 1 and not said else []
+        return named[0] if named else ""
 
     # --- a share of all
 

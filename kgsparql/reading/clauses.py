@@ -236,6 +236,8 @@ class Clauses:
     :param choices: of ``choose``, a phrase with the choices as parts.
     :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
         of the noun (``more children than``) and ``summary`` how several values become one.
+    :param order: in which order the answers are asked for: ``newest first``, ``by price``.
+    :param asks_value: it asks for what is measured, too: ``and how many``.
     :param is_definition: it asks what or who something is: ``Who is Ann?``.
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
@@ -254,6 +256,8 @@ class Clauses:
     comparative: Comparative | None = None
     measured: tuple[int, ...] = ()
     summary: Summary | OneOf[""] = ""
+    order: Superlative | None = None
+    asks_value: bool = False
     is_definition: bool = False
     is_listing: bool = False
     asks_existence: bool = False
@@ -274,7 +278,7 @@ def relations(restrictions: list[Restriction]) -> Iterator[Predication]:
 
 def is_computed(question: Clauses) -> bool:
     """Tell whether something is to be counted, compared, ordered, summed up or denied, not only looked up."""
-    if question.form != "set" or question.each is not None or question.columns:
+    if question.form != "set" or question.each is not None or question.columns or question.order:
         return True
     phrases = list(phrases_in(question))
     said = [one for phrase in phrases for one in relations(phrase.restrictions)]

@@ -44,8 +44,9 @@ class NounPhrases(Openings, ABC):
             if joint is None:
                 break
             part = self._one_noun_phrase(with_modifiers=with_modifiers)
-            if part.is_empty:
-                break
+            if part.is_empty or (part.is_theirs and self._open and not first.is_theirs):
+                break  # the books by Ann, and their years
+            part.is_theirs = part.is_theirs or (first.is_theirs and not part.asked)
             parts.append(part)
             joined_by = joint or joined_by
             if joined_by:
@@ -254,6 +255,13 @@ class NounPhrases(Openings, ABC):
             self._object_relative(phrase, "")
             return True
         if word in lexicon.of_words and self._takes_owner(phrase):
+            return True
+        if phrase.chunks and word in lexicon.subject_pronouns | lexicon.distributives and self.word(1) in lexicon.verbs:
+            self.skip()  # the department they belong to, the year each came out
+            phrase.restrictions.append(Predication(verb=self.verb_words(), light="have"))
+            phrase.is_theirs = True
+            while self.word() in lexicon.prepositions | lexicon.particles and not self.begins_object(1):
+                self.skip()
             return True
         is_relative = word in lexicon.relatives and self.at + 1 < self.end
         if self._is_closed_name(phrase):

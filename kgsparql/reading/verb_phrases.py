@@ -383,8 +383,14 @@ class VerbPhrases(NounPhrases):
     def _give_back_nouns(self, phrase: NounPhrase) -> None:
         """Give back what stands after a name, or is one after a noun: ``is Ann laureate``, ``is Ann's spouse Bob``."""
         closed = self.lexicon.and_words | self.lexicon.or_words | self.lexicon.prepositions
-        while phrase.of is not None and phrase.of_form == "of":
-            phrase = phrase.of  # is the capital of Germany Berlin
+        kinds = [at for at, chunk in enumerate(phrase.chunks) if chunk.classes]
+        if phrase.every is not None and kinds and kinds[0] + 1 < len(phrase.chunks):
+            self.at = phrase.chunks[kinds[0] + 1].start  # are all employees members of a team
+            phrase.of, phrase.of_form, phrase.restrictions = None, "", []
+            del phrase.chunks[kinds[0] + 1 :]
+            return
+        while phrase.parts or (phrase.of is not None and phrase.of_form == "of"):
+            phrase = phrase.parts[-1] if phrase.parts else phrase.of or phrase  # is the capital of Germany Berlin
         is_owned = phrase.of is not None and bool(phrase.chunks) and bool(phrase.chunks[-1].entities)
         first = phrase.chunks[0] if phrase.chunks else None
         is_thing = first is not None and (first.is_name or (self.is_done and bool(first.entities)))
