@@ -242,7 +242,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
-            seed=asking.seed,
+            seed=asking.seed, min_confidence=asking.min_confidence,
         )  # fmt: skip
         session.translate(asking.language)
         if self.indexes.embedder is None:

@@ -50,6 +50,7 @@ def record(
     status = "error" if fields.get("error") else "answered" if answers else "not_in_graph"
     made = {
         "status": status, "text": ", ".join(answers), "ranked": True, "is_cut_short": False,
+        "score": {0: None, 1: 1.0}.get(len(answers), 0.5),
         "linked": (RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),), **fields,
     }  # fmt: skip
     return Record(

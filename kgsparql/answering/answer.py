@@ -18,6 +18,7 @@ from kgsparql.rdf.literals import literal_kind, number_text, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
+    from kgsparql.answering.confidence import Support
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
     from kgsparql.plans.set_words import Label
@@ -140,7 +141,7 @@ class Draft:
 
 GapCode = OneOf[
     "name", "part_of_name", "predicate", "word", "operation", "ambiguous", "kind", "step", "reading", "value",
-    "language",
+    "language", "confidence",
 ]  # fmt: skip
 
 
@@ -148,6 +149,7 @@ GapCode = OneOf[
 class Gap:
     """Words of a question that the answer does not account for, and a sentence for the reader.
 
+    :param code: what it is about; ``confidence``: nothing is left out, and what speaks least for the answer is said.
     :param template: the sentence, with places for the values: a lexicon has it in its language.
 
     >>> gap = Gap("name", "Anna", "nothing in this graph is called {!r}", ("Anna",))
@@ -182,6 +184,8 @@ class Retrieval:
     :param computed: what a query plan came to, where that is what was found.
     :param gaps: what of the question it leaves out, where the method knows that: of what is computed, or judged.
     :param is_judged: the gaps are all that there are.
+    :param support: how clearly the question was read, as far as the method says; ``None`` where it does not.
+    :param confidence: how likely the best candidates are right, once that was weighed.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -191,6 +195,8 @@ class Retrieval:
     computed: Computed | None = None
     gaps: tuple[Gap, ...] = ()
     is_judged: bool = False
+    support: Support | None = None
+    confidence: float = 0.0
 
     @property
     def best_item(self) -> EvidenceItem | None:
@@ -210,6 +216,8 @@ class Answer:
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
     :param removed: citations and steps that a model made up; none of them is shown.
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
+    :param confidence: how likely the answer, or the best candidate, is right, in [0, 1]; 0 where there is none.
+    :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
     :param computed: what a query plan came to: its rows, the query, and whether the facts give the same value again.
     :param error: what kept a model from writing the answer, where one was asked: the evidence is still whole.
     """
@@ -234,6 +242,8 @@ class Answer:
     removed: int = 0
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
+    confidence: float = 0.0
+    signals: Mapping[str, float] = field(default_factory=dict)
     computed: Computed | None = None
     error: KgsparqlError | None = None
 

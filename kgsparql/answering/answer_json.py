@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Of the JSON of an answer: grows when a member goes away or means something else."""
 
 TermObject = TypedDict(
@@ -151,7 +151,9 @@ class AnsweredObject(TypedDict):
     what kept a model from writing the answer. `type` says what kind of value the answer is, null where nothing answers:
     that of what was `computed`, else of the `answers` that are best; a date may be a year, text is also what a model
     wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
-    empty where the graph names none and it is no percentage.
+    empty where the graph names none and it is no percentage. `confidence` is how likely the answer is right, or where
+    it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
+    within a version: `signals` is what the confidence rests on.
     """
 
     schema_version: int
@@ -163,6 +165,7 @@ class AnsweredObject(TypedDict):
     retriever: str
     model: str
     text: str
+    confidence: float
     type: AnswerType | None
     value: TermObject | None
     unit: str
@@ -176,6 +179,7 @@ class AnsweredObject(TypedDict):
     inference: list[StepObject]
     tree: str
     usage: dict[str, Any]
+    details: dict[str, Any]
     computed: ComputedObject | None
     not_understood: list[GapObject]
     notes: list[NoteObject]
@@ -252,6 +256,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
         tree=answer.tree.text(),
         usage=dict(answer.usage),
+        details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
         computed=_computed_object(answer, term),
         not_understood=[_object_of(GapObject, gap) for gap in answer.gaps],
         notes=[_object_of(NoteObject, note, text=str(note)) for note in answer.notes],

@@ -58,6 +58,7 @@ class AskOptions:
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
+    :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param oracle: chooses in the place of model and ranker, for ceilings.
     :param language: of the question: ``de``; empty if its words are to tell.
     :param direction: in which triples are walked.
@@ -76,6 +77,7 @@ class AskOptions:
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
+    min_confidence: float = 0.0
     oracle: Oracle | None = None
     language: str = ""
     direction: Directions = "both"
@@ -96,6 +98,8 @@ class AskOptions:
             raise OptionError(message, hint="its name, or one that is made: MindMap()")
         if self.direction not in {"both", "forward", "inverse"}:
             raise OptionError(f"no direction {self.direction!r}", hint="one of: both, forward, inverse")
+        if not 0 <= self.min_confidence <= 1:
+            raise OptionError(f"a confidence of {self.min_confidence}", hint="a probability, from 0 to 1")
 
     def about(self, entities: Iterable[IRI | str]) -> AskOptions:
         """Return the same options with these entities given."""
@@ -111,6 +115,7 @@ class AskOptions:
             "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
             "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
             **({"language": self.language} if self.language else {}),
+            **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
         }  # fmt: skip
 
 

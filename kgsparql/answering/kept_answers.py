@@ -12,7 +12,7 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import answer_to_json
+from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.evidence.evidence import has_a_name
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable, validated
@@ -119,7 +119,7 @@ class AnswerFile:
                     answers.append(_answer_of_object(found))
             except AnswerFileError as error:
                 message = f"{what} {number}: {error.message}"
-                damaged.append(AnswerFileError(message, hint=_HOW_TO_KEEP, line=number))
+                damaged.append(AnswerFileError(message, hint=error.hint, line=number))
         if not answers:
             raise damaged[0] if damaged else AnswerFileError("there is no answer in it", hint=_HOW_TO_KEEP)
         return cls(tuple(answers), tuple(damaged), unanswered)
@@ -250,6 +250,10 @@ def _parsed_json(data: bytes) -> Any:
 
 
 def _answer_of_object(found: Any) -> KeptAnswer:
+    version = found.get("schema_version") if isinstance(found, Mapping) else None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        what = f"an answer in version {version} of the JSON; this kgsparql reads versions 1 to {SCHEMA_VERSION}"
+        raise AnswerFileError(what, hint="upgrade kgsparql, or ask the question again")
     try:
         evidence, computed = found["evidence"], found.get("computed")
         rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) or None if computed else None

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
+from kgsparql.answering.confidence import Support, calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -41,7 +42,13 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     found = _verified_retrieval(retriever, session)
-    return replace(found, notes=session.notes.lines(link_notes(session.links)))
+    judged, draft, missing = _judged_draft(found, compose_from_templates(found), session, failed=False)
+    ranked = Answer(
+        session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
+        is_ranked=draft.is_ranked, gaps=missing, computed=judged.computed,
+    )  # fmt: skip
+    confidence = _weighed(ranked, judged, session, is_judged=_is_judged(judged, draft, session)).confidence
+    return replace(found, notes=session.notes.lines(link_notes(session.links)), confidence=confidence)
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
@@ -92,6 +99,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         error=error or session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
+    made = _weighed(made, found, session, is_judged=_is_judged(found, draft, session) and error is None)
     session.emit(Finished(status=made.status, answer=made))
     return made
 
@@ -109,6 +117,31 @@ def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
         return link
     start, end = session.translation.place_of(link.mention.start, link.mention.end)
     return replace(link, mention=replace(link.mention, text=session.original[start:end], start=start, end=end))
+
+
+def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: bool) -> Answer:
+    """Return the answer with its confidence; with a doubt, where nothing else is in doubt and it is not enough.
+
+    :param is_judged: the gaps are all that it leaves out; else a model, or nobody, has said so.
+    """
+    own, support = calibration(), found.support or Support(path_lead=path_lead(found))
+    signals = signals_of(support, made.gaps if is_judged else None, made.best, is_computed=made.computed is not None)
+    confidence = 0.0 if made.status == "no_entity" else own.probability(signals)
+    made = replace(made, confidence=confidence, signals=signals)
+    if made.status != "answered" or made.gaps or confidence >= max(session.min_confidence, own.sure * is_judged):
+        return made
+    values = (f"{100 * confidence:.0f}", own.weakest(signals))
+    gap = Gap("confidence", "", "it is {} % likely to be right: {}", values)
+    return replace(made, status="partial", gaps=(gap,), text=f"{_NOT_SURE} {gap.text}\n{made.text}")
+
+
+def _is_judged(found: Retrieval, draft: Draft, session: Session) -> bool:
+    """Tell whether it was checked what of the question a draft leaves out: not of what a model wrote."""
+    if session.notes.partial:
+        return False
+    if found.computed is not None:
+        return draft == found.draft
+    return found.is_judged or draft.is_ranked or not draft.text
 
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval, reading_in_words
+from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
@@ -122,7 +123,8 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     names: tuple[Gap, ...] = ()
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
         names = _name_gaps(computed.plan, found, session)
-    return replace(made, gaps=tuple(dict.fromkeys((*found.gaps, *made.gaps, *names))))
+    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names)))
+    return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 
 def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
@@ -152,8 +154,9 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
     if item is None:
         return None
     evidence = Evidence([replace(item, score=found.reading.score)])
-    names = _name_gaps(a.Items((walk.start,)), found, session)
-    return Retrieval(evidence, answers_at_ends(evidence, session), gaps=(*found.gaps, *names), is_judged=True)
+    gaps = (*found.gaps, *_name_gaps(a.Items((walk.start,)), found, session))
+    answers, support = answers_at_ends(evidence, session), support_of_plan(found.reading)
+    return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
 
 
 def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap, ...]:

@@ -93,6 +93,7 @@ class Session:
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what one of several graphs says is the same as a linked entity.
     :param passages: of documents that were indexed with the graph, if any were.
+    :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     """
@@ -111,6 +112,7 @@ class Session:
     passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
     seed: int = 0
+    min_confidence: float = 0.0
     rounds: int = 0
     kept_a_call: bool = False
     is_linked: bool = False

@@ -90,6 +90,9 @@ class AnswerOptions:
         ""
     )
     seed: Annotated[int, c.option("--seed", "For methods that draw samples.")] = 0
+    min_confidence: Annotated[
+        float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
+    ] = 0.0
     fail_if_unanswered: Annotated[
         bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
     ] = False
@@ -173,6 +176,7 @@ def _opened_with(
             snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
             language=how.language, emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
+            min_confidence=how.min_confidence,
         ) as (knowledge, asking),
     ):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named

@@ -428,7 +428,7 @@ def records(comparison: Comparison) -> list[Figures]:
 
     Of each metric it has the mean, the bounds of its interval (``hits@1 low``, ``hits@1 high``) and how many questions
     have one (``hits@1 n``). A row that is tested has the difference from the row that ``versus`` names, its interval,
-    ``p`` (corrected) and verdict; a row with margins has what is right among the surest, and ``AUROC``.
+    ``p`` (corrected) and verdict; a row with confidences has what is right among the surest, and ``AUROC``.
     """
     found: list[Figures] = []
     for board in comparison.leaderboards:

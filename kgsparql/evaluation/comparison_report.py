@@ -270,8 +270,8 @@ def _risk_table(board: Leaderboard) -> _Section:
             shares = (f"{100 * share:.0f} %" for share in row.risk.right)
             rows.append([_row_label(board, row), f"{row.risk.n:,}", *shares, auroc])
     caption = (
-        "The margin is the score of the first answer above that of the next path. AUROC: how often a right answer has"
-        " a larger margin than a wrong one; 0.5 is chance."
+        "The surest are those of the largest confidence. AUROC: how often a right answer has a larger one than a wrong"
+        " answer; 0.5 is chance."
     )
     return _Section("Risk and coverage: first answers that are right among the surest", rows, [caption])
 
@@ -451,6 +451,6 @@ def _draw_risk_coverage(axes: Any, board: Leaderboard) -> bool:
         if found := row.risk:
             auroc = "" if found.auroc is None else f", AUROC {found.auroc:.2f}"
             axes.plot(np.arange(1, found.n + 1) / found.n, found.curve, label=printable(row.title, 40) + auroc)
-    axes.set_xlabel("coverage: share of its answers, the largest margin first")
+    axes.set_xlabel("coverage: share of its answers, the most confident first")
     axes.set_ylabel("share of them that is right")
     return any(row.risk for row in board.rows)

@@ -98,8 +98,7 @@ class Record:
     :param is_lost: a server did not answer: the question is asked again when the run is resumed.
     :param ranked: nobody chose among the answers: they are candidates in order.
     :param score: of the answer as a whole, the higher the likelier it is right; comparable among the records of one
-        method. Today it is the ranker's margin: the score of the best answer less that of the first candidate that is
-        no part of the answer, or less nothing where nothing else was found. ``None`` if there is no answer.
+        method: the confidence. ``None`` if there is no answer, and of a baseline.
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
@@ -165,7 +164,8 @@ class Record:
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
             grounding=answer.grounding, text=answer.text, ranked=answer.is_ranked,
-            score=_score_margin(answer), is_sure=answer.status == "answered" and error is None,
+            score=answer.confidence if answer.signals and answer.best else None,
+            is_sure=answer.status == "answered" and error is None,
             answers=tuple(
                 RecordedAnswer(
                     "" if answer.grounding == "model" else str(one.term), one.label, round(one.score, 6), one.markers,
@@ -216,12 +216,6 @@ def is_lost(error: KgsparqlError) -> bool:
     """
     useless = isinstance(error, ModelReplyError | RequestRefusedError)
     return isinstance(error, UnreachableError) and not useless and error.code not in {"E_LIMIT", "E_PARTIAL"}
-
-
-def _score_margin(answer: Answer) -> float | None:
-    best = answer.best
-    others = (one.score for one in answer.answers[len(best) :])
-    return round(best[0].score - max(others, default=0.0), 6) if best else None
 
 
 def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:

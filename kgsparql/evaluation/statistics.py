@@ -244,10 +244,10 @@ def _resampled_means(values: Values, seed: int) -> Values:
 class RiskCoverage:
     """How many of the surest answers are right.
 
-    :param n: questions with an answer, a margin and known right answers.
-    :param right: by each of :data:`COVERAGES`, the share of right ones among so many answers of the largest margin.
+    :param n: questions with an answer, a confidence and known right answers.
+    :param right: by each of :data:`COVERAGES`, the share of right ones among so many answers of the largest confidence.
     :param curve: shape (n,): the same for the 1, 2, … n surest answers. The risk is 1 minus this.
-    :param auroc: how often a right answer has a larger margin than a wrong one, equal ones counting half; ``None``
+    :param auroc: how often a right answer has a larger confidence than a wrong one, equal ones counting half; ``None``
         where all are right, or all wrong.
     """
 
@@ -258,27 +258,27 @@ class RiskCoverage:
 
 
 def risk_coverage(values: Mapping[str, NDArray[np.float64]]) -> RiskCoverage | None:
-    """Compare margins with right first answers; ``None`` where either is not there.
+    """Compare confidences with right first answers; ``None`` where either is not there.
 
-    Answers of equal margin share what is right among them, so that their order says nothing.
+    Answers of equal confidence share what is right among them, so that their order says nothing.
 
     Source: El-Yaniv & Wiener, On the Foundations of Noise-free Selective Classification (JMLR 2010); Fawcett, An
     introduction to ROC analysis (2006), for the area under the curve.
 
-    :param values: ``margin`` and ``hits@1`` of the same questions, each of shape (questions,), NaN where undefined.
+    :param values: ``confidence`` and ``hits@1`` of the same questions, each of shape (questions,), NaN where undefined.
 
-    >>> found = risk_coverage({"margin": np.array([0.9, 0.5, 0.5, 0.1]), "hits@1": np.array([1.0, 1.0, 0.0, 0.0])})
+    >>> found = risk_coverage({"confidence": np.array([0.9, 0.5, 0.5, 0.1]), "hits@1": np.array([1.0, 1.0, 0.0, 0.0])})
     >>> found.n, found.right, found.auroc
     (4, (1.0, 1.0, 0.75, 0.6666666666666666, 0.5), 0.875)
     """
-    if not {"margin", "hits@1"} <= values.keys():
+    if not {"confidence", "hits@1"} <= values.keys():
         return None
-    both = ~(np.isnan(values["margin"]) | np.isnan(values["hits@1"]))
-    margins, right = values["margin"][both], values["hits@1"][both]
-    n = len(margins)
+    both = ~(np.isnan(values["confidence"]) | np.isnan(values["hits@1"]))
+    claimed, right = values["confidence"][both], values["hits@1"][both]
+    n = len(claimed)
     if not n:
         return None
-    _, level_of = np.unique(-margins, return_inverse=True)  # level 0 is the largest margin
+    _, level_of = np.unique(-claimed, return_inverse=True)  # level 0 is the largest
     sizes, rights = np.bincount(level_of), np.bincount(level_of, weights=right)
     curve = np.cumsum((rights / sizes)[np.sort(level_of)]) / np.arange(1, n + 1)
     picked = tuple(float(curve[max(1, round(coverage * n)) - 1]) for coverage in COVERAGES)

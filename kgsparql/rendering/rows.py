@@ -45,7 +45,9 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     return lines
 
 
-COLUMNS = ("status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers")
+COLUMNS = (
+    "status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers", "confidence",
+)  # fmt: skip
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
 _CELL_LENGTH = 4_000  # characters of the name of a thing for programs
@@ -75,7 +77,7 @@ def answer_rows(answer: Answer) -> list[list[str]]:
         rows.append([
             answer.status, str(rank), "true" if one in best else "false", printable(one.label, _CELL_LENGTH),
             term["type"], term["value"], term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}",
-            " ".join(one.markers),
+            " ".join(one.markers), f"{answer.confidence:.4f}",
         ])  # fmt: skip
     return rows or [empty_row(answer.status)]
 
@@ -199,10 +201,10 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
             are_values = is_iri or all(isinstance(term, Literal | None) for term in terms)
             columns[name] = [python_value(t) if are_values or t is None else answer.labels[t] for t in terms]
         return data_frame(columns)
-    best, status = frozenset(answer.best), answer.status
+    best, status, sure = frozenset(answer.best), answer.status, answer.confidence
     rows = [
-        (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers)
+        (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers, sure)
         for one in answer.answers
     ]
-    names = ("status", "answer", "label", "description", "score", "is_best", "markers")
+    names = ("status", "answer", "label", "description", "score", "is_best", "markers", "confidence")
     return data_frame({name: [row[i] for row in rows] for i, name in enumerate(names)})

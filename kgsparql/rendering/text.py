@@ -92,9 +92,10 @@ def _fallback_lines(answer: Answer) -> Iterator[str]:
         yield f"{len(counts) - _SHOWN_FALLBACKS} more fallbacks (-f json lists them all)"
 
 
-def _cost_line(answer: Answer) -> str:
+def _cost_line(answer: Answer, *, verbose: int = 0) -> str:
     """Write one line: the status, what was verified, and the cost."""
-    return " · ".join([answer.status, *_verified_counts(answer), *cost_parts(answer.usage)])
+    confidence = [f"confidence {answer.confidence:.2f}"] * bool(verbose)
+    return " · ".join([answer.status, *confidence, *_verified_counts(answer), *cost_parts(answer.usage)])
 
 
 def cost_parts(usage: Mapping[str, Any]) -> list[str]:
@@ -166,7 +167,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
         yield from ("", heading, *lines) if lines else ()
     yield ""
     yield from (f"{'' if at else 'Linked':<6}  {line}" for at, line in enumerate(_link_lines(answer)))
-    yield _cost_line(answer)
+    yield _cost_line(answer, verbose=verbose)
 
 
 def _first_lines(answer: Answer) -> Iterator[str]:

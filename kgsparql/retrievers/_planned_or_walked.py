@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from kgsparql.answering.answer import Gap, Retrieval
+from kgsparql.answering.confidence import Support, path_lead
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned, read_clauses
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
@@ -70,7 +71,8 @@ class PlannedOrWalked(Retriever):
         walked = self.walking.retrieve(session)
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
         judged = replace(walked, gaps=missing, is_judged=True)
-        return _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
+        chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
+        return replace(chosen, support=_support(planned, walked))
 
     def _written_or_walked(self, session: Session) -> Retrieval:
         """Return what a plan comes to that a model wrote; where it leaves something out, with paths beside it."""
@@ -100,7 +102,7 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
 
     :param missing: what of the question the other leaves out.
     """
-    items = _shown(planned) if planned.computed is None else set(planned.computed.items)
+    items = _planned_items(planned)
     if not planned.gaps:
         if items == _shown(other):
             unlike = tuple(gap for gap in missing if gap.code == "kind")
@@ -116,6 +118,17 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
     if not missing or (not _is_computing(read.reading.plan) and other.candidates):
         return other
     return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
+
+
+def _planned_items(planned: Retrieval) -> set[Term]:
+    return _shown(planned) if planned.computed is None else set(planned.computed.items)
+
+
+def _support(planned: Retrieval, walked: Retrieval) -> Support:
+    """Tell how clearly both opinions read the question, and whether they agree."""
+    items, others = _planned_items(planned), _shown(walked)
+    agreement = 1.0 if items == others else 0.0 if items.isdisjoint(others) else 0.5
+    return replace(planned.support or Support(), path_lead=path_lead(walked), agreement=agreement)
 
 
 def _is_computing(plan: a.Plan | None) -> bool:

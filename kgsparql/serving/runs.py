@@ -258,8 +258,13 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
         "said": said_by(answer),
         "gaps": [_gap_text(gap) for gap in answer["not_understood"]],
         "notes": [way_out if note["code"] == "way_out" else note["text"] for note in notes],
-        "meter": " · ".join([*cost_parts(answer["usage"]), *left]),
+        "meter": " · ".join([*_confidence_part(answer), *cost_parts(answer["usage"]), *left]),
     }
+
+
+def _confidence_part(answer: Mapping[str, Any]) -> list[str]:
+    """Say how likely an answer is right; of one without an answer, and of an earlier run, nothing."""
+    return [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
 
 
 def _gap_text(gap: Mapping[str, str]) -> str:

@@ -285,8 +285,8 @@ def _ask_result(answer: Answer, given: Any) -> Json:
     gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
     notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
     return {
-        "status": answer.status, "text": _answer_text(answer), "is_ranked": answer.is_ranked,
-        "grounding": answer.grounding,
+        "status": answer.status, "text": _answer_text(answer), "confidence": answer.confidence,
+        "is_ranked": answer.is_ranked, "grounding": answer.grounding,
         "answers": [
             _term_json(
                 one.term, one.label, markers=[marker for marker in one.markers if marker in markers],

@@ -121,15 +121,15 @@ class AskTool(Tool):
 
     Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
     (`is_ranked`), answers are candidates in order; `is_best` marks those that are the answer as far as can be told:
-    check the evidence, and which way its arrows go. If it is `partial`, none is sure: `text` says what is in doubt;
-    ask again in other words, or use `plan`, `show` or `query`. If `linked` has the wrong thing for a name, ask again
-    with `entities`. It knows nothing but the graph, and no earlier question.
+    check the evidence, and which way its arrows go. `confidence` is how likely these are right. If it is `partial`,
+    none is sure: `text` says what is in doubt; ask again in other words, or use `plan`, `show` or `query`. If `linked`
+    has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph, and no earlier question.
     """
 
     title = "Ask the graph a question"
     result = {
-        "status": "string", "text": "string", "is_ranked": "boolean", "grounding": "string", "answers": "array",
-        "evidence": "array", "linked": "array", "not_understood": "array", "notes": "array",
+        "status": "string", "text": "string", "confidence": "number", "is_ranked": "boolean", "grounding": "string",
+        "answers": "array", "evidence": "array", "linked": "array", "not_understood": "array", "notes": "array",
     }  # fmt: skip
 
     question: Annotated[
@@ -356,13 +356,14 @@ def evidence_documents(
     Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
     question it was found for: a marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``,
     ``query`` (the SPARQL that finds it again), ``triples`` (subject, predicate and object as N-Triples writes them),
-    ``graphs`` and, of a passage, ``source``.
+    ``graphs``, of a passage ``source``, and ``confidence``: how likely the question is answered by what was found.
     """
     found = knowledge.retrieve(question, **{"cancel": cancel, **options})
     for item in list(found.evidence)[:k]:
         metadata: dict[str, Any] = {
             "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
             "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
+            "confidence": found.confidence,
         }  # fmt: skip
         if item.excerpt is not None:
             metadata["source"] = str(item.excerpt)

@@ -12,6 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from kgsparql.answering.answer_json import AnsweredObject, UnansweredObject
+from kgsparql.answering.confidence import SIGNALS
 from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, QueryTimeoutError, UnreachableError
 from kgsparql.knowledge_base import KnowledgeBase
@@ -102,7 +103,7 @@ def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(
         (1, "answered"), (2, "empty"), (3, "error"), (4, "answered"),
     ]  # fmt: skip
     assert lines[1] == {
-        "id": 2, "schema_version": 1, "question": "", "status": "empty", "answers": [], "error": None,
+        "id": 2, "schema_version": 2, "question": "", "status": "empty", "answers": [], "error": None,
     }  # fmt: skip
     assert lines[2]["error"]["code"] == "E_INPUT"
     assert done.exit_code == 0
@@ -160,6 +161,7 @@ def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) ->
     rows = list(csv.DictReader(io.StringIO(run(*asked, "-f", "csv").stdout)))
     assert [row["answer"] for row in rows if row["is_best"] == "true"] == ["Elsa Einstein", "Mileva Marić"]
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, len(rows) + 1)]
+    assert 0.8 < float(rows[0].pop("confidence")) < 1
     assert {**rows[0], "score": ""} == {
         "status": "answered", "rank": "1", "is_best": "true", "answer": "Elsa Einstein", "type": "uri",
         "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "",
@@ -276,3 +278,13 @@ def test_a_bug_is_an_error_in_json_and_costs_no_line_its_result(run: Run, monkey
         for done, bugs in ((one, 1), (many, 2)):
             assert (done.exit_code, done.stderr.count("Traceback")) == (1, bugs * len(debug))
             assert "canary" not in done.output
+
+
+def test_the_command_takes_the_least_confidence(run: Run) -> None:
+    asked = ("ask", "-", "-k", NOBEL, "-q", "--embedder", "none", "--min-confidence", "0.995")
+    done = run(*asked, stdin=f"{BORN}\n")
+    assert done.exit_code == 3
+    found = json.loads(done.stdout)
+    assert [gap["code"] for gap in found["not_understood"]] == ["confidence"]
+    assert set(found["details"]["signals"]) == set(SIGNALS)
+    assert run(*asked[:-1], "1.5", stdin=BORN).exit_code == 2

@@ -29,9 +29,10 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert list(answer) == [
-        "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "text", "type",
-        "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited", "evidence", "linked", "inference",
-        "tree", "usage", "computed", "not_understood", "notes", "fallbacks", "removed", "error",
+        "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "text", "confidence",
+        "type", "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited", "evidence", "linked",
+        "inference", "tree", "usage", "details", "computed", "not_understood", "notes", "fallbacks", "removed",
+        "error",
     ]  # fmt: skip
     assert [link["term"]["label"] for link in answer["linked"]] == ["Richard Feynman"]
     assert answer["status"] == "answered"

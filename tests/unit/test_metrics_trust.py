@@ -122,14 +122,14 @@ def test_a_question_whose_model_failed_has_failed() -> None:
     assert of("hits@1 abstained abstention_recall", asking(""), silent) == [0, 0, 0]
 
 
-def test_the_margin_is_to_the_next_path() -> None:
-    for made, margin in (
-        (record(*path("a b", score=0.9), entity("c", score=0.6, marker="P2")), pytest.approx(0.3)),
-        (record(*path("a b", score=0.9)), 0.9),
-        (SILENT, None),
-        (record(entity("a"), status="error", error=("E_TIMEOUT", "late")), None),
+def test_the_confidence_is_that_of_an_answer() -> None:
+    for made, confidence in (
+        (record(*path("a b"), score=0.9), 0.9),
+        (record(*path("a b")), None),  # a baseline says none
+        (replace(SILENT, score=0.4), None),
+        (record(entity("a"), status="error", error=("E_TIMEOUT", "late"), score=0.4), None),
     ):
-        assert METRICS["margin"].of(asking("a"), made) == margin
+        assert METRICS["confidence"].of(asking("a"), made) == confidence
 
 
 NAMES = "triple_precision triple_recall triple_f1 triple_hit@10 triple_precision@10 triple_map@10 triple_mrr@10"

@@ -90,7 +90,7 @@ def test_a_literal_is_a_python_value_where_it_is_one_of_its_datatype_and_other_t
 
 def test_the_answers_as_a_table(answer: Answer, nobel: kgsparql.KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = to_dataframe(answer)
-    assert list(frame) == ["status", "answer", "label", "description", "score", "is_best", "markers"]
+    assert list(frame) == ["status", "answer", "label", "description", "score", "is_best", "markers", "confidence"]
     assert frame["answer"].tolist()[:2] == ["http://dbpedia.org/resource/Warsaw", date(1867, 11, 7)]
     assert frame["is_best"].tolist() == [True, False, False, False]
     assert set(frame["status"]) == {"answered"}

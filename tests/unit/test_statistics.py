@@ -161,9 +161,9 @@ def test_they_agree_with_scipy() -> None:
 
 
 def surest(*rows: tuple[float, float]) -> RiskCoverage | None:
-    """Risk and coverage of answers, each with its margin and whether it is right."""
-    margins, rights = np.array(rows, float).reshape(-1, 2).T
-    return risk_coverage({"margin": margins, "hits@1": rights})
+    """Risk and coverage of answers, each with its confidence and whether it is right."""
+    claimed, rights = np.array(rows, float).reshape(-1, 2).T
+    return risk_coverage({"confidence": claimed, "hits@1": rights})
 
 
 def test_risk_and_coverage_by_hand() -> None:
@@ -171,9 +171,9 @@ def test_risk_and_coverage_by_hand() -> None:
     for rows, curve, right, auroc in (
         # of four pairs of right and wrong, only .5 is below .7
         ([(0.1, 0), (0.9, 1), (0.5, 1), (0.7, 0)], [1, 1 / 2, 2 / 3, 1 / 2], (1, 1, 1 / 2, 2 / 3, 1 / 2), 3 / 4),
-        # answers of equal margin share what is right among them
+        # answers of equal confidence share what is right among them
         ([(1, 1), (1, 0), (1, 0), (1, 0)], [1 / 4] * 4, (1 / 4,) * 5, 1 / 2),
-        # what has no margin or no known answer is left out
+        # what has no confidence or no known answer is left out
         ([(0.9, 1), (nan, 1), (0.5, nan)], [1], (1,) * 5, None),
     ):
         found = surest(*rows)

@@ -6,13 +6,12 @@ Evidence is compared with the triples that an answer must rest on; what was link
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from operator import attrgetter
 from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import identity
-from kgsparql.evaluation.metrics.judging import Metric, defined, f1, in_order, is_silent, judgement
+from kgsparql.evaluation.metrics.judging import Metric, defined, f1, is_silent, judgement
 from kgsparql.evaluation.record import Record, RecordedCost
 
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
@@ -146,16 +145,12 @@ def _is_truncated(_question: Question, record: Record) -> float | None:
     return None if is_cut is None else float(is_cut)
 
 
-def _score_margin(_question: Question, record: Record) -> float | None:
-    """Measure how far the score of the first answer is above that of the best answer of another path.
+def _confidence(_question: Question, record: Record) -> float | None:
+    """Measure how likely the answer is right, as it says itself.
 
-    Its whole score where there is no other. It says how sure a method is, by its own measure; other methods have other
-    measures. Not defined where nothing was answered, and for a failed question.
+    Not defined where nothing was answered, for a failed question, and for a baseline, which does not say.
     """
-    if record.has_failed or is_silent(record):
-        return None
-    scores = [group[0].score for group in islice(in_order(record.answers, ranked=record.ranked), 2)]
-    return scores[0] - sum(scores[1:]) if scores else None
+    return None if record.has_failed or is_silent(record) else record.score
 
 
 def _cost_metric(name: str, about: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
@@ -249,5 +244,5 @@ METRICS: tuple[Metric, ...] = (
         "seconds_without_model", "Wall time in seconds without waiting for a model.",
         lambda m: max(0.0, m.seconds - m.model_seconds),
     ),
-    defined("margin", "grounding", "", _score_margin),
+    defined("confidence", "grounding", "", _confidence),
 )  # fmt: skip

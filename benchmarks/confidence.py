@@ -1,0 +1,246 @@
+"""How likely an answer is right: fits `kgsparql/answering/confidence.json`, and judges that on graphs left out of it.
+
+    python -m benchmarks.confidence                          # graphs and questions of fixtures/ and ../shared/data
+    python -m benchmarks.confidence DATA --json ASKED        # keeps what was answered; --read ASKED asks nothing again
+
+Each graph is asked questions that are made from its triples (`benchmarks.meaning`, `kgsparql eval make`), and those
+that people asked where DATA has them with their answers. A logistic regression whose weights are not negative weighs
+the signals of each answer; isotonic regression on the scores of graphs left out makes probabilities of the sums.
+Every figure that is printed is of graphs left out, one after the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import kgsparql
+from benchmarks import meaning
+from benchmarks.meaning_words import Facts
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.confidence import SIGNALS, Calibration
+from kgsparql.errors import KgsparqlError
+from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.datasets import load, sample
+from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.record import Record
+from kgsparql.evaluation.statistics import risk_coverage
+from kgsparql.made_questions.making import make
+
+ROOT = Path(__file__).parents[1]
+DATA, TARGET = ROOT.parent / "shared" / "data", ROOT / "kgsparql" / "answering" / "confidence.json"
+PER_KIND, MADE, ASKED = 5, 40, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
+WEIGHT_OF_MADE, MOST_WEIGHT, PENALTY = 0.4, 100, 1.0  # of a question that was made; of a set of questions; of weights
+FEW = 4  # right and wrong answers of a set, at least, that its AUROC is shown
+SURE = 0.7
+"""From how likely on an answer is sure that leaves nothing out: one that is wrong is as bad as two needless doubts."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that was answered, and how right.
+
+    :param graph: of one name where graphs say the same. :param kind: ``meaning``, ``made`` or ``people``.
+    :param margin: what told right from wrong before: the score of the best answer above that of the next.
+    """
+
+    graph: str
+    kind: str
+    question: str
+    signals: Mapping[str, float]
+    is_sure: bool
+    hit: float
+    f1: float
+    margin: float
+    said: str
+
+
+def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
+    """Ask everything of one graph."""
+    name = path.name.partition(".")[0] if path.name.partition(".")[0] != "graph" else path.parent.name
+    knowledge, found = kgsparql.open(path), list[Asked]()
+    made = meaning.questions(Facts(path), max(1, PER_KIND // quick)) if path.stat().st_size < 2_000_000 else []
+    for own in made:
+        answer = knowledge.ask(own.text)
+        is_gold = any(meaning.is_gold(gold, answer) for gold in (own.gold, own.also) if gold is not None)
+        is_right = float(is_gold or (answer.status == "not_in_graph" and not own.gold))
+        found.append(_asked(name, "meaning", answer, is_right, is_right))
+    try:
+        paths = make(knowledge, MADE // quick).questions
+    except KgsparqlError:  # nothing in it has a name, or no path leads to few
+        paths = ()
+    gold = [Question(id=p.text, text=p.text, answers=tuple(GoldAnswer(*a) for a in p.answers.items())) for p in paths]
+    found += [_judged(name, "made", knowledge.ask(own.text), own) for own in gold]
+    loaded = [own for file in questions for own in load(file).questions]
+    usable = [own for own in loaded if own.answers and not own.golden_triples]  # else their ends are no answers
+    found += [_judged(name, "people", knowledge.ask(own.text), own) for own in sample(usable, ASKED // quick, 1)]
+    return found
+
+
+def _judged(name: str, kind: str, answer: Answer, question: Question) -> Asked:
+    record = Record.of(answer, question=question.id, method="auto", degrees={})
+    hit, f1 = (METRICS[metric].of(question, record) or 0.0 for metric in ("hits@1", "f1"))
+    return _asked(name, kind, answer, hit, f1)
+
+
+def _asked(name: str, kind: str, answer: Answer, hit: float, f1: float) -> Asked:
+    best = answer.best
+    others = max((one.score for one in answer.answers[len(best) :]), default=0.0)
+    is_sure = answer.status == "answered" or {gap.code for gap in answer.gaps} == {"confidence"}
+    margin, said = best[0].score - others if best else 0.0, "; ".join(one.label for one in best[:4])
+    return Asked(name, kind, answer.question, dict(answer.signals), is_sure, hit, f1, margin, said)
+
+
+def sources(data: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield the graphs, with the questions that people asked of them, the longest first."""
+    graphs = sorted(chain(data.glob("*/graph.nt.gz"), data.glob("fresh/*.ttl.gz")), key=lambda p: -p.stat().st_size)
+    for path in graphs:
+        if path.stat().st_size < 5_000_000 and path.parent.name != "nobel":  # that says what the bundled graph does
+            yield path, sorted(path.parent.glob("questions.jsonl*"))
+    fixtures = ROOT / "fixtures"
+    yield fixtures / "nobel.ttl", [fixtures / "computed_questions.jsonl", fixtures / "nobel_questions.jsonl"]
+
+
+# --- fitting
+
+
+def matrix(rows: Sequence[Asked]) -> Values:
+    """The signals, of shape (answers, signals)."""
+    return np.array([[row.signals[name] for name in SIGNALS] for row in rows])
+
+
+def importance(rows: Sequence[Asked]) -> Values:
+    """How much each answer counts: no set of questions outweighs the others."""
+    keys = [(row.graph, row.kind) for row in rows]
+    sizes = {key: keys.count(key) for key in set(keys)}
+    own = [min(1.0, MOST_WEIGHT / sizes[k]) * (1.0 if k[1] == "people" else WEIGHT_OF_MADE) for k in keys]
+    return np.array(own) / sum(own)
+
+
+def fitted(rows: Sequence[Asked], steps: int = 3000) -> Calibration:
+    """Weights that are not negative, by projected gradient descent (Adam)."""
+    signals, right, weight = matrix(rows), np.array([row.hit > 0 for row in rows], float), importance(rows)
+    signals = np.hstack([signals, np.ones((len(rows), 1))])
+    own, mean, square = (np.zeros(signals.shape[1]) for _ in range(3))
+    shrunk = PENALTY / len(rows) * (np.arange(signals.shape[1]) < signals.shape[1] - 1)
+    for step in range(1, steps + 1):
+        gradient = signals.T @ (weight * (_logistic(signals @ own) - right)) + shrunk * own
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        rate = 0.05 * (1 - step / steps) + 0.001
+        own -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        own[:-1] = np.maximum(0.0, own[:-1])
+    weights = {name: round(float(one), 3) for name, one in zip(SIGNALS, own, strict=False) if one > 0.005}
+    return Calibration(weights, round(float(own[-1]), 3))
+
+
+def _logistic(sums: Values) -> Values:
+    made: Values = 1 / (1 + np.exp(-sums))
+    return made
+
+
+def with_table(own: Calibration, scores: Values, rows: Sequence[Asked]) -> Calibration:
+    """The same with probabilities: isotonic regression by pooling adjacent violators, and lines between its blocks."""
+    right, weight = np.array([row.hit > 0 for row in rows], float), importance(rows) * len(rows)
+    blocks: list[list[float]] = []  # of each the weight, that of what is right, and that of the scores
+    for at in np.argsort(scores, kind="stable"):
+        blocks.append([weight[at], weight[at] * right[at], weight[at] * scores[at]])
+        while len(blocks) > 1 and (
+            blocks[-2][1] * blocks[-1][0] >= blocks[-1][1] * blocks[-2][0] or blocks[-2][0] < len(rows) / 50
+        ):
+            last = blocks.pop()
+            blocks[-1] = [sum(pair) for pair in zip(blocks[-1], last, strict=True)]
+    at = [0.0, *(block[2] / block[0] for block in blocks), 1.0]
+    chance = [0.0, *((block[1] + 0.5) / (block[0] + 1) for block in blocks), 1.0]
+    chance = [0.01 + 0.98 * one for one in chance]  # nothing is certain
+    table = sorted(zip(np.round(at, 4).tolist(), np.round(np.maximum.accumulate(chance), 4).tolist(), strict=True))
+    return Calibration(own.weights, own.bias, [s for s, _ in table], [p for _, p in table], SURE)
+
+
+def scored(own: Calibration, rows: Sequence[Asked]) -> Values:
+    """The scores of answers."""
+    return np.array([own.score(row.signals) for row in rows])
+
+
+def left_out(rows: Sequence[Asked]) -> tuple[Values, Values]:
+    """The score, and the probability, of each answer by a fit on the other graphs."""
+    scores, probabilities = np.zeros(len(rows)), np.zeros(len(rows))
+    for graph in {row.graph for row in rows}:
+        here = np.array([row.graph == graph for row in rows])
+        others = [row for row in rows if row.graph != graph]
+        own = fitted(others)
+        scores[here] = scored(own, [row for row in rows if row.graph == graph])
+        own = with_table(own, scored(own, others), others)
+        probabilities[here] = [own.probability(row.signals) for row in rows if row.graph == graph]
+    return scores, probabilities
+
+
+# --- judging
+
+
+def page(rows: Sequence[Asked], probabilities: Values, sure: float) -> Iterator[str]:
+    """The figures by set of questions, and over all that people asked."""
+    yield f"{'graph':18}{'questions':>10}{'n':>6}{'right':>7}{'AUROC: margin':>15}{'confidence':>12}{'at half':>9}"
+    means: list[tuple[float, float]] = []
+    for key in sorted({(row.kind, row.graph) for row in rows}, reverse=True):
+        own = [i for i, row in enumerate(rows) if (row.kind, row.graph) == key and row.said]
+        hits = np.array([rows[i].hit for i in own])
+        margins = np.array([rows[i].margin for i in own])
+        found = [risk_coverage({"confidence": one, "hits@1": hits}) for one in (margins, probabilities[own])]
+        if min(hits.sum(), len(hits) - hits.sum()) < FEW or None in found:
+            continue
+        before, now = (one.auroc or 0.0 for one in found if one is not None)
+        half = found[1].right[2] if found[1] is not None else 0.0
+        means += [(before, now)] * (key[0] == "people")
+        yield f"{key[1]:18}{key[0]:>10}{len(own):>6}{hits.mean():>7.0%}{before:>15.3f}{now:>12.3f}{half:>9.0%}"
+    if means:
+        yield "mean AUROC of what people asked: {:.3f} by margin, {:.3f} by confidence".format(*np.mean(means, axis=0))
+    people = [i for i, row in enumerate(rows) if row.kind == "people"]
+    for least in (0.0, 0.5, 0.7, sure, 0.9, 0.95):
+        called = [i for i in people if rows[i].is_sure and probabilities[i] >= least]
+        wrong = sum(rows[i].f1 < 0.5 for i in called)
+        share = f"{len(called) / max(1, len(people)):.1%} of {len(people)} are sure, {wrong} of these wrong"
+        yield f"sure from {least:.2f} on: {share} ({wrong / max(1, len(called)):.1%})"
+    error = np.mean([(probabilities[i] - rows[i].hit) ** 2 for i in people]) if people else 0.0
+    yield f"Brier score of what people asked: {error:.3f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was answered here")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="ask nothing: read what was kept")
+    parser.add_argument("--quick", type=int, default=1, metavar="N", help="ask only one question of N")
+    parser.add_argument("--dry", action="store_true", help="write no file")
+    given = parser.parse_args()
+    if given.read is not None:
+        rows = [Asked(**one) for one in json.loads(given.read.read_text(encoding="utf-8"))]
+    else:
+        with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+            asked = [pool.submit(asked_of, *own, given.quick) for own in sources(given.data)]
+            rows = [row for one in asked for row in one.result()]
+    if given.json is not None:
+        given.json.write_text(json.dumps([asdict(row) for row in rows], ensure_ascii=False), encoding="utf-8")
+    scores, probabilities = left_out(rows)
+    own = with_table(fitted(rows), scores, rows)
+    print("\n".join(page(rows, probabilities, own.sure)))
+    made: dict[str, Any] = {name: one for name, one in asdict(own).items() if name != "made_of"}
+    made["made_of"] = {graph: sum(row.graph == graph for row in rows) for graph in sorted({row.graph for row in rows})}
+    print(json.dumps(made["weights"], indent=1))
+    if not given.dry:
+        TARGET.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

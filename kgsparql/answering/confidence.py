@@ -1,0 +1,151 @@
+"""How likely an answer is right: what speaks for it, weighed as on questions whose answers are known.
+
+The weights, and the table from their sum to a probability, are in ``confidence.json``, which
+``python -m benchmarks.confidence`` makes. Nothing is asked of the graph for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgsparql.rdf.terms import Literal
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval
+    from kgsparql.plans.denotation import PlannedReading
+
+SIGNALS: Mapping[str, str] = {
+    "nothing_left_out": "something of the question is not accounted for",
+    "computed_if_asked": "something is to be computed that is not",
+    "kind": "it is another kind of thing than was asked for",
+    "steps": "a step leads the other way, or no word names it",
+    "predicate": "a word of the question names something else that the graph knows",
+    "reading": "another reading fits as well",
+    "names": "a name was found only in part, or is shared",
+    "agreement": "read as a plan and as a path, the question leads to different things",
+    "holds_anyway": "with all of the question the value would be another",
+    "fit": "the graph says it in other words than the question",
+    "lead": "the next reading fits nearly as well",
+    "path_lead": "another path fits nearly as well",
+    "few": "there are many answers",
+    "found": "nothing was found",
+}
+"""What an answer is judged by, each in [0, 1] and 1 at best, with what is wrong where it is not."""
+
+_OF_GAPS = {
+    "computed_if_asked": {"operation"}, "kind": {"kind"}, "steps": {"step"}, "predicate": {"predicate"},
+    "reading": {"reading"}, "names": {"name", "part_of_name", "ambiguous"},
+}  # fmt: skip
+_UNKNOWN = 0.5
+_BEST_FIT, _CLEAR_LEAD, _MANY = 1.5, 0.5, 1000  # from where on more says no more
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How clearly a question is read, as far as the method knows.
+
+    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next.
+    :param path_lead: how much better the best path fits than one that leads elsewhere.
+    :param agreement: 1 where plan and path lead to the same, 0 where they have nothing in common.
+    """
+
+    fit: float = 0.0
+    lead: float = 0.0
+    path_lead: float = _UNKNOWN
+    agreement: float = _UNKNOWN
+
+
+def support_of_plan(reading: PlannedReading) -> Support:
+    """Tell how clearly a plan is what is asked."""
+    rivals = [other.score for other in reading.others if other.plan != reading.plan]
+    lead = reading.score - max(rivals) if rivals else 1.0
+    return Support(_within_one(reading.score / (1 + len(reading.how)) / _BEST_FIT), _within_one(lead))
+
+
+def path_lead(found: Retrieval) -> float:
+    """Tell how much better the best path fits than the next that leads elsewhere; unknown where there is no path."""
+    best = found.best_item
+    if best is None:
+        return _UNKNOWN
+    others = (item.score for item in found.evidence if item.paths and {*item.ends} != {*best.ends})
+    return _within_one((best.score - max(others, default=0.0)) / _CLEAR_LEAD)
+
+
+def signals_of(
+    support: Support, gaps: Sequence[Gap] | None, best: Sequence[AnswerTerm], *, is_computed: bool
+) -> dict[str, float]:
+    """Weigh what speaks for an answer.
+
+    :param gaps: what of the question it leaves out; ``None`` where only a model has judged that.
+    """
+    codes = None if gaps is None else {gap.code for gap in gaps}
+    known = {name: _UNKNOWN if codes is None else float(codes.isdisjoint(some)) for name, some in _OF_GAPS.items()}
+    return {
+        "nothing_left_out": _UNKNOWN if codes is None else float(not codes), **known,
+        "agreement": support.agreement, "holds_anyway": _holds_anyway(codes or set(), best, is_computed=is_computed),
+        "fit": support.fit, "lead": support.lead, "path_lead": support.path_lead,
+        "few": 1.0 - _within_one(math.log(max(1, len(best))) / math.log(_MANY)), "found": float(bool(best)),
+    }  # fmt: skip
+
+
+def _holds_anyway(codes: Collection[str], best: Sequence[AnswerTerm], *, is_computed: bool) -> float:
+    """Tell whether a value would stay with the words that a plan leaves out: a no would, hardly a number, no yes."""
+    if {"word", "name"}.isdisjoint(codes):
+        return 0.6
+    value = best[0].term if is_computed and len(best) == 1 else None
+    if value == Literal(value=True):
+        return 0.0
+    return 1.0 if value == Literal(value=False) else 0.4 if isinstance(value, Literal) else 0.6
+
+
+def _within_one(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What makes a probability of signals.
+
+    :param weights: of each signal, none below 0. :param bias: what is added to their sum.
+    :param scores: in ascending order, each the logistic of a sum; ``probabilities`` has what was right there.
+    :param sure: how likely an answer is at least that is called sure.
+    """
+
+    weights: Mapping[str, float]
+    bias: float
+    scores: Sequence[float] = (0.0, 1.0)
+    probabilities: Sequence[float] = (0.0, 1.0)
+    sure: float = 0.0
+    made_of: Mapping[str, object] = field(default_factory=dict)
+
+    def score(self, signals: Mapping[str, float]) -> float:
+        """Return the logistic of the weighted sum."""
+        total = self.bias + sum(weight * signals[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-total))
+
+    def probability(self, signals: Mapping[str, float]) -> float:
+        """Tell how likely an answer with these signals is right; better signals never make it less.
+
+        >>> one = Calibration({"fit": 2.0}, -1.0)
+        >>> one.probability({"fit": 1.0}) > one.probability({"fit": 0.4})
+        True
+        """
+        return round(float(np.interp(self.score(signals), self.scores, self.probabilities)), 4)
+
+    def weakest(self, signals: Mapping[str, float]) -> str:
+        """Say in words which signal costs the most."""
+        return SIGNALS[max(self.weights, key=lambda name: self.weights[name] * (1 - signals[name]))]
+
+
+@cache
+def calibration() -> Calibration:
+    """Return what was fitted."""
+    return Calibration(**json.loads(files(__package__).joinpath("confidence.json").read_text(encoding="utf-8")))
