@@ -18,7 +18,6 @@ from kgsparql.rdf.literals import literal_kind, number_text, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.confidence import Support
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.plans.running import Computed
     from kgsparql.plans.set_words import Label
@@ -173,6 +172,21 @@ class Gap:
         """Say it in another language, as far as that has a sentence for it."""
         values = tuple(sentences.get(value, value) for value in self.values)
         return replace(self, template=sentences.get(self.template, self.template), values=values)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How clearly a question is read, as far as the method knows.
+
+    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next.
+    :param path_lead: how much better the best path fits than one that leads elsewhere.
+    :param agreement: 1 where plan and path lead to the same, 0 where they have nothing in common.
+    """
+
+    fit: float = 0.0
+    lead: float = 0.0
+    path_lead: float = 0.5
+    agreement: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
 from kgsparql.rdf.terms import Literal
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval
     from kgsparql.plans.denotation import PlannedReading
 
 SIGNALS: Mapping[str, str] = {
@@ -46,21 +46,6 @@ _OF_GAPS = {
 }  # fmt: skip
 _UNKNOWN = 0.5
 _BEST_FIT, _CLEAR_LEAD, _MANY = 1.5, 0.5, 1000  # from where on more says no more
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """How clearly a question is read, as far as the method knows.
-
-    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next.
-    :param path_lead: how much better the best path fits than one that leads elsewhere.
-    :param agreement: 1 where plan and path lead to the same, 0 where they have nothing in common.
-    """
-
-    fit: float = 0.0
-    lead: float = 0.0
-    path_lead: float = _UNKNOWN
-    agreement: float = _UNKNOWN
 
 
 def support_of_plan(reading: PlannedReading) -> Support:

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status, Support
 from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
-from kgsparql.answering.confidence import Support, calibration, path_lead, signals_of
+from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -73,8 +73,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
-    computed = () if found.computed is None else found.computed.terms
-    labels = evidence_labels(found.evidence, session, besides=computed)
+    labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
     made = Answer(
         question=session.original,
         status="partial" if session.graph.failures else outcome,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.confidence import Support, path_lead
+from kgsparql.answering.answer import Gap, Retrieval, Support
+from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned, read_clauses
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items

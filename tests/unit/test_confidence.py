@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import AnswerTerm, Gap
+from kgsparql.answering.answer import AnswerTerm, Gap, Support
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
-from kgsparql.answering.confidence import SIGNALS, Support, calibration, signals_of
+from kgsparql.answering.confidence import SIGNALS, calibration, signals_of
 from kgsparql.answering.kept_answers import AnswerFile
 from kgsparql.errors import AnswerFileError, OptionError
 from kgsparql.rdf.terms import Literal
