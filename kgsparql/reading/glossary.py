@@ -14,7 +14,7 @@ from kgsparql.errors import DataError, OptionError
 from kgsparql.rdf.terms import normalised
 from kgsparql.reading.lexicon import lexicon, longest_phrase
 
-Kind = OneOf["closed", "adjectives", "nouns", "verbs"]
+Kind = OneOf["closed", "adjectives", "nouns", "verbs", "names"]
 _SHORTEST = 3  # letters of a part of a compound, and of the stem of an inflected word, at least
 
 
@@ -67,7 +67,7 @@ class Glossary:
         ('work', ('city',))
         """
         own: list[Callable[[str], Meaning | None]] = [self.verb, self._adjective, self._noun]
-        readers = (self.meanings["closed"].get, *(reversed(own) if is_noun else own))
+        readers = (self.meanings["closed"].get, self.meanings["names"].get, *(reversed(own) if is_noun else own))
         return next((hit for read in readers for form in self.spelled(word) if (hit := read(form)) is not None), None)
 
     def spelled(self, word: str) -> tuple[str, ...]:
@@ -134,10 +134,12 @@ def glossary(language: str) -> Glossary:
     for problem, keys in (("lacks", known - document.keys()), ("has unknown keys:", document.keys() - known)):
         if keys:
             raise DataError(f"lexicon/{language}.toml {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
-    endings = {key: tuple(text.split()) for key, text in document["endings"].items()}
+    endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
     meanings = {kind: _meanings(kind, text, endings["infinitives"]) for kind, text in document["meanings"].items()}
     words = {key: frozenset(text.split()) for key, text in document["words"].items()}
-    pairs = {key: dict(pair.split(":") for pair in text.split()) for key, text in document["pairs"].items()}
+    pairs = {
+        key: dict(pair.replace("_", " ").split(":") for pair in text.split()) for key, text in document["pairs"].items()
+    }
     return Glossary(**{**document, "endings": endings, "meanings": meanings, "words": words, "pairs": pairs})
 
 
@@ -155,7 +157,9 @@ def _meanings(kind: Kind, text: str, infinitives: Sequence[str]) -> dict[str, Me
         keys, english = pair.split(":")
         first, *others = keys.split(",")
         meaning = Meaning(kind, tuple(english.replace("_", " ").split("/" if kind == "verbs" else "|")))
-        root = next((first.removesuffix(end) for end in infinitives if kind == "verbs" and first.endswith(end)), first)
+        root = next(
+            (first.removesuffix(end) for end in reversed(infinitives) if kind == "verbs" and first.endswith(end)), first
+        )
         found |= {key: meaning for stem in (first, *others, root) if (key := normalised(stem)) not in found}
     return found
 

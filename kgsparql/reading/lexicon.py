@@ -55,6 +55,7 @@ class Lexicon:
     auxiliaries: frozenset[str]
     asking_did: frozenset[str]
     asking_have: frozenset[str]
+    the_words: frozenset[str]
     be_forms: frozenset[str]
     do_forms: frozenset[str]
     have_forms: frozenset[str]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
 from kgsparql.linking.words import TextToken, key_of, stem, tokens
-from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
 from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
 from kgsparql.reading.word_order import Kind, Unit, in_english_order
 
 _QUOTED = re.compile(r'["“„«]\s*([^"”“»«]+?)\s*["”“»]')
-_STOPS = re.compile(r"[,;:]")
+_STOPS = re.compile(r"[,;:?!]")
+_SHORT = 3  # letters of a name whose last one marks no owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class _Known:
     end: int
     english: str
     kind: Kind = "name"
+    is_owner: bool = False
 
 
 def read_in_english(
@@ -133,7 +136,7 @@ class _Names:
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
-                    yield start, _Known(end, self._called(row, start, end, ending))
+                    yield start, _Known(end, self._called(row, start, end, ending), is_owner=bool(ending))
                 elif row.kind != "entity" and row.language == self.words.language and self._is_noun(start):
                     yield start, _Known(end, self._called(row, start, end, "").lower(), "noun")
 
@@ -183,14 +186,14 @@ class _Translator:
     ) -> None:
         self.question, self.tokens, self.names, self.words = question, own, names, words
         self.texts = [token.text for token in own]
-        self.lexicon = lexicon()
+        self.lexicon, self.search = lexicon(), search
+        self.owners = set[int]()  # where names begin that have the mark of an owner
         vocabulary = None if search is None else search.vocabulary(set(self.texts))
         self.type_stems = frozenset[str]() if vocabulary is None else vocabulary.type_stems
-        self.known = frozenset[str]() if vocabulary is None else frozenset(vocabulary.counts)
 
     def translated(self) -> Translation:
         """Return the question in English."""
-        units = self._with_owners(list(self._units()))
+        units = self._with_names(self._with_owners(list(self._units())))
         ordered = in_english_order(units, self.words, self.lexicon)
         text, places = "", list[tuple[int, int, int, int]]()
         for unit in ordered:
@@ -219,6 +222,7 @@ class _Translator:
     def _unit(self, at: int) -> tuple[Unit | None, int]:
         """Return the unit that begins at a word, and the place after it; None for a word that is left out."""
         if (known := self.names.get(at)) is not None:
+            self.owners |= {self.tokens[at].start} if known.is_owner else set()
             return self._made(at, known.end, known.english, known.kind), known.end
         raw = self._raw(at, at + 1)
         if raw[0].isdigit():
@@ -256,7 +260,10 @@ class _Translator:
         if ending and re.fullmatch(rf"\d{{3}}0{ending}", self.texts[at]):
             end += int(end < len(self.tokens) and self.words.meaning(self.texts[end]) is not None)
             return self._made(at, end, raw.removesuffix(ending) + self.lexicon.decade_ending, "number"), end
-        return self._made(at, end, raw, "number" if raw.replace(".", "").isdecimal() else "name"), end
+        raw += " %" * self.question[self.tokens[end - 1].end :].lstrip().startswith("%")
+        return self._made(
+            at, end, raw, "number" if raw.strip(" %").replace(".", "").replace(",", "").isdecimal() else "name"
+        ), end
 
     def _gap(self, at: int) -> str:
         return self.question[self.tokens[at - 1].end : self.tokens[at].start]
@@ -272,6 +279,8 @@ class _Translator:
         end = at + 1  # of a name that the graph has not
         while end < len(self.tokens) and self._gap(end).isspace() and self._is_part_of_name(end):
             end += 1
+        if text.endswith(self.words.possessive) and len(text) > _SHORT and raw[-1].islower():
+            self.owners.add(self.tokens[at].start)
         return self._made(at, end, self._raw(at, end), "name")
 
     def _is_part_of_name(self, at: int) -> bool:
@@ -286,10 +295,12 @@ class _Translator:
         if meaning.kind == "closed":
             is_asking = start == 0 or self._gap(start).strip() or self.texts[start - 1] in self.words.closed_words
             english = english if is_asking else meaning.english[-1]
+            if self.texts[end : end + 1] and self.texts[end].isdecimal():
+                english = self.words.pairs["before_numbers"].get(self.texts[start], english)
         elif len(meaning.english) > 1:
             in_graph = (one for one in meaning.english if all(stem(w) in self.type_stems for w in one.lower().split()))
             english = next(in_graph, english)
-        kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective"}
+        kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
         return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english))
 
     def _kind_of(self, english: str) -> Kind:
@@ -309,6 +320,24 @@ class _Translator:
         )
         return next((kind for kind, holds in kinds if holds), "word")
 
+    # --- Names
+
+    def _with_names(self, units: list[Unit]) -> list[Unit]:
+        """Join what is the name of something in English: *Universität Bonn*, *die Beatles*."""
+        the, of = min(self.lexicon.the_words), min(self.lexicon.of_words)
+        places: dict[str, int] = {}
+        for at, (first, last) in enumerate(itertools.pairwise(units)):
+            if last.kind == "name" and not last.sign and (first.kind == "noun" or first.english.endswith(the)):
+                joint = f"{first.english} {of}" if first.kind == "noun" else the
+                places[normalised(f"{joint} {last.english}")] = at
+        rows = self.search.exact(list(places)) if self.search is not None and places else []
+        for at, name in sorted({(places[row.key], row.text) for row in rows if row.kind == "entity"}, reverse=True):
+            first, last = units[at : at + 2]
+            joint = first.english.removesuffix(the).rstrip()
+            kept = [replace(first, english=joint)] if first.kind == "preposition" else []
+            units[at : at + 2] = [*kept, replace(last, start=first.start, sign=first.sign, english=name)]
+        return units
+
     # --- Possession
 
     def _with_owners(self, units: list[Unit]) -> list[Unit]:
@@ -316,9 +345,14 @@ class _Translator:
         of, mark, found = min(self.lexicon.of_words), self.words.possessive, list[Unit]()
         for at, unit in enumerate(units):
             before, after = (units[at - 1].kind if at else ""), (units[at + 1].kind if at + 1 < len(units) else "")
-            if unit.said in self.words.words["genitives"] and before == "noun" and not unit.sign:
+            degrees = self.lexicon.comparatives.keys() | self.lexicon.quantifiers.keys()
+            if unit.said in self.words.words["than"] and any(one.english in degrees for one in units[:at]):
+                found.append(replace(unit, english=min(self.lexicon.than_words)))
+                continue
+            is_owner = after != "adjective" or units[at + 1].said.endswith(self.words.endings["owners"])
+            if unit.said in self.words.words["genitives"] and before == "noun" and is_owner and not unit.sign:
                 found.append(replace(unit, english=f"{of} {unit.english}", kind="preposition"))
-            elif unit.kind == "name" and mark and unit.said.endswith(mark) and self._is_owner(unit):
+            elif unit.kind == "name" and mark and unit.start in self.owners:
                 name = unit.english.removesuffix(mark)
                 if after in {"noun", "adjective"}:
                     found.append(replace(unit, english=f"{name}'{self.lexicon.possessive}"))
@@ -329,8 +363,3 @@ class _Translator:
             else:
                 found.append(unit)
         return found
-
-    def _is_owner(self, unit: Unit) -> bool:
-        """Tell whether the last letter of a name is the mark of an owner, as far as the graph's words tell."""
-        last = unit.said.split()[-1]
-        return last not in self.known or last.removesuffix(self.words.possessive) in self.known

@@ -87,7 +87,8 @@ class _Orderer:
             if self._begins_clause(units, at):
                 clause, at = self._clause(units, at)
                 found.append(clause)
-                units[at : at + 1] = [replace(unit, sign="") for unit in units[at : at + 1]]
+                if at < len(units) and not self._begins_clause(units, at):
+                    units[at] = replace(units[at], sign="")
             else:
                 found.append(units[at])
                 at += 1
@@ -115,7 +116,7 @@ class _Orderer:
         found, begun, joint = list[tuple[list[Unit], list[Unit]]](), 0, list[Unit]()
         for at, unit in enumerate(units):
             is_joint = unit.kind == "joint" and at > begun and self._joins_clauses(units[begun:at], units[at + 1 :])
-            if is_joint or (at > begun and unit.sign and self._asks(units[at:])):
+            if is_joint or (at > begun and unit.sign and (unit.sign in "?!" or self._asks(units[at:]))):
                 found.append(([*joint], units[begun:at]))
                 joint, begun = [unit] * is_joint, at + is_joint
         return [*found, (joint, units[begun:])]
@@ -143,6 +144,9 @@ class _Orderer:
 
     def _main(self, units: list[Unit]) -> list[Unit]:
         """Order a main clause, whose finite verb is the first or second part of it."""
+        units = self._each_first(units)
+        if units and units[0].english in self.lexicon.imperatives and units[-1].said in self.words["particles"]:
+            units = units[:-1]  # *liste … auf*
         at = next((i for i, unit in enumerate(units) if unit.is_verb), None)
         if at is None:
             return units
@@ -164,6 +168,15 @@ class _Orderer:
         first, last = head
         parts = [*before, *first, *subject, *negation, *last, *middle, *after]
         return _governed(parts, next((unit for unit in verbs if unit.kind == "verb"), finite), self.glossary)
+
+    def _each_first(self, units: list[Unit]) -> list[Unit]:
+        """Put what something is asked for each of before the question."""
+        for at in range(1, len(units) - 1):
+            if units[at].kind == "preposition" and units[at + 1].english in self.lexicon.distributives:
+                end = at + 1 + self._end_of_phrase(units[at + 1 :])
+                rest = [*units[:at], *units[end:]]
+                return [*units[at:end], replace(rest[0], sign=","), *rest[1:]]
+        return units
 
     def _verb_group(
         self, finite: Unit, verbs: list[Unit], *, is_passive: bool, negation: list[Unit], is_split: bool
@@ -194,18 +207,16 @@ class _Orderer:
             end = self._end_of_phrase(rest)
             do = replace(finite, english=self.do)
             return [*before, do, *rest[:end], replace(finite, english=self.have), *rest[end:]]
-        last = len(rest) - (rest[-1].kind == "clause") if rest else 0
-        if last and rest[last - 1].kind == "adjective":  # compatible with X
-            at = next(
-                (
-                    i
-                    for i, unit in enumerate(rest[:last])
-                    if unit.kind == "preposition" and unit.english not in self.lexicon.of_words
-                ),
-                last,
-            )
-            rest = [*rest[:at], rest[last - 1], *rest[at : last - 1], *rest[last:]]
-        return [*before, finite, *rest]
+        return [*before, finite, *self._with_adjective(rest)]
+
+    def _with_adjective(self, units: list[Unit]) -> list[Unit]:
+        """Put an adjective before the preposition that belongs to it: ``compatible with X``."""
+        last = len(units) - (units[-1].kind == "clause") if units else 0
+        if not last or units[last - 1].kind != "adjective":
+            return units
+        own = (i for i, unit in enumerate(units[:last]) if unit.kind == "preposition")
+        at = next((i for i in own if units[i].english not in self.lexicon.of_words), last - 1)
+        return [*units[:at], units[last - 1], *units[at : last - 1], *units[last:]]
 
     def _has_subject(self, before: list[Unit], finite: Unit, rest: list[Unit]) -> bool:
         """Tell whether the subject of ``have`` stands before it: what is had is seldom named."""
@@ -213,7 +224,9 @@ class _Orderer:
             return False
         if before[0].said in self.words["subjects"] or not rest:
             return True
-        is_known = rest[0].kind == "name" or rest[0].english in self.lexicon.definites
+        is_known = rest[0].kind in {"name", "pronoun"} or rest[0].english in self.lexicon.definites
+        if any(unit.english in self.lexicon.superlatives for unit in rest[1:2]):
+            return True
         is_plural_of_name = self.glossary.is_plural(finite.said) and rest[0].kind == "name"
         return not is_known or is_plural_of_name or rest[0].said in self.words["accusatives"]
 
@@ -240,7 +253,7 @@ class _Orderer:
 
     def _further(self, units: list[Unit]) -> list[Unit]:
         """Order a clause after ``and``, whose subject is that of the first one, or that is a question of its own."""
-        if self._asks(units):
+        if self._asks(units) or (units and units[0].sign):
             return self._main(units)
         negation, units = self._negation(units)
         finite = units[0] if units and units[0].is_verb else None
@@ -265,7 +278,7 @@ class _Orderer:
         mains = [unit for unit in verbs if unit.kind == "verb"]
         finite = finite or verbs[-1]
         if not mains and finite.kind == "auxiliary":
-            return [finite, *negation, *self._with_copula([], finite, middle)[1:]] if middle else [finite, *negation]
+            return [finite, *negation, *self._with_adjective(middle)]
         is_passive = bool(mains) and (finite.said in self.words["become"] or self._is_being(finite, mains[-1]))
         if is_passive:
             middle = self._with_agent(middle)
@@ -296,6 +309,7 @@ class _Orderer:
         if is_owner or self._has_own_subject(opening, finite, middle):
             end = self._end_of_phrase(middle)
             subject, middle = middle[:end], middle[end:]
+            opening = opening[:-1] if subject and subject[0].english in self.lexicon.owners else opening
         return [*opening, *subject, *self._predicate(finite, verbs, middle, []), *after, *self._further_all(others)]
 
     def _finite_of(self, others: Sequence[tuple[list[Unit], list[Unit]]]) -> Unit | None:
@@ -311,13 +325,15 @@ class _Orderer:
             return True
         if not middle or self._end_of_phrase(middle) == 0 or finite.said in self.words["become"]:
             return False
+        if middle[0].kind == "pronoun":
+            return True
         if (
             middle[0].said in self.words["accusatives"]
             or middle[0].english in self.lexicon.indefinites | self.lexicon.no_words
         ):
             return False
         is_doer = pronoun.said in self.words["subjects"]
-        return not is_doer and middle[0].kind in {"name", "pronoun"} and not self.glossary.is_plural(finite.said)
+        return not is_doer and middle[0].kind == "name" and not self.glossary.is_plural(finite.said)
 
     # --- Places
 
