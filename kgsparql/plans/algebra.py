@@ -93,12 +93,24 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The items of a set of which some value of a measure compares so with a value."""
+    """The items of a set of which some value of a measure compares so with a value.
+
+    Two that make a range, one right within the other, hold of one and the same value: from 1960 to 1969.
+    """
 
     items: ItemSet
     measure: Measure
     comparison: Comparison
     value: IRI | Literal | Measure
+
+    @property
+    def other_end(self) -> Where | None:
+        """The condition within this one that makes a range with it."""
+        one, other = self, self.items
+        if not (isinstance(other, Where) and isinstance(one.measure, Value) and one.measure == other.measure):
+            return None
+        are_ends = {one.comparison[0], other.comparison[0]} == {"<", ">"}
+        return other if are_ends and isinstance(one.value, Literal) and isinstance(other.value, Literal) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,11 @@ class Facts:
                 return set(terms)
             case a.Ends(start, path):
                 return {end for one in self.items(start) for end in self._along(one, path)}
-            case a.Where(inner, measure, comparison, value):
-                return {x for x in self.items(inner) if self._holds(x, measure, comparison, value)}
+            case a.Where(inner):
+                if (end := items.other_end) is None:
+                    return {x for x in self.items(inner) if any(self._fits(x, items))}
+                both = ((x, zip(self._fits(x, items), self._fits(x, end), strict=True)) for x in self.items(end.items))
+                return {x for x, fits in both if any(map(all, fits))}
             case a.Named(inner, word):
                 return {x for x in self.items(inner) if any(word.casefold() in name for name in self._names(x))}
             case a.Has(inner, path, to):
@@ -150,7 +153,9 @@ class Facts:
                 number = self.number(measure)
                 return [] if number is None else [number]
 
-    def _holds(self, x: Term, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> bool:
+    def _fits(self, x: Term, where: a.Where) -> list[bool]:
+        """Whether each value of an item compares as is asked, in the same order for each question about them."""
+        measure, value = where.measure, where.value
         keys, kind = self._keys(measure, x), measure.kind if isinstance(measure, a.Value) else "number"
         if not isinstance(value, IRI | Literal):
             others = self._keys(value, x)
@@ -162,8 +167,8 @@ class Facts:
             keys, others = [date_number(end, like=value) for end in ends], [date_number(value.value, like=value)]
         else:
             others = [read_as(value, kind if kind in {"text", "item"} else "number")]
-        compare = _COMPARED[comparison]
-        return any(compare(one, two) for one in keys for two in others if one is not None and two is not None)
+        compare, known = _COMPARED[where.comparison], [two for two in others if two is not None]
+        return [one is not None and any(compare(one, two) for two in known) for one in keys]
 
     def says(self, x: Term, measure: a.Measure, value: Term | None) -> bool:
         """Whether a value is one that an item has; nothing where it has none."""

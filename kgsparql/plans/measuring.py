@@ -154,13 +154,13 @@ class Measuring(ABC):
         further = ((use, own) for use in followed for own in self.view.uses(ends(items, use.path)))
         ways += [(use, own) for use, own in further if not own.step.inverts(use.step)]
         self.fit.compare(texts, [use.step.predicate for own in ways for use in own])
-        found = [one for uses in ways for one in self._measures(uses, texts, hints)]
+        found = [one for uses in ways for one in self._measures(items, uses, texts, hints)]
         if counts:
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
 
     def _measures(
-        self, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]
+        self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]
     ) -> Iterator[MeasureChoice]:
         """The values at the end of a path, where they can be ordered and words or hints name them."""
         last, is_far = uses[-1], len(uses) > 1
@@ -173,16 +173,25 @@ class Measuring(ABC):
         if is_far and last.kind != "number" and self._says_other(last, texts):
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
-        measure = a.Value(_path_of(uses), last.kind, self._unit_of(last))
+        beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
+        measure = a.Value(_path_of(uses), last.kind, self._unit_of(last, beside, is_far=is_far))
         yield MeasureChoice(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
 
-    def _unit_of(self, use: PredicateUse) -> str:
-        """The unit that the graph states of values: in the name of a predicate, or as their datatype."""
+    def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
+        """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
         if use.kind != "number" or use.unit:
             return use.unit
         label = self.fit.labels([use.step.predicate], in_grace=True)[use.step.predicate]
         word = label.split()[-1].strip("()").lower() if label.strip() else ""
-        return unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
+        unit = unit_named(label) or unit_named(f"{label} {self.lexicon.units.get(word, '')}")
+        units, own = {root(word) for word in self.lexicon.unit_words}, self.fit.label_roots(use.step.predicate)
+        for other in beside:  # the `unit` of a quantity, the `weight unit` of what has a weight
+            said = self.fit.label_roots(other.step.predicate)
+            if not unit and len(other.ends) == 1 and said & units and (is_far or said & own):
+                (end,) = other.ends
+                named = self.fit.labels([end], in_grace=True) if isinstance(end, IRI) else {}
+                unit = str(named.get(end) or getattr(end, "value", ""))
+        return unit
 
     def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
         """Whether the name of a date says of what it is, and the question does not."""
@@ -361,7 +370,7 @@ class Measuring(ABC):
     ) -> tuple[list[Decimal | Literal], tuple[Doubt, ...]]:
         """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
         own = measure.unit if isinstance(measure, a.Value) else ""
-        known = self.lexicon.units.get(own, own)
+        known = self.lexicon.units.get(own.lower(), own.lower())
         numbers = [one if isinstance(one, Literal) else converted(one, unit, known) for one in bounds]
         made = [one for one in numbers if one is not None]
         if not unit or len(made) == len(bounds):

@@ -186,11 +186,14 @@ class PlanCompiler:
             case a.Ends(start, path):
                 near = self.new("i")
                 return (*self.members(start, near), *self.along(near, path, x))
-            case a.Where(inner, measure, comparison, value):
-                found = self.measured(measure, x, inner)
-                other = self._compared(measure, value, found, x, inner)
-                condition = Apply(comparison, (other[0], other[1]))
-                return (*self.members(inner, x), *found.group, *other[2], g.Filter(condition))
+            case a.Where(inner, measure):
+                conditions = [items] if (end := items.other_end) is None else [end, items]
+                inner = conditions[0].items
+                found, group = self.measured(measure, x, inner), list[g.Pattern]()
+                for one in conditions:
+                    left, right, more = self._compared(measure, one.value, found, x, inner)
+                    group += [*more, g.Filter(Apply(one.comparison, (left, right)))]
+                return (*self.members(inner, x), *found.group, *group)
             case a.Named(inner, word):
                 label = self.new("l")
                 text = Apply("LCASE", (Apply("STR", (label,)),))

@@ -147,6 +147,9 @@ class _Chunker:
             spans = {span: tuple(dict.fromkeys(own)) for span, own in named.items() if own}
             self.read = replace(self.read, type_stems=vocabulary.type_stems, predicates=spans)
         self._take_dates()
+        for found in self.finder.numbers(self.taken):
+            if self.finder.is_compared(found.start) and not self.taken & set(found.span):
+                self._add_chunk(found)
         self._take_given([link for link in links if link.matched == "given"])
         self._take_names_of_predicates()
         self._take_exact(rows)
@@ -271,6 +274,8 @@ class _Chunker:
         places = self.read.positions_between(link.mention.start, link.mention.end)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
+        if len(places) == 1 and link.matched != "exact" and self.language.is_participle(self.read.texts[places[0]]):
+            return  # `released` is not *I Shall Be Released*
         is_proper = all(self.read.raw[at][:1].isupper() for at in places)
         if (
             link.matched == "vector"

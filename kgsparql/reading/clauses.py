@@ -75,7 +75,8 @@ class Chunk:
     @property
     def may_be_years(self) -> bool:
         """Whether it has the form of a year, or is a range."""
-        return self.last is not None or (len(self.text) == len("1984") and self.text.isdecimal())
+        is_year = self.text.isdecimal() or self.last is not None
+        return is_year and self.number is not None and 1000 <= self.number < 10_000
 
     @property
     def is_name(self) -> bool:

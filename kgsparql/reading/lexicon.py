@@ -146,6 +146,7 @@ class Lexicon:
     location_labels: frozenset[str]
     locations: frozenset[str]
     units: Mapping[str, str]
+    unit_words: frozenset[str]
     contractions: Mapping[str, Mapping[str, str]]
     question_words: Mapping[str, str]
     hints: Mapping[str, tuple[str, ...]]

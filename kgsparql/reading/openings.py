@@ -121,7 +121,7 @@ class Openings(Cursor):
         if chunk is None or chunk.number is None or chunk.entities or chunk.unit:
             return False
         after = self.chunk(len(chunk.span))
-        if chunk.may_be_years and (after is not None or chunk.last is not None):
+        if chunk.may_be_years and after is not None:
             return False  # 1984 films
         return self.is_noun_phrase(len(chunk.span)) and (after is None or after.number is None)
 

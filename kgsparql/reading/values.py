@@ -156,8 +156,9 @@ class ValueFinder:
         """Read a number in words: ``five``, ``twenty-five``, ``three hundred and two``, ``half a million``."""
         texts, own = self.texts, self.language
         at, total, group = start, Decimal(0), Decimal(0)
-        if texts[at] in own.half_words and texts[at + 2 : at + 3] and texts[at + 1] in own.indefinites:
-            at, group = (at + 2, Decimal("0.5")) if texts[at + 2] in own.multipliers else (at, group)
+        after = texts[at + 2] if len(texts) > at + 2 else ""
+        if texts[at] in own.half_words and texts[at + 1 : at + 2] and texts[at + 1] in own.indefinites:
+            at, group = (at + 2, Decimal("0.5")) if after in own.multipliers or after in own.units else (at, group)
         elif texts[at] in own.indefinites and texts[at + 1 : at + 2] and texts[at + 1] in own.multipliers:
             at, group = at + 1, Decimal(1)
         while at < len(texts):
@@ -175,13 +176,18 @@ class ValueFinder:
         is_word = at == start or (at == start + 1 and not self._counts(start, at))
         return (None if is_word else total + group), max(at, start + 1)
 
+    def is_compared(self, start: int) -> bool:
+        """Tell whether words such as ``more than``, ``at least``, ``between`` stand before a position."""
+        own, before = self.language, self.texts[max(0, start - 4) : start]
+        phrases = {" ".join(before[at:]) for at in range(len(before))}
+        return not phrases.isdisjoint(own.than_words | own.between_words | own.bounds.keys())
+
     def _counts(self, start: int, end: int) -> bool:
         """Tell whether a word counts what follows, or is compared with: ``one`` may be a pronoun."""
         own, after = self.language, self.texts[end : end + 1]
         is_counting = bool(after) and after[0] not in own.function_words - own.or_words
-        before = own.prepositions | own.than_words | own.be_forms | own.range_words | own.bounds.keys()
-        is_compared = start > 0 and self.texts[start - 1] in before
-        return is_counting or (is_compared and self.texts[start] not in own.dummies)
+        is_after = start > 0 and self.texts[start - 1] in own.prepositions | own.be_forms | own.range_words
+        return is_counting or ((is_after or self.is_compared(start)) and self.texts[start] not in own.dummies)
 
     # --- Ranges
 

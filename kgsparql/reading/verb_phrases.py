@@ -73,7 +73,7 @@ class VerbPhrases(NounPhrases):
         is_negated = is_negated and (self.word(1) in lexicon.prepositions or self.is_noun_phrase(1))
         self.skip(int(is_negated))
         is_negated = is_negated or is_nor
-        if last.verb and (compared := self.comparison(last.verb)):  # after A died and before B died
+        if compared := self.comparison(last.verb):  # after A died and before B died, taller than 2 and wider than 3
             return replace(compared, is_negated=is_negated)
         if self.word() in lexicon.prepositions and self.begins_object(1) and not self.is_bound():
             preposition = self.texts[self.skip()[0]]
