@@ -43,12 +43,13 @@ class Glossary:
     @cached_property
     def closed_words(self) -> frozenset[str]:
         """The words that shape a sentence, each alone."""
-        return frozenset(word for key in self.meanings["closed"] for word in key.split()) | self.words["fillers"]
+        words = (normalised(word) for key in self.meanings["closed"] for word in key.split())
+        return frozenset(words) | self.words["fillers"]
 
-    def phrase(self, texts: Sequence[str], *, is_noun: bool) -> tuple[int, Meaning] | None:
+    def phrase(self, texts: Sequence[str], *, likely: Kind) -> tuple[int, Meaning] | None:
         """Return how many of the first words have a meaning together, as many as possible, and the meaning.
 
-        :param is_noun: the first word is written like a noun.
+        :param likely: what the first word is, where it may be several.
         """
         firsts = (texts[0], *self.stems_of(texts[0])) if len(texts) > 1 else texts
         tables = [table for kind, table in self.meanings.items() if kind != "verbs"]
@@ -56,18 +57,21 @@ class Glossary:
         longest = max((hit for hit in hits if hit is not None), key=lambda hit: hit[0], default=None)
         if longest is not None and longest[0] > 1:
             return longest
-        meaning = self.meaning(texts[0], is_noun=is_noun)
+        meaning = self.meaning(texts[0], likely=likely)
         return None if meaning is None else (1, meaning)
 
-    def meaning(self, word: str, *, is_noun: bool = False) -> Meaning | None:
-        """Return what a word is, inflected or not; of a noun and a verb, what the capital says.
+    def meaning(self, word: str, *, likely: Kind = "verbs") -> Meaning | None:
+        """Return what a word is, inflected or not; what is likely first, where it may be several.
 
         >>> german = glossary("de")
-        >>> german.meaning("gearbeitet").english[0], german.meaning("stadte", is_noun=True).english
+        >>> german.meaning("gearbeitet").english[0], german.meaning("stadte", likely="nouns").english
         ('work', ('city',))
         """
-        own: list[Callable[[str], Meaning | None]] = [self.verb, self._adjective, self._noun]
-        readers = (self.meanings["closed"].get, self.meanings["names"].get, *(reversed(own) if is_noun else own))
+        verb, adjective, noun = self.verb, self._adjective, self._noun
+        orders: dict[Kind, Sequence[Callable[[str], Meaning | None]]]
+        orders = {"nouns": (noun, adjective, verb), "adjectives": (adjective, verb, noun)}
+        own = self.meanings["closed"].get, self.meanings["names"].get
+        readers = (*own, *orders.get(likely, (verb, adjective, noun)))
         return next((hit for read in readers for form in self.spelled(word) if (hit := read(form)) is not None), None)
 
     def spelled(self, word: str) -> tuple[str, ...]:
@@ -135,8 +139,9 @@ def glossary(language: str) -> Glossary:
         if keys:
             raise DataError(f"lexicon/{language}.toml {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
-    meanings = {kind: _meanings(kind, text, endings["infinitives"]) for kind, text in document["meanings"].items()}
     words = {key: frozenset(text.split()) for key, text in document["words"].items()}
+    own = endings["infinitives"], words["accented"]
+    meanings = {kind: _meanings(kind, text, *own) for kind, text in document["meanings"].items()}
     pairs = {
         key: dict(pair.replace("_", " ").split(":") for pair in text.split()) for key, text in document["pairs"].items()
     }
@@ -150,7 +155,7 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(name for name in own if len(name) == 2 and name != lexicon().language))
 
 
-def _meanings(kind: Kind, text: str, infinitives: Sequence[str]) -> dict[str, Meaning]:
+def _meanings(kind: Kind, text: str, infinitives: Sequence[str], accented: frozenset[str]) -> dict[str, Meaning]:
     """Return ``word:english`` pairs as a table; the first stem of a verb is an infinitive, which has an ending."""
     found: dict[str, Meaning] = {}
     for pair in text.split():
@@ -160,11 +165,13 @@ def _meanings(kind: Kind, text: str, infinitives: Sequence[str]) -> dict[str, Me
         root = next(
             (first.removesuffix(end) for end in reversed(infinitives) if kind == "verbs" and first.endswith(end)), first
         )
-        found |= {key: meaning for stem in (first, *others, root) if (key := normalised(stem)) not in found}
+        for stem in (first, *others, root):
+            parts = (part if part in accented else normalised(part) for part in stem.split("_"))
+            found.setdefault(" ".join(parts), meaning)
     return found
 
 
-def language_of(texts: Sequence[str], is_small: Sequence[bool]) -> tuple[str, bool]:
+def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = "") -> tuple[str, bool]:
     """Tell the language of a question by the words that shape a sentence, and are in no name; and if that is clear.
 
     A word with a capital may be one of a name. The default is English; where another has as many, which is likely is
@@ -175,13 +182,15 @@ def language_of(texts: Sequence[str], is_small: Sequence[bool]) -> tuple[str, bo
     ('en', True)
     """
     own, english = {text for text, small in zip(texts, is_small, strict=True) if small}, lexicon()
+    if signed := [tag for tag in languages() if not glossary(tag).words["signs"].isdisjoint(question)]:
+        return signed[0], True
     hits = {tag: len(own & glossary(tag).closed_words) for tag in languages()}
-    best = max(hits, key=lambda tag: hits[tag], default="")
+    known = {tag: sum(glossary(tag).meaning(text) is not None for text in own) for tag in hits}
+    best = max(hits, key=lambda tag: (hits[tag], known[tag]), default="")
     mine = len(own & (english.function_words | english.imperatives))
     if hits.get(best, 0) < mine or not hits.get(best):
         return english.language, True
     if hits[best] > mine:
         return best, True
-    known = sum(glossary(best).meaning(text) is not None for text in own)
     known_here = sum(text in english.empty_words | english.verbs or english.is_participle(text) for text in own)
-    return best, known > known_here
+    return best, known[best] > known_here

@@ -12,7 +12,9 @@ from kgsparql.linking.words import TextToken, key_of, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
+from kgsparql.reading.glossary import Kind as WordKind
 from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
+from kgsparql.reading.romance_order import RomanceOrder
 from kgsparql.reading.word_order import Kind, Unit, in_english_order
 
 _QUOTED = re.compile(r'["“„«]\s*([^"”“»«]+?)\s*["”“»]')
@@ -73,14 +75,18 @@ def read_in_english(
     texts, names = [token.text for token in own], dict[int, _Known]()
     is_clear = True
     if not language:
-        is_small = [at == 0 or question[token.start].islower() for at, token in enumerate(own)]
-        language, is_clear = language_of(texts, is_small)
+        quoted = [span.span() for span in _QUOTED.finditer(question)]
+        is_small = [
+            (at == 0 or question[token.start].islower()) and not any(a < token.start < b for a, b in quoted)
+            for at, token in enumerate(own)
+        ]
+        language, is_clear = language_of(texts, is_small, question)
         if language == lexicon().language and is_clear:
             return None
         names = _Names(question, own, glossary(language), search, called).found()
         taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
         free = [small and at not in taken for at, small in enumerate(is_small)]
-        language, is_clear = language_of(texts, free)
+        language, is_clear = language_of(texts, free, question)
     if language == lexicon().language or not is_clear:
         return None
     words = glossary(language)
@@ -149,7 +155,7 @@ class _Names:
     def _is_noun(self, at: int) -> bool:
         """Tell whether a word may be a noun."""
         raw, text = self.question[self.tokens[at].start], self.tokens[at].text
-        meaning = self.words.meaning(text, is_noun=True)
+        meaning = self.words.meaning(text, likely="nouns")
         return (raw.isupper() or not self.words.noun_capitals) and (meaning is None or meaning.kind == "nouns")
 
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
@@ -168,7 +174,7 @@ class _Names:
         closed = self.words.closed_words
         if end - start > 1:
             return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
-        is_word = self.words.meaning(texts[0], is_noun=self.words.noun_capitals) is not None
+        is_word = self.words.meaning(texts[0], likely="nouns" if self.words.noun_capitals else "verbs") is not None
         is_written_so = row.text == text and row.language == self.words.language
         return (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
 
@@ -185,8 +191,11 @@ class _Translator:
         search: LabelSearch | None,
     ) -> None:
         self.question, self.tokens, self.names, self.words = question, own, names, words
-        self.texts = [token.text for token in own]
+        raw = [question[token.start : token.end].lower() for token in own]
+        is_accented = words.words["accented"].__contains__
+        self.texts = [said if is_accented(said) else token.text for said, token in zip(raw, own, strict=True)]
         self.lexicon, self.search = lexicon(), search
+        self.before: Unit | None = None
         self.owners = set[int]()  # where names begin that have the mark of an owner
         vocabulary = None if search is None else search.vocabulary(set(self.texts))
         self.type_stems = frozenset[str]() if vocabulary is None else vocabulary.type_stems
@@ -194,7 +203,10 @@ class _Translator:
     def translated(self) -> Translation:
         """Return the question in English."""
         units = self._with_names(self._with_owners(list(self._units())))
-        ordered = in_english_order(units, self.words, self.lexicon)
+        if self.words.verb_last:
+            ordered = in_english_order(units, self.words, self.lexicon)
+        else:
+            ordered = RomanceOrder(self.words, self.lexicon).question(units)
         text, places = "", list[tuple[int, int, int, int]]()
         for unit in ordered:
             if not unit.english:
@@ -216,6 +228,7 @@ class _Translator:
             unit, end = self._unit(at)
             before = self.question[self.tokens[at - 1].end : self.tokens[at].start] if at else ""
             if unit is not None:
+                self.before = unit
                 yield replace(unit, sign=sign[0] if (sign := _STOPS.search(before)) else "")
             at = end
 
@@ -227,10 +240,9 @@ class _Translator:
         raw = self._raw(at, at + 1)
         if raw[0].isdigit():
             return self._number(at)
-        is_noun = self.words.noun_capitals and raw[0].isupper() and at > 0
         ahead = self.texts[at : at + LONGEST_PHRASE]
         ends = next((i for i in range(len(ahead)) if at + i in self.names), len(ahead))
-        found = self.words.phrase(ahead[:ends], is_noun=is_noun)
+        found = None if self._is_like_name(at) else self.words.phrase(ahead[:ends], likely=self._likely(at))
         end = at + (found[0] if found else 1)
         if found is None:
             if raw.lower() in self.words.words["fillers"] or self.texts[at] in self.words.words["fillers"]:
@@ -238,6 +250,25 @@ class _Translator:
             unit = self._unknown(at)
             return unit, at + len(unit.said.split())
         return self._of_meaning(at, end, found[1]), end
+
+    def _likely(self, at: int) -> WordKind:
+        """Return what a word is that may be several: by its capital, or by what stands before it."""
+        before, words = self.before, self.words.words
+        if self.words.noun_capitals:
+            return "nouns" if at > 0 and self._raw(at, at + 1)[0].isupper() else "verbs"
+        if before is not None and (before.kind in {"auxiliary", "negation"} or before.said in words["verb_openers"]):
+            return "verbs"
+        is_after_noun = before is not None and (before.kind == "noun" or before.said in words["more"])
+        return "adjectives" if is_after_noun else "nouns"
+
+    def _is_like_name(self, at: int) -> bool:
+        """Tell whether a capital within a sentence begins a name, where nouns have none: *Marie*, *Roman Polanski*."""
+        if self.words.noun_capitals or at == 0 or not self._raw(at, at + 1)[0].isupper():
+            return False
+        return not self._has_entry(at) or (self._is_part_of_name(at + 1) and not self._has_entry(at + 1))
+
+    def _has_entry(self, at: int) -> bool:
+        return any(self.texts[at] in self.words.meanings[kind] for kind in ("nouns", "names", "closed"))
 
     def _raw(self, start: int, end: int) -> str:
         return self.question[self.tokens[start].start : self.tokens[end - 1].end]
@@ -277,31 +308,35 @@ class _Translator:
         if not raw[0].isupper():
             return self._made(at, at + 1, raw, "word")
         end = at + 1  # of a name that the graph has not
-        while end < len(self.tokens) and self._gap(end).isspace() and self._is_part_of_name(end):
+        while self._is_part_of_name(end):
             end += 1
         if text.endswith(self.words.possessive) and len(text) > _SHORT and raw[-1].islower():
             self.owners.add(self.tokens[at].start)
         return self._made(at, end, self._raw(at, end), "name")
 
     def _is_part_of_name(self, at: int) -> bool:
-        is_capital = self.question[self.tokens[at].start].isupper() and at not in self.names
-        return is_capital and self.words.meaning(self.texts[at], is_noun=True) is None
+        """Tell whether a word has a capital and goes on with a name before it."""
+        if at >= len(self.tokens) or at in self.names or not self._gap(at).isspace():
+            return False
+        is_word = self.words.noun_capitals and self.words.meaning(self.texts[at], likely="nouns") is not None
+        return self._raw(at, at + 1)[0].isupper() and not is_word
 
     def _of_meaning(self, start: int, end: int, meaning: Meaning) -> Unit:
         """Return the unit of words whose meaning is known."""
         if meaning.kind == "verbs":
             return self._made(start, end, meaning.english[1], "verb", meaning.english)
-        english = meaning.english[0]
+        english, *degrees = meaning.english[0].split("/")
         if meaning.kind == "closed":
             is_asking = start == 0 or self._gap(start).strip() or self.texts[start - 1] in self.words.closed_words
-            english = english if is_asking else meaning.english[-1]
+            english = english if is_asking or degrees else meaning.english[-1]
             if self.texts[end : end + 1] and self.texts[end].isdecimal():
                 english = self.words.pairs["before_numbers"].get(self.texts[start], english)
         elif len(meaning.english) > 1:
             in_graph = (one for one in meaning.english if all(stem(w) in self.type_stems for w in one.lower().split()))
             english = next(in_graph, english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
-        return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english))
+        forms = (english, *degrees) if degrees else ()
+        return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
 
     def _kind_of(self, english: str) -> Kind:
         """Return what a word of English is that shapes a sentence."""

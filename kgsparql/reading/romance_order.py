@@ -1,0 +1,415 @@
+"""The order of words in French and Spanish: as English would have it, verbs after subjects, adjectives before nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kgsparql.reading.glossary import Glossary
+from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.word_order import Unit
+
+_NOUNS = {"noun", "name", "word", "number"}
+_NOMINAL = {*_NOUNS, "adjective", "determiner"}
+_COMPARATIVE, _SUPERLATIVE = 1, 2
+_BASE, _PAST, _PARTICIPLE = range(3)
+_YEAR = 4  # digits
+_NEAR = 4  # units before `que` in which `plus` or `même` stands
+
+
+class RomanceOrder:
+    """Orders the units of one question, between its commas."""
+
+    def __init__(self, glossary: Glossary, lexicon: Lexicon) -> None:
+        self.glossary, self.lexicon, self.words = glossary, lexicon, glossary.words
+        added = self.words["added"]
+        self.did, self.have = min(lexicon.asking_did), min(lexicon.asking_have)
+        self.do = min(added & lexicon.openers)
+        self.is_, self.was = min(added & lexicon.be_forms), max(added & lexicon.be_forms)
+        self.we = min(added & lexicon.owners, default="")
+        self.on = min(added & lexicon.value_prepositions.keys())
+        self.than, self.as_ = min(lexicon.than_words), min(lexicon.as_words)
+
+    def question(self, units: Sequence[Unit]) -> list[Unit]:
+        """Order a whole question."""
+        starts = [at for at, unit in enumerate(units) if unit.sign or at == 0]
+        found = list[Unit]()
+        for start, end in zip(starts, [*starts[1:], len(units)], strict=True):
+            own = [replace(unit, sign="") for unit in units[start:end]]
+            for step in (self._prepared, self._compared, self._with_adjectives, self._without_clitics, self._ordered):
+                own = step(own)
+            own = self._without_personal(own)
+            found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []
+        return found
+
+    # --- Words that English has not, or not so
+
+    def _prepared(self, units: list[Unit]) -> list[Unit]:
+        """Leave out what English does not say, and tell relative pronouns from question words."""
+        found, is_reflexive = list[Unit](), False
+        for at, said in enumerate(units):
+            before, after = (found[-1] if found else None), units[at + 1 : at + 4]
+            if said.said in self.words["reflexives"]:
+                is_reflexive = True
+            if said.said in self.words["reflexives"] or self._is_unsaid(said, before, after):
+                continue
+            unit = self._of_day(said, after)
+            if is_reflexive and unit.is_verb:
+                unit, is_reflexive = self._reflexive(unit), unit.kind == "auxiliary"
+            if unit.said in self.glossary.pairs["relatives"] and before is not None:
+                unit = self._relative(unit, found)
+            found.append(unit)
+            if self.we and unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
+                found.append(replace(unit, english=self.we, kind="pronoun", forms=()))
+        return found
+
+    def _is_unsaid(self, unit: Unit, before: Unit | None, after: Sequence[Unit]) -> bool:
+        """Tell whether English leaves a word out."""
+        if before is not None and before.english in self.lexicon.relative_possessives:
+            return unit.kind == "determiner" or unit.said in self.words["partitives"]  # dont le film
+        if unit.kind == "negation" and self.words["personal"]:  # no trabajó en ninguna universidad
+            return any(one.english in self.lexicon.no_words | self.lexicon.negations for one in after)
+        if unit.english not in self.lexicon.of_words or not after or self._is_asking(after[0]):
+            return False
+        if {after[0].english, before.english if before else ""} & self.lexicon.months.keys():  # 14 de marzo de 1879
+            return True
+        if before is not None and before.kind in {"noun", "name"}:  # el premio de 1903
+            return after[0].kind == "number" and len(after[0].english) == _YEAR
+        is_free = before is None or before.is_verb or before.kind in {"preposition", "joint", "negation", "pronoun"}
+        return is_free and unit.said in self.words["partitives"]  # Y a-t-il des films
+
+    def _of_day(self, unit: Unit, after: Sequence[Unit]) -> Unit:
+        """Say *le 14 mars* as *on 14 march*."""
+        is_day = len(after) > 1 and after[0].kind == "number" and unit.said in self.words["articles"]
+        is_day = is_day and any(one.english in self.lexicon.months for one in after[1:])
+        return replace(unit, english=self.on, kind="preposition") if is_day else unit
+
+    def _reflexive(self, unit: Unit) -> Unit:
+        """Say *se fundó* as what is done to a thing, and *se sont partagé* as what people do."""
+        if unit.kind == "auxiliary":
+            is_be = unit.english in self.lexicon.be_forms
+            return replace(unit, english=self.have) if is_be else unit
+        is_done = unit.forms[_PARTICIPLE] not in self.lexicon.intransitives and bool(self.words["personal"])
+        return replace(unit, forms=(unit.forms[_PARTICIPLE],) * 3) if is_done else unit
+
+    def _relative(self, unit: Unit, found: list[Unit]) -> Unit:
+        """Say what a pronoun is that may be relative, or compare; the article before it is taken away."""
+        if (
+            any(one.english in self.lexicon.same_words for one in found[-_NEAR:])
+            and unit.said in self.words["compares"]
+        ):
+            return replace(unit, english=self.as_, kind="preposition")
+        if len(found) > 2 and found[-1].kind == "determiner" and found[-2].kind == "preposition":
+            del found[-1]
+        elif found[-1].kind == "preposition":  # del que
+            found[-1] = replace(found[-1], english=found[-1].english.split()[0])
+        noun = found[-2] if len(found) > 1 and found[-1].kind == "preposition" else found[-1]
+        if noun.kind in _NOUNS or (noun.kind == "adjective" and len(found) > 1):
+            return replace(unit, english=self.glossary.pairs["relatives"][unit.said], kind="asking")
+        return unit
+
+    def _without_personal(self, units: list[Unit]) -> list[Unit]:
+        """Leave out the preposition before somebody to whom something is done: *emplearon a X*."""
+        found = list[Unit]()
+        for at, unit in enumerate(units):
+            if at and unit.said in self.words["personal"] and self._takes_object(units[at - 1]):
+                article = unit.english.split()[1:]
+                found += [replace(unit, english=article[0], kind="determiner")] if article else []
+            else:
+                found.append(unit)
+        return found
+
+    def _takes_object(self, unit: Unit) -> bool:
+        """Tell whether something is done to what stands after a verb, or after *list*."""
+        if unit.kind != "verb":
+            return unit.english in self.lexicon.imperatives
+        is_active = unit.english in unit.forms[: _PAST + 1] and not self._is_passive(unit)
+        return is_active and unit.forms[_PARTICIPLE] not in self.lexicon.intransitives
+
+    # --- Comparison
+
+    def _compared(self, units: list[Unit]) -> list[Unit]:
+        """Say *plus grand que*, *la plus grande*, *plus de … que*."""
+        found, at = list[Unit](), 0
+        while at < len(units):
+            unit, is_more = units[at], units[at].said.split()[0] in self.words["more"]
+            adjective = at if is_more and " " in unit.said else at + 1  # moins cher
+            if is_more and adjective < len(units) and len(units[adjective].forms) == 3:
+                found, at = self._degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
+                continue
+            is_degree = bool(found) and found[-1].english in self.lexicon.comparatives
+            is_degree = is_degree or any(one.said in self.words["more"] for one in found[-_NEAR:])
+            if is_degree and self._is_than(units[at : at + 2]):
+                unit = replace(unit, english=self.than, kind="preposition")
+            found.append(unit)
+            at += 1
+        return found
+
+    def _is_than(self, units: Sequence[Unit]) -> bool:
+        """Tell whether a word compares, and begins no clause: *le plus cher que nous avons*."""
+        begins = len(units) > 1 and (units[1].is_verb or units[1].kind in {"pronoun", "negation"})
+        return bool(units) and units[0].said in self.words["compares"] and not begins
+
+    def _degree(self, found: list[Unit], adjective: Unit, after: Sequence[Unit]) -> list[Unit]:
+        """Say an adjective as comparative before *que*, else as superlative after a noun or an article."""
+        is_of_number = len(after) > 1 and after[1].kind == "number" and after[0].kind == "preposition"
+        before = found[-1] if found else None
+        is_known = before is not None and before.english in self.lexicon.definites
+        is_after_noun = before is not None and before.kind in {"noun", "name", "adjective"}
+        is_most = not (self._is_than(after[:2]) or is_of_number) and (is_known or is_after_noun)
+        if is_most and is_known and len(found) > 1 and found[-2].kind in {"noun", "name", "adjective"}:
+            del found[-1]  # la chanson la plus longue
+        degree = _SUPERLATIVE if is_most else _COMPARATIVE
+        return [*found, replace(adjective, english=adjective.forms[degree], forms=())]
+
+    def _with_adjectives(self, units: list[Unit]) -> list[Unit]:
+        """Put adjectives before their nouns; not before *than*."""
+        found, at = list[Unit](), 0
+        while at < len(units):
+            end = at
+            while end < len(units) and units[end].kind == "adjective":
+                end += 1
+            is_compared = any(one.english.split()[-1] == self.than for one in units[at : end + 1])
+            if end > at and found and found[-1].kind in {"noun", "name"} and not is_compared:
+                start = len(found)
+                while start > 0 and found[start - 1].kind in {"noun", "name"}:
+                    start -= 1
+                extreme = [one for one in units[at:end] if one.english in self.lexicon.superlatives]
+                others = [one for one in reversed(units[at:end]) if one not in extreme]
+                found[start:start] = [*extreme, *others]
+            else:
+                found += units[at : max(end, at + 1)]
+            at = max(end, at + 1)
+        return found
+
+    # --- Verbs before their subjects
+
+    def _without_clitics(self, units: list[Unit]) -> list[Unit]:
+        """Put the verb of *X est-il né* before its subject, and *do* before that of *avons-nous*."""
+        units = self._without_marks(units)
+        at = next((i for i in range(1, len(units)) if self._is_clitic(units, i)), None)
+        if at is None:
+            return units
+        verb, pronoun, rest = units[at - 1], units[at], units[at + 1 :]
+        if pronoun.said not in self.words["clitics"]:
+            do = replace(verb, english=self.do, kind="auxiliary", forms=())
+            base = replace(verb, english=verb.forms[_BASE] if verb.forms else self.have, kind="word")
+            return [*units[: at - 1], do, pronoun, base, *rest]
+        start = self._start_of_subject(units[: at - 1])
+        group = self._verb_group([verb, *rest])
+        before, after = self._conjugated([verb, *rest][:group], is_split=True)
+        moved = [*before[:1], *units[start : at - 1], *before[1:], *after]
+        fixed = [replace(one, kind="word") if one.is_verb else one for one in moved]
+        return [*units[:start], *fixed, *self._without_clitics([verb, *rest][group:])]
+
+    def _without_marks(self, units: list[Unit]) -> list[Unit]:
+        """Say *est-ce que X est né*, *où est-ce que X travaille* as *X est-il né*, *où X travaille-t-il*."""
+        mark = next((i for i, unit in enumerate(units) if self._is_mark(unit)), None)
+        if mark is None:
+            return units
+        start = mark + self._is_asking(units[mark])
+        found = [*units[:start], *units[mark + 1 :]]
+        at = next((i for i in range(start, len(found)) if found[i].is_verb), None)
+        if at is None:
+            return [*found[:start], replace(units[mark], english=self.is_, kind="auxiliary"), *found[start:]]
+        clitic = Unit(found[at].end, found[at].end, min(self.words["clitics"]), "", "pronoun")
+        return [*found[: at + 1], clitic, *found[at + 1 :]]
+
+    def _is_mark(self, unit: Unit) -> bool:
+        return unit.said.replace(" ", "_") in self.words["whether"]
+
+    def _is_clitic(self, units: Sequence[Unit], at: int) -> bool:
+        """Tell whether a pronoun after a verb stands for the subject before it, or is it."""
+        is_we = units[at].english in self.lexicon.owners and bool(self.words["clitics"])
+        is_subject = units[at].said in self.words["clitics"] or is_we
+        is_asked = at > 1 and units[at - 2].said in self.words["subjects"]
+        return is_subject and units[at - 1].is_verb and not is_asked
+
+    def _start_of_subject(self, units: Sequence[Unit]) -> int:
+        """Return where the subject begins that the verb after these units has: after the phrase that is asked for."""
+        at = int(bool(units) and units[0].kind == "preposition" and not self._is_asking(units[0]))
+        if at >= len(units) or not self._is_asking(units[at]):
+            return 0
+        at += 1
+        if self._stands_alone(units[at - 1]):
+            return at
+        nouns = [i for i in range(at, len(units)) if units[i].kind in _NOUNS]
+        starts = (
+            i
+            for i in range(nouns[0] + 1 if nouns else at, len(units))
+            if units[i].kind == "name" or (units[i].kind == "determiner" and units[i - 1].kind != "preposition")
+        )
+        plural = (i for i in range(at, len(units)) if units[i].said in self.words["partitives"])
+        return next(starts, next(plural, at))
+
+    def _stands_alone(self, unit: Unit) -> bool:
+        """Tell whether no noun belongs to a question word."""
+        is_alone = unit.said in self.words["objects"] or self._is_mark(unit) or unit.english in self.lexicon.reasons
+        return is_alone or self.lexicon.question_words.get(unit.english.split()[-1]) in {"place", "time", "agent"}
+
+    def _is_asking(self, unit: Unit) -> bool:
+        return unit.kind == "asking" or any(word in self.lexicon.question_words for word in unit.english.split())
+
+    # --- Clauses
+
+    def _ordered(self, units: list[Unit]) -> list[Unit]:
+        """Order the clauses, each after the word that opens it."""
+        found, at = list[Unit](), 0
+        while at < len(units):
+            opening = self._opening(units, at)
+            end = at + opening
+            group = end + self._verb_group(units[end:])
+            more = self._end_of_phrase(units[group:]) if opening == 1 and self._is_counting(units[at]) else 0
+            if more:  # combien y a-t-il de pays
+                said, end = [*units[group : group + more], *units[end:group]], group + more
+            elif group == end:
+                said, end = units[end : end + (not opening)], end + (not opening)
+            elif end > at and self._is_modifier(units, end):
+                said, end = [_in_form(units[end], _PARTICIPLE)], end + 1
+            elif self._is_inverted(units, at, end, group):
+                said, end = self._inverted(units, end, group, is_relative=at > 0 and opening > 0)
+            elif not opening and at and units[at - 1].kind in _NOUNS and self._is_participle(units[at]):
+                said, end = [_in_form(units[at], _PARTICIPLE)], at + 1
+            else:
+                before, after = self._conjugated(units[end:group], is_split=False)
+                said, end = [*before, *after], group
+            found += [*units[at : at + opening], *said]
+            at = end
+        return found
+
+    def _is_counting(self, unit: Unit) -> bool:
+        return not self.lexicon.amounts.isdisjoint(unit.english.split())
+
+    def _is_modifier(self, units: Sequence[Unit], at: int) -> bool:
+        """Tell whether a participle belongs to the noun before it: the verb of the clause is a later one."""
+        later = units[at + 1 :]
+        joints = (i for i, unit in enumerate(later) if unit.kind == "joint" or self._is_asking(unit))
+        return self._is_participle(units[at]) and any(unit.is_verb for unit in later[: next(joints, len(later))])
+
+    def _opening(self, units: Sequence[Unit], at: int) -> int:
+        """Return how many units open a question or a relative clause here, with the noun that is asked for."""
+        first = at + int(units[at].kind == "preposition" and not self._is_asking(units[at]))
+        if first >= len(units) or not self._is_asking(units[first]):
+            return 0
+        before = units[at - 1].kind if at else "joint"
+        if before not in {*_NOUNS, "joint"}:
+            return 0
+        has_noun = before == "joint" and not self._stands_alone(units[first])
+        return first + 1 - at + (self._end_of_phrase(units[first + 1 :], with_clauses=False) if has_noun else 0)
+
+    def _verb_group(self, units: Sequence[Unit]) -> int:
+        """Return how many units are a verb with its auxiliaries and negations."""
+        end = 0
+        while end < len(units) and units[end].kind in {"auxiliary", "negation"}:
+            end += 1
+        has_verb = end < len(units) and units[end].kind == "verb"
+        return end + has_verb if has_verb or any(unit.kind == "auxiliary" for unit in units[:end]) else 0
+
+    def _is_inverted(self, units: Sequence[Unit], at: int, end: int, group: int) -> bool:
+        """Tell whether the subject of a clause stands after its verb."""
+        after = units[group] if group < len(units) and units[group - 1].kind == "verb" else None
+        if after is None or after.said in self.words["personal"]:
+            return False
+        if after.kind not in _NOMINAL:
+            return after.kind == "pronoun" and after.english == self.we
+        if end == at:  # ¿Nació X en Y?
+            return at == 0 and bool(self.words["personal"])
+        asked = next(unit for unit in units[at:end] if self._is_asking(unit))
+        asks_for = self.lexicon.question_words.get(asked.english, "")
+        if units[at].kind == "preposition" or asks_for in {"place", "time", "manner"}:
+            return True
+        noun = units[at - 1] if at else units[end - 1]
+        if asked.said in self.words["subjects"]:
+            return False
+        if asked.said in self.words["objects"] or noun is asked:
+            return True
+        is_several = any(self.glossary.is_plural(unit.said) for unit in units[end:group])
+        if noun.said.endswith(self.glossary.endings["many"]) != is_several and noun.kind == "noun":
+            return True
+        return after.kind == "name" and not self._is_doer(noun)
+
+    def _is_doer(self, noun: Unit) -> bool:
+        """Tell whether a noun is one of people, who do something."""
+        own = self.lexicon
+        return noun.english in own.persons | self.words["doers"] or noun.english.endswith(tuple(own.agent_suffixes))
+
+    def _inverted(self, units: Sequence[Unit], start: int, group: int, *, is_relative: bool) -> tuple[list[Unit], int]:
+        """Order a verb, its subject after it, and its object; return them, and the place after them."""
+        end = group + (self._end_of_phrase(units[group:]) or 1)
+        subject, thing = list(units[group:end]), list[Unit]()
+        more = self._end_of_phrase(units[end:])
+        if more and subject[0].kind != "pronoun":
+            thing, end = list(units[end : end + more]), end + more
+            if subject[0].kind != "name" and subject[0].said not in self.words["articles"]:
+                subject, thing = thing, subject
+        before, after = self._conjugated(units[start:group], is_split=not is_relative)
+        split = 0 if is_relative else 1
+        return [*before[:split], *subject, *before[split:], *after, *thing], end
+
+    def _conjugated(self, group: Sequence[Unit], *, is_split: bool) -> tuple[list[Unit], list[Unit]]:
+        """Return the auxiliaries and negations of a verb as English has them, and the verb.
+
+        :param is_split: the subject stands between them.
+        """
+        auxiliaries = [unit for unit in group if unit.kind == "auxiliary"]
+        negations = [unit for unit in group if unit.kind == "negation"]
+        own, first = self.lexicon, replace(group[0], kind="auxiliary", forms=())
+        if group[-1].kind != "verb":
+            if is_split and auxiliaries and all(one.english in own.have_forms for one in auxiliaries):
+                return [replace(first, english=self.did), *negations], [replace(first, english=self.have)]
+            if auxiliaries and auxiliaries[-1].english in own.be_forms and len(auxiliaries) > 1:
+                auxiliaries = [replace(first, english=self.was)]  # a été
+            return [*auxiliaries[:1], *negations, *auxiliaries[1:]], []
+        verb, last = group[-1], auxiliaries[-1].english if auxiliaries else ""
+        is_perfect = last in own.have_forms or (
+            last in own.be_forms and verb.forms[_BASE] in self.words["perfect_with_be"]
+        )
+        if self._is_passive(verb):
+            form = _PARTICIPLE
+            if is_perfect or not auxiliaries:
+                auxiliaries = [replace(first, english=self.was)]
+        elif auxiliaries and not is_perfect:
+            form = _PARTICIPLE if last in own.be_forms else _BASE
+        else:
+            is_added = is_split or bool(negations)
+            auxiliaries = [replace(first, english=self.did)] if is_added else []
+            form = _BASE if is_added else _PAST
+        return [*auxiliaries[:1], *negations, *auxiliaries[1:]], [_in_form(verb, form)]
+
+    def _is_passive(self, verb: Unit) -> bool:
+        """Tell whether English says a verb with *be* only: *was born*."""
+        return len(set(verb.forms)) == 1 and self.lexicon.is_participle(verb.forms[0])
+
+    def _is_participle(self, unit: Unit) -> bool:
+        return unit.kind == "verb" and unit.said.endswith(self.glossary.endings["participles"])
+
+    def _end_of_phrase(self, units: Sequence[Unit], *, with_clauses: bool = True) -> int:
+        """Return how many units are the noun phrase they begin with, with what belongs to it; 0 without a noun."""
+        at, has_noun = 0, False
+        while at < len(units):
+            unit = units[at]
+            if unit.kind in _NOMINAL:
+                if has_noun and self._begins_next(unit, units[at - 1], units[0]):
+                    break
+                has_noun = has_noun or unit.kind in _NOUNS
+            elif has_noun and (unit.english.split()[0] in self.lexicon.of_words or unit.kind == "joint"):
+                inner = self._end_of_phrase(units[at + 1 :], with_clauses=with_clauses)
+                if not inner:
+                    break
+                at += inner
+            elif has_noun and with_clauses and unit.kind == "asking":
+                return len(units)
+            else:
+                break
+            at += 1
+        return at if has_noun else 0
+
+    def _begins_next(self, unit: Unit, before: Unit, first: Unit) -> bool:
+        """Tell whether another noun phrase begins after one that has a noun."""
+        if unit.kind == "name":
+            return before.kind != "name" and first.english in self.lexicon.indefinites
+        return unit.kind == "determiner" or (before.kind == "name" and unit.kind != "number")
+
+
+def _in_form(verb: Unit, form: int) -> Unit:
+    return replace(verb, english=verb.forms[form])
