@@ -86,9 +86,9 @@ class AnswerOptions:
     output: c.OutputOption = None
     direction: c.DirectionOption = "both"
     lang: c.LangOption = "en"
-    language: Annotated[str, c.option("--language CODE", "Of the question: de, en.", show_default="its words tell")] = (
-        ""
-    )
+    language: Annotated[
+        str, c.option("--language CODE", "Of the question: de, en, es, fr.", show_default="its words tell")
+    ] = ""
     seed: Annotated[int, c.option("--seed", "For methods that draw samples.")] = 0
     min_confidence: Annotated[
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)

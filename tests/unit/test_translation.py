@@ -30,6 +30,39 @@ def test_german_is_put_in_the_order_of_english(question: str, english: str) -> N
     assert in_english(question, "de") == english
 
 
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("Dans quel pays est-ce que X est né ?", "In which country is X born?"),
+        ("Quels romans Toni Morrison a-t-elle écrits ?", "Which novel did Toni Morrison write?"),
+        (
+            "Quels lauréats nés à Bonn ne sont pas morts au Japon ?",
+            "Which laureate born in Bonn did not die in the Japan?",
+        ),
+        ("Quelle est la plus longue chanson que nous avons ?", "Which is the longest song that we have?"),
+        ("Qui est né le 14 mars 1879 ?", "Who is born on 14 march 1879?"),
+        ("La ville où est né James Watson ?", "The city where James Watson is born?"),
+    ],
+)  # fmt: skip
+def test_french_is_put_in_the_order_of_english(question: str, english: str) -> None:
+    assert in_english(question) == english
+
+
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("¿En qué año ganó su premio el padre de Ann?", "In what year did the father of Ann win their prize?"),
+        ("¿Qué novelas escribió Toni Morrison?", "What novel did Toni Morrison write?"),
+        ("¿Quiénes emplearon a Ann, y dónde nació?", "Who employed Ann, and where was born?"),
+        ("¿Cuál es el sensor más barato que tenemos?", "Which is the cheapest sensor that we had?"),
+        ("¿Nació Ann en Italia?", "Was Ann born in Italy?"),
+        ("¿Es Ann mayor que Bob, o mayor que 5?", "Is Ann older than Bob, or greater than 5?"),
+    ],
+)  # fmt: skip
+def test_spanish_is_put_in_the_order_of_english(question: str, english: str) -> None:
+    assert in_english(question) == english
+
+
 @pytest.mark.parametrize("question", ["Who directed La La Land?", "Was Ada fired?", "Berlin?", "居里夫人"])
 def test_what_may_be_english_or_unknown_stays_as_it_is(question: str) -> None:
     assert in_english(question) == question
