@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import Gap
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.linking.words import root, roots_of, words
+from kgsparql.linking.words import roots_of, stem, words
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.terms import Literal, Term, normalised
 from kgsparql.reading.asking import Asked
@@ -99,5 +99,5 @@ def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) ->
     """How like the most like of some names each of others is; by the last word where only words are compared."""
     if session.ranker.by_meaning:
         return np.asarray(session.ranker.similarities(said, names).max(axis=1))
-    last = [root(own[-1]) if (own := words(normalised(name))) else "" for name in said]
-    return np.array([word in set(map(root, names)) for word in last], float)
+    last = [stem(own[-1]) if (own := words(normalised(name))) else "" for name in said]  # a winner is no prize
+    return np.array([word in set(map(stem, names)) for word in last], float)

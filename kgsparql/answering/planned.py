@@ -8,6 +8,7 @@ from typing import Any
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
+from kgsparql.answering.kinds_found import sort_gap_of
 from kgsparql.answering.plan_question import common_profiler, predicates_of
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
@@ -123,7 +124,8 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     names: tuple[Gap, ...] = ()
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
         names = _name_gaps(computed.plan, found, session)
-    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names)))
+    sort = sort_gap_of(session.question, computed.items, (), session)
+    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *([] if sort is None else [sort]))))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 

@@ -141,6 +141,8 @@ class Openings(Cursor):
 
     def take_bound_after(self, phrase: NounPhrase) -> None:
         """Take a quantity after its noun: ``a rating above 4``, ``a rating of at least 4``, ``a rating of 5``."""
+        if len(phrase.chunks) > 1 and phrase.chunks[-1].is_value and not phrase.quantity:
+            self._take_value_after(phrase)
         if not phrase.chunks or phrase.chunks[-1].number is not None or phrase.quantity:
             return
         has_of = self.word() in self.lexicon.of_words
@@ -161,3 +163,16 @@ class Openings(Cursor):
             phrase.quantity = replace(quantity, positions=(*positions, *quantity.positions), is_of_value=True)
         else:
             self.back(mark)
+
+    def _take_value_after(self, phrase: NounPhrase) -> None:
+        """Take a value right behind its noun: ``the atomic number 96``, ``the year 1879``, ``laureates 1921``."""
+        *_, noun, value = phrase.chunks
+        if len(phrase.chunks) == 2 and self.read.text_of(noun.start, noun.end).lower() in self.lexicon.time_nouns:
+            self.signposts += noun.span
+            phrase.chunks = [value]
+        elif noun.classes and (value.may_be_years or value.date is not None) and phrase.of is None:
+            phrase.chunks.pop()
+            phrase.of, phrase.of_form = NounPhrase(chunks=[value]), "of"
+        elif not (noun.entities or value.entities):
+            phrase.chunks.pop()
+            phrase.quantity = Quantity("=", value, tuple(value.span), is_of_value=True)

@@ -191,8 +191,8 @@ class VerbPhrases(NounPhrases):
         is_sharing = bool(relation.verb) and self.texts[relation.verb[0]] in lexicon.share_verbs
         if self.begins_object() or self.word() in lexicon.quantifiers or self.phrase_in(lexicon.superlatives):
             found = self.noun_phrase(with_modifiers=not is_sharing)
+            relation.is_negated = relation.is_negated or found.is_negated
             if not found.is_empty or found.most or found.superlative or found.quantity:
-                relation.is_negated = relation.is_negated or found.is_negated
                 found.is_negated, relation.object = False, found
             if self._takes_measured_comparison(relation, found):
                 return
