@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from typing import Literal as OneOf
 
 from kgsparql.errors import DataError, OptionError
+from kgsparql.linking.words import STOP_WORDS
 from kgsparql.rdf.terms import normalised
 from kgsparql.reading.lexicon import lexicon, longest_phrase
 
@@ -174,8 +175,8 @@ def _meanings(kind: Kind, text: str, infinitives: Sequence[str], accented: froze
 def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = "") -> tuple[str, bool]:
     """Tell the language of a question by the words that shape a sentence, and are in no name; and if that is clear.
 
-    A word with a capital may be one of a name. The default is English; where another has as many, which is likely is
-    told, but not clear.
+    A word with a capital may be one of a name. The default is English, also for a language without a file; where
+    another has as many words, which is likely is told, but not clear.
 
     >>> texts = "who directed la la land".split()
     >>> language_of(texts, [True, True, False, False, False])
@@ -188,7 +189,8 @@ def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = 
     known = {tag: sum(glossary(tag).meaning(text) is not None for text in own) for tag in hits}
     best = max(hits, key=lambda tag: (hits[tag], known[tag]), default="")
     mine = len(own & (english.function_words | english.imperatives))
-    if hits.get(best, 0) < mine or not hits.get(best):
+    unread = max(len(own & stops) for tag, stops in STOP_WORDS.items() if tag not in hits)
+    if hits.get(best, 0) < max(mine, unread, 1):
         return english.language, True
     if hits[best] > mine:
         return best, True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
@@ -94,6 +94,11 @@ def read_in_english(
     return _Translator(question, own, names, words, search).translated()
 
 
+def in_graph(english: str, type_stems: Collection[str]) -> bool:
+    """Tell whether all words are ones of names of classes and predicates."""
+    return all(stem(word) in type_stems for word in english.lower().split())
+
+
 class _Names:
     """Finds the names in a question, which are not translated."""
 
@@ -106,6 +111,7 @@ class _Names:
         called: Callable[[IRI], str] | None,
     ) -> None:
         self.question, self.tokens, self.words, self.search, self.called = question, own, words, search, called
+        self.type_stems = frozenset[str]() if search is None else search.vocabulary(set()).type_stems
 
     def found(self) -> dict[int, _Known]:
         """Return the names by the position of their first word, the longest first."""
@@ -129,6 +135,7 @@ class _Names:
         if self.search is None:
             return
         spans: dict[str, list[tuple[int, int, str]]] = {}
+        is_noun = [self._is_noun(at) for at in range(len(self.tokens))]
         for start in range(len(self.tokens)):
             for end in range(start + 1, min(len(self.tokens), start + MAX_NAME_WORDS) + 1):
                 key, mark = key_of(self.tokens[start:end]), self.words.possessive
@@ -136,14 +143,14 @@ class _Names:
                     spans.setdefault(form, []).append((start, end, ""))
                 if mark and key.endswith(mark):
                     spans.setdefault(key.removesuffix(mark), []).append((start, end, mark))
-                for form in self.words.stems_of(key) if self._is_noun(end - 1) else ():
+                for form in self.words.stems_of(key) if is_noun[end - 1] else ():
                     spans.setdefault(form, []).append((start, end, "inflected"))
         rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
                     yield start, _Known(end, self._called(row, start, end, ending), is_owner=bool(ending))
-                elif row.kind != "entity" and row.language == self.words.language and self._is_noun(start):
+                elif row.kind != "entity" and row.language == self.words.language and is_noun[start]:
                     yield start, _Known(end, self._called(row, start, end, "").lower(), "noun")
 
     def _called(self, row: LabelRow, start: int, end: int, ending: str) -> str:
@@ -156,7 +163,9 @@ class _Names:
         """Tell whether a word may be a noun."""
         raw, text = self.question[self.tokens[at].start], self.tokens[at].text
         meaning = self.words.meaning(text, likely="nouns")
-        return (raw.isupper() or not self.words.noun_capitals) and (meaning is None or meaning.kind == "nouns")
+        is_said = meaning is not None and any(in_graph(one, self.type_stems) for one in meaning.english)
+        is_noun = meaning is None or (meaning.kind == "nouns" and not is_said)
+        return (raw.isupper() or not self.words.noun_capitals) and is_noun
 
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
         """Tell whether words that are the name of something are meant as a name."""
@@ -332,8 +341,7 @@ class _Translator:
             if self.texts[end : end + 1] and self.texts[end].isdecimal():
                 english = self.words.pairs["before_numbers"].get(self.texts[start], english)
         elif len(meaning.english) > 1:
-            in_graph = (one for one in meaning.english if all(stem(w) in self.type_stems for w in one.lower().split()))
-            english = next(in_graph, english)
+            english = next((one for one in meaning.english if in_graph(one, self.type_stems)), english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
         forms = (english, *degrees) if degrees else ()
         return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
@@ -352,6 +360,7 @@ class _Translator:
             ("pronoun", first in own.subject_pronouns | own.pronouns),
             ("adjective", first in own.superlatives or first in own.comparatives),
             ("number", first in own.numbers),
+            ("adverb", first in own.adverbs | own.time_adverbs | own.together_words),
         )
         return next((kind for kind, holds in kinds if holds), "word")
 

@@ -11,7 +11,7 @@ from kgsparql.reading.lexicon import Lexicon
 
 Kind = OneOf[
     "name", "noun", "adjective", "number", "pronoun", "determiner", "preposition", "asking", "auxiliary", "verb",
-    "joint", "negation", "word", "clause",
+    "joint", "negation", "adverb", "word", "clause",
 ]  # fmt: skip
 _BASE, _PAST, _PARTICIPLE = range(3)
 
@@ -247,9 +247,11 @@ class _Orderer:
             return True
         if self.glossary.is_plural(finite.said):
             end = self._end_of_phrase(middle)
-            is_several = any(unit.kind == "joint" for unit in middle[:end])
-            return not is_several
+            return not any(unit.kind == "joint" or self._is_inflected(unit) for unit in middle[:end])
         return middle[0].kind not in {"name", "pronoun"} and middle[0].english not in self.lexicon.definites
+
+    def _is_inflected(self, unit: Unit) -> bool:
+        return unit.kind == "noun" and unit.said not in self.glossary.meanings["nouns"]
 
     def _further(self, units: list[Unit]) -> list[Unit]:
         """Order a clause after ``and``, whose subject is that of the first one, or that is a question of its own."""
