@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +40,11 @@ from kgsparql.evaluation.statistics import risk_coverage
 from kgsparql.made_questions.making import make
 
 ROOT = Path(__file__).parents[1]
-DATA, TARGET = ROOT.parent / "shared" / "data", ROOT / "kgsparql" / "answering" / "confidence.json"
-PER_KIND, MADE, ASKED = 5, 40, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
+DATA, PAGE = ROOT.parent / "shared" / "data", ROOT / "benchmarks" / "CONFIDENCE.md"
+TARGET = ROOT / "kgsparql" / "answering" / "confidence.json"
+KINDS = {"people": "asked by people", "meaning": "made: twenty kinds", "made": "made: paths"}
+PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
+LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
 WEIGHT_OF_MADE, MOST_WEIGHT, PENALTY = 0.4, 100, 1.0  # of a question that was made; of a set of questions; of weights
 FEW = 4  # right and wrong answers of a set, at least, that its AUROC is shown
 SURE = 0.7
@@ -70,15 +75,16 @@ class Asked:
 def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
     """Ask everything of one graph."""
     name = path.name.partition(".")[0] if path.name.partition(".")[0] != "graph" else path.parent.name
-    knowledge, found = kgsparql.open(path), list[Asked]()
-    made = meaning.questions(Facts(path), max(1, PER_KIND // quick)) if path.stat().st_size < 2_000_000 else []
+    knowledge, found, began = kgsparql.open(path), list[Asked](), time.monotonic()
+    is_small = path.stat().st_size < LARGEST
+    made = meaning.questions(Facts(path), max(1, PER_KIND // quick)) if is_small else []
     for own in made:
         answer = knowledge.ask(own.text)
         is_gold = any(meaning.is_gold(gold, answer) for gold in (own.gold, own.also) if gold is not None)
         is_right = float(is_gold or (answer.status == "not_in_graph" and not own.gold))
         found.append(_asked(name, "meaning", answer, is_right, is_right))
     try:
-        paths = make(knowledge, MADE // quick).questions
+        paths = make(knowledge, MADE // quick).questions if is_small else ()
     except KgsparqlError:  # nothing in it has a name, or no path leads to few
         paths = ()
     gold = [Question(id=p.text, text=p.text, answers=tuple(GoldAnswer(*a) for a in p.answers.items())) for p in paths]
@@ -86,6 +92,7 @@ def asked_of(path: Path, questions: Sequence[Path], quick: int) -> list[Asked]:
     loaded = [own for file in questions for own in load(file).questions]
     usable = [own for own in loaded if own.answers and not own.golden_triples]  # else their ends are no answers
     found += [_judged(name, "people", knowledge.ask(own.text), own) for own in sample(usable, ASKED // quick, 1)]
+    print(f"{name}: {len(found)} questions, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return found
 
 
@@ -189,31 +196,41 @@ def left_out(rows: Sequence[Asked]) -> tuple[Values, Values]:
 # --- judging
 
 
-def page(rows: Sequence[Asked], probabilities: Values, sure: float) -> Iterator[str]:
-    """The figures by set of questions, and over all that people asked."""
-    yield f"{'graph':18}{'questions':>10}{'n':>6}{'right':>7}{'AUROC: margin':>15}{'confidence':>12}{'at half':>9}"
+def page(rows: Sequence[Asked], probabilities: Values, own: Calibration) -> Iterator[str]:
+    """The figures by set of questions, over all that people asked, and what was fitted, as Markdown."""
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    yield "# How far the confidence of answers can be trusted\n"
+    yield f"Made by `python -m benchmarks.confidence DATA`, {today} ({len(rows):,} questions, no model). Each figure"
+    yield f"is of a graph left out of the fit. Sets of which fewer than {FEW} answers are right, or wrong, have"
+    yield "no AUROC. The graphs in DATA are not part of this repository.\n"
+    yield "| graph | questions | answers | right, % | AUROC: margin, as before | confidence | right at half, % |"
+    yield "|---|---|---|---|---|---|---|"
     means: list[tuple[float, float]] = []
     for key in sorted({(row.kind, row.graph) for row in rows}, reverse=True):
-        own = [i for i, row in enumerate(rows) if (row.kind, row.graph) == key and row.said]
-        hits = np.array([rows[i].hit for i in own])
-        margins = np.array([rows[i].margin for i in own])
-        found = [risk_coverage({"confidence": one, "hits@1": hits}) for one in (margins, probabilities[own])]
-        if min(hits.sum(), len(hits) - hits.sum()) < FEW or None in found:
+        here = [i for i, row in enumerate(rows) if (row.kind, row.graph) == key and row.said]
+        hits, margins = (np.array([getattr(rows[i], name) for i in here]) for name in ("hit", "margin"))
+        before, now = (risk_coverage({"confidence": c, "hits@1": hits}) for c in (margins, probabilities[here]))
+        if min(hits.sum(), len(hits) - hits.sum()) < FEW or before is None or now is None:
             continue
-        before, now = (one.auroc or 0.0 for one in found if one is not None)
-        half = found[1].right[2] if found[1] is not None else 0.0
-        means += [(before, now)] * (key[0] == "people")
-        yield f"{key[1]:18}{key[0]:>10}{len(own):>6}{hits.mean():>7.0%}{before:>15.3f}{now:>12.3f}{half:>9.0%}"
-    if means:
-        yield "mean AUROC of what people asked: {:.3f} by margin, {:.3f} by confidence".format(*np.mean(means, axis=0))
+        pair = before.auroc or 0.0, now.auroc or 0.0
+        means += [pair] * (key[0] == "people")
+        figures = f"{100 * hits.mean():.0f} | {pair[0]:.3f} | {pair[1]:.3f} | {100 * now.right[2]:.0f}"
+        yield f"| {key[1]} | {KINDS[key[0]]} | {len(here)} | {figures} |"
     people = [i for i, row in enumerate(rows) if row.kind == "people"]
-    for least in (0.0, 0.5, 0.7, sure, 0.9, 0.95):
+    if means:
+        yield "\nMean AUROC of what people asked: {:.3f} by margin, **{:.3f}** by confidence.".format(
+            *np.mean(means, axis=0)
+        )
+    if people:
+        error = np.mean([(probabilities[i] - (rows[i].hit > 0)) ** 2 for i in people])
+        yield f"Brier score of what people asked: {error:.3f}.\n"
+    yield "| sure from | of what people asked | wrong of these |\n|---|---|---|"
+    for least in sorted({0.0, 0.5, own.sure, 0.8, 0.9, 0.95}):
         called = [i for i in people if rows[i].is_sure and probabilities[i] >= least]
-        wrong = sum(rows[i].f1 < 0.5 for i in called)
-        share = f"{len(called) / max(1, len(people)):.1%} of {len(people)} are sure, {wrong} of these wrong"
-        yield f"sure from {least:.2f} on: {share} ({wrong / max(1, len(called)):.1%})"
-    error = np.mean([(probabilities[i] - rows[i].hit) ** 2 for i in people]) if people else 0.0
-    yield f"Brier score of what people asked: {error:.3f}"
+        wrong = sum(rows[i].f1 < 0.5 for i in called) / max(1, len(called))
+        name = f"**{least}**" if least == own.sure else f"{least}"
+        yield f"| {name} | {100 * len(called) / max(1, len(people)):.1f} % | {100 * wrong:.1f} % |"
+    yield "\nWeights: " + ", ".join(f"{name} {own.weights.get(name, 0.0):.2f}" for name in SIGNALS) + "."
 
 
 def main() -> None:
@@ -234,12 +251,12 @@ def main() -> None:
         given.json.write_text(json.dumps([asdict(row) for row in rows], ensure_ascii=False), encoding="utf-8")
     scores, probabilities = left_out(rows)
     own = with_table(fitted(rows), scores, rows)
-    print("\n".join(page(rows, probabilities, own.sure)))
-    made: dict[str, Any] = {name: one for name, one in asdict(own).items() if name != "made_of"}
-    made["made_of"] = {graph: sum(row.graph == graph for row in rows) for graph in sorted({row.graph for row in rows})}
-    print(json.dumps(made["weights"], indent=1))
+    shown = "\n".join(page(rows, probabilities, own)) + "\n"
+    print(shown)
     if not given.dry:
-        TARGET.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8", newline="\n")
+        lines = [f' "{name}": {json.dumps(one)}' for name, one in asdict(own).items()]
+        TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", newline="\n")
+        PAGE.write_text(shown, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

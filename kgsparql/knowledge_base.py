@@ -126,6 +126,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises InputError: for an empty question.
         :raises LimitError: for one of more than 4,000 characters.
         :raises OptionError: for an option, or a value of one, that there is not.
+
+        >>> answer = open("fixtures/nobel.ttl", embedder="none").ask("Where was Marie Curie born?", min_confidence=0.8)
+        >>> answer.status, answer.best[0].label, 0.8 < answer.confidence < 1
+        ('answered', 'Warsaw', True)
         """
         return self.answer(question, asking)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -109,7 +109,6 @@ class Calibration:
     scores: Sequence[float] = (0.0, 1.0)
     probabilities: Sequence[float] = (0.0, 1.0)
     sure: float = 0.0
-    made_of: Mapping[str, object] = field(default_factory=dict)
 
     def score(self, signals: Mapping[str, float]) -> float:
         """Return the logistic of the weighted sum."""
