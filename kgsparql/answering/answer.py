@@ -14,7 +14,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback
 from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
-from kgsparql.rdf.literals import literal_kind, number_text, value_text
+from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -56,10 +56,12 @@ def computed_type(found: Computed) -> AnswerType | None:
 def unit_of(found: Computed) -> str:
     """Name the unit of a computed number: ``%``, or that of its measure, as the graph names it; empty for none.
 
-    A unit that stands in a label (``depth mm``) or at the value is not sure: nothing is said of it.
+    A value that has its unit as its datatype says it itself.
     """
     from kgsparql.plans import algebra as a
 
+    if isinstance(found.value, Literal) and not OF_RDF.match(found.value.datatype.value):
+        return ""
     match found.plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
             return "%"

@@ -156,7 +156,10 @@ class _Parser(VerbPhrases):
         if not self.texts or self.texts[0] not in lexicon.question_words:
             return None
         for position in range(2, self.end - 2):
-            if position in self.in_names and position not in self.chunks:  # `University of California, San Diego`
+            chunk = self.chunks.get(position)
+            if position in self.in_names and chunk is None:  # `University of California, San Diego`
+                continue
+            if chunk is not None and chunk.is_value and not chunk.entities:  # in 1905, 1910 or 1920
                 continue
             is_out = self.texts[position] in lexicon.of_choices and self.texts[position + 1] in lexicon.of_words
             if is_out or any(sign in self.read.gaps[position - 1] for sign in ",:"):

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 
@@ -30,6 +30,7 @@ NO_DATE = "there is no such date as {!r}"
 ANY_ORDER = "{!r} may be {} or {}: which number is the month is not said"
 TOO_LONG = "{!r} has more digits than can be compared"
 BACKWARDS = "{!r} ends before it begins"
+TWO_UNITS = "{!r} has two units that are not converted"
 
 
 @lru_cache(maxsize=8)
@@ -38,9 +39,7 @@ def _number_pattern(grouping: str, decimal: str) -> re.Pattern[str]:
     signs = re.escape(grouping + decimal.strip())
     whole = rf"\d{{1,3}}(?:[{re.escape(grouping)}\u00a0\u202f]\d{{3}})+(?!\d)|\d+"
     number = rf"(?P<minus>[-−])?(?P<before>[$€£])?(?P<whole>{whole})(?:{re.escape(decimal)}(?P<part>\d+))?"
-    return re.compile(
-        rf"(?<![\w{signs}]){number}(?P<power>[eE][+-]?\d{{1,9}})?(?P<behind>[^\W\d_]*)(?![\w]|[{signs}]\d)"
-    )
+    return re.compile(rf"(?<![\w{signs}]){number}(?P<power>[eE][+-]?\d+)?(?P<behind>[^\W\d_]*)(?![\w]|[{signs}]\d)")
 
 
 class ValueFinder:
@@ -79,24 +78,17 @@ class ValueFinder:
                 yield chunk if chunk.date else replace(chunk, problem=(NO_DATE, chunk.text))
 
     def _date_in_digits(self, found: re.Match[str]) -> tuple[Literal | None, tuple[str, ...]]:
-        """Read a date in digits, and what is to be doubted of it; where day and month may change places, one of both.
-
-        Which comes first, where both are usual, cannot be told; ``13/05/1990`` can.
-        """
-        if (text := found["iso"]) is not None:
-            kind, read = ("dateTime", datetime) if found["time"] else ("date", date)
-            try:
-                read.fromisoformat(text if len(text) > len("1990-05") else f"{text}-01")
-            except ValueError:
-                return None, (NO_DATE, found[0])
-            text = re.sub(r"(?<=T\d\d:\d\d)(?!:)", ":00", text.upper())
-            return Literal(text, datatype=IRI(_XSD + ("gYearMonth" if len(text) == len("1990-05") else kind))), ()
-        one, two, order = int(found["one"]), int(found["two"]), self.language.date_orders.get(found["sign"], "")
-        pairs = {"day": [(one, two)], "month": [(two, one)]}.get(order, [(one, two), (two, one)])
-        days = [day for pair in pairs if (day := _day(found["year"], pair[1], pair[0])) is not None]
-        known = list(dict.fromkeys(day.isoformat() for day in days))
-        value = Literal(known[0], datatype=IRI(_XSD + "date")) if known else None
-        return value, (() if len(known) == 1 else (ANY_ORDER if known else NO_DATE, found[0], *known))
+        """Read a date in digits, and what is to be doubted of it: which number is the day, where both may be."""
+        if found["iso"] is not None:
+            texts = [re.sub(r"(?<=T\d\d:\d\d)(?!:)", ":00", found["iso"].upper())]
+        else:
+            one, two = f"{found['one']:0>2}", f"{found['two']:0>2}"
+            texts = [f"{found['year']}-{two}-{one}", f"{found['year']}-{one}-{two}"]
+            order = self.language.date_orders.get(found["sign"], "")
+            texts = {"day": texts[:1], "month": texts[1:]}.get(order, texts)
+        known = list(dict.fromkeys(own for text in texts if (own := _date(text)) is not None))
+        why = ANY_ORDER if known else NO_DATE
+        return next(iter(known), None), () if len(known) == 1 else (why, found[0], *(own.value for own in known))
 
     # --- Numbers
 
@@ -137,7 +129,7 @@ class ValueFinder:
             if found["behind"] and not unit:
                 return None
             minus, whole = "-" * bool(found["minus"]), re.sub(r"\D", "", found["whole"])
-            number = Decimal(f"{minus}{whole}.{found['part'] or 0}{found['power'] or ''}")
+            number = Decimal(f"{minus}{whole}.{found['part'] or 0}{(found['power'] or '')[:6]}")
             while end < len(self.texts) and self.texts[end] in own.multipliers:
                 number, end = number * own.multipliers[self.texts[end]], end + 1
         if number is None:
@@ -148,9 +140,9 @@ class ValueFinder:
         chunk = self._chunk(start, end, unit=unit)
         exponent = number.as_tuple().exponent
         is_long = not isinstance(exponent, int) or number.adjusted() >= _DIGITS or exponent < -_DIGITS
-        return (
-            replace(chunk, is_strong=True, problem=(TOO_LONG, chunk.text)) if is_long else replace(chunk, number=number)
-        )
+        if is_long:
+            return replace(chunk, is_strong=True, problem=(TOO_LONG, chunk.text))
+        return replace(chunk, number=number)
 
     def _spoken_at(self, start: int) -> tuple[Decimal | None, int]:
         """Read a number in words: ``five``, ``twenty-five``, ``three hundred and two``, ``half a million``."""
@@ -205,16 +197,21 @@ class ValueFinder:
                 yield self._range(one, other)
 
     def _range(self, one: Chunk, other: Chunk) -> Chunk:
-        made = self._chunk(one.start, other.end, is_strong=True, unit=other.unit or one.unit, date=one.date)
-        first, last = one.number, other.last or other.number or other.date
-        if first is not None and one.unit:
-            first = converted(first, one.unit, made.unit)
-        if isinstance(last, Decimal) and first is not None and len(one.text) == _YEAR and last < _HUNDRED:
+        unit = other.unit or one.unit
+        first = one.date if one.number is None else converted(one.number, one.unit or unit, unit)
+        last = next(end for end in (other.last, other.number, other.date) if end is not None)
+        if isinstance(first, Decimal) and isinstance(last, Decimal) and len(one.text) == _YEAR and last < _HUNDRED:
             last += first // _HUNDRED * _HUNDRED  # 1914-18
-        ends = [str(own.value if isinstance(own, Literal) else own)[:_YEAR] for own in (one.date or first, last)]
-        is_back = first > last if isinstance(first, Decimal) and isinstance(last, Decimal) else ends[0] > ends[1]
-        is_back |= one.date is not None and isinstance(last, Literal) and one.date.value > last.value
-        return replace(made, problem=(BACKWARDS, made.text)) if is_back else replace(made, number=first, last=last)
+        made = self._chunk(one.start, other.end, is_strong=True, unit=unit)
+        if first is None or _order(first) > _order(last):
+            return replace(made, problem=(BACKWARDS if first is not None else TWO_UNITS, made.text))
+        number, day = (first, None) if isinstance(first, Decimal) else (None, first)
+        return replace(made, number=number, date=day, last=last)
+
+
+def _order(value: Decimal | Literal) -> tuple[Decimal, str]:
+    """Return what numbers, years and dates are ordered by."""
+    return (Decimal(value.value[:_YEAR]), value.value[_YEAR:]) if isinstance(value, Literal) else (value, "")
 
 
 def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal | None, int] | None:
@@ -231,27 +228,20 @@ def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal |
     said = list(words[at : at + 4])
     has_of = said[1:2] != [] and said[1] in language.of_words
     one, two, three = [*([said[0], *said[2:]] if has_of else said), "", "", ""][:3]
-    for day, month, year in ((one, two, three), (two, one, three), (three, two, one)):
+    for day, month, year in ((one, two, three), (two, one, three), (three, two, one), ("", one, two)):
         known = next((day.removesuffix(end) for end in language.day_endings if day.endswith(end)), day)
-        if (
-            month in language.months
-            and known.isdecimal()
-            and len(known) < 3
-            and year.isdecimal()
-            and len(year) == _YEAR
-        ):
-            found = _day(year, language.months[month], int(known))
-            made = None if found is None else Literal(found.isoformat(), datatype=IRI(_XSD + "date"))
-            return made, 3 + has_of
-    month, year = (said[0], two) if not has_of else (said[0], "")
-    if month in language.months and year.isdecimal() and len(year) == _YEAR:
-        return Literal(f"{year}-{language.months[month]:02}", datatype=IRI(_XSD + "gYearMonth")), 2
+        is_day = known.isdecimal() and len(known) < 3
+        if month in language.months and year.isdecimal() and len(year) == _YEAR and (is_day or not (day or has_of)):
+            text = f"{year}-{language.months[month]:02}"
+            return (_date(f"{text}-{known:0>2}"), 3 + has_of) if is_day else (_date(text), 2)
     return None
 
 
-def _day(year: str, month: int, day: int) -> date | None:
-    """Return a day; None where there is none, as the 31st of April."""
+def _date(text: str) -> Literal | None:
+    """Return a day, a month of a year or a time; None where there is none, as the 31st of April."""
     try:
-        return date(int(year), month, day)
+        datetime.fromisoformat(f"{text}-01" if len(text) == len("1990-05") else text)
     except ValueError:
         return None
+    kind = {len("1990-05"): "gYearMonth", len("1990-05-13"): "date"}.get(len(text), "dateTime")
+    return Literal(text, datatype=IRI(_XSD + kind))

@@ -71,7 +71,7 @@ def test_the_unit_of_a_number_is_that_of_what_was_summed_up(nobel: kgsparql.Know
     for question, value, unit, shown in (
         ("What is the total weight of all parcels?", "12000", "g", "12,000 g"),
         ("What is the average weight of the parcels?", "4000", "g", "4000 g"),
-        ("What is the average depth of the parcels?", "23.333333333333333333", "", "23.333333"),
+        ("What is the average depth of the parcels?", "23.333333333333333333", "mm", "23.333333 mm"),
         ("How many parcels have a weight above 600?", "2", "", "2"),
     ):
         answer = parcels.ask(question)
