@@ -71,6 +71,8 @@ class PlannedOrWalked(Retriever):
         walked = self.walking.retrieve(session)
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
         judged = replace(walked, gaps=missing, is_judged=True)
+        if not planned.gaps:
+            session.notes.drop("order_unknown", [""])  # a plan says which
         chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
         return replace(chosen, support=_support(planned, walked))
 
