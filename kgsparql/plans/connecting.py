@@ -129,9 +129,10 @@ class _Search:
             if (fit := self._fit_of_end(way)) is not None:
                 way.score += fit
                 fitting.append(way)
-        turned = self._turn_what_is_turned(fitting)
-        have = {step for way in fitting if self._is_found(way) for step in way.named} | turned
-        fitting += [*self._of_nothing(have), *self._turned(fitting, have)]
+        have = self._turn_what_is_turned(fitting)
+        have |= {step for way in fitting if self._is_found(way) for step in way.named}
+        turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _AGAINST_ROLE}
+        fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
         is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way, is_direct=is_direct)]
@@ -251,6 +252,8 @@ class _Search:
         if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
             is_along = (step.direction == "forward") == (role == "of")  # whatever the name is: `the located in of X`
             return 0.0 if is_along else _AGAINST_ROLE
+        if role == "of" and self.fit.form(step.predicate) == "verb" and self._ends_with_preposition(step):
+            role = "object"  # what is eligible for it
         if self.fit.allows(step, role, noun):
             return 0.0
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
@@ -262,6 +265,10 @@ class _Search:
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
+
+    def _ends_with_preposition(self, step: Step) -> bool:
+        """Whether the name of a step ends with the preposition that joins what is given."""
+        return self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition]
 
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
@@ -351,8 +358,11 @@ class _Search:
         )  # what is in a city is in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
-    def _of_nothing(self, have: set[Step]) -> Iterator[Way]:
-        """Predicates that the words name in full, in a direction that the role allows, which what is given lacks."""
+    def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[Way]:
+        """Predicates that the words name in full, in a direction that the role allows, which what is given lacks.
+
+        :param turned: steps of which what is given has the reverse.
+        """
         if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
             return
         roots = {root(text) for text in self.texts}
@@ -366,7 +376,7 @@ class _Search:
             for step in (Step(predicate), Step(predicate, "inverse")):
                 if step in have or self._direction(step, self.sought.role, self.led_by) < 0:
                     continue
-                if (score := self._score_of_nothing(step)) is not None:
+                if (score := self._score_of_nothing(step, is_turned=step in turned)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
                     yield Way((step,), _unused(step), cover=own, named=(step,), score=score)
 
@@ -380,10 +390,12 @@ class _Search:
             if is_one and way.direction <= _AGAINST_ROLE and back not in have:
                 yield Way((back,), _unused(back), score=way.score - way.direction)
 
-    def _score_of_nothing(self, step: Step) -> float | None:
+    def _score_of_nothing(self, step: Step, *, is_turned: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
 
         They need not fit where the question has the name of the predicate word for word.
+
+        :param is_turned: what is given is at the other end of it.
         """
         is_called = step.predicate in self.called
         known = self.view.profiler.at_ends(step.predicate)
@@ -395,8 +407,8 @@ class _Search:
         if (is_forward and is_text) or (not is_forward and not is_text and known.lead_to_texts):
             return None
         given = self.view.classes_in(self.items)
-        is_untyped = not (given or near) and not (known.are_mutual or self.kind)
-        if not ((given and near) or is_called or (is_untyped and self.texts)):  # nothing tells whether it could have it
+        is_turned = is_turned and not (known.are_mutual or self.kind)
+        if not ((given and near) or is_called or is_turned):  # nothing tells whether it could have it
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = is_called or (fits and not (self.item_classes and far and self.item_classes.isdisjoint(far)))

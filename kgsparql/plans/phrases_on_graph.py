@@ -109,7 +109,7 @@ class Phrases(Restricting):
         """What belongs to something: Ann's doctoral advisor, the place of birth of Ann."""
         positions = self.positions(phrase.chunks)
         if positions and all(self.texts[position] in self.lexicon.identity_nouns for position in positions):
-            return self.denotations(owner)
+            return self._names_of(positions, self.denotations(owner))
         if owner.is_both and owner.parts:  # members of both A and B
             shared = self._of(phrase, owner.parts[0])
             for part in owner.parts[1:]:
@@ -127,6 +127,13 @@ class Phrases(Restricting):
             said = Predication(light="be", object=NounPhrase(chunks=[name]))
             found = [new for one in found for new in self.restrict(one, said)]
         return best(found)
+
+    def _names_of(self, positions: tuple[int, ...], owners: list[Denotation]) -> list[Denotation]:
+        """What predicates called `id` or `name` say of some things; else the things, which are shown by their names."""
+        named = self.view.predicates_called(self.connector.at(positions))
+        sought = Sought(positions, "of", "of", hops=1)
+        found = [new for one in owners[:_GIVEN] if not one.is_free for new in self.connector.connect(one, sought)]
+        return [one for one in found if one.how[-1].path.steps[0].predicate in named and not one.doubts] or owners
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[list[Chunk], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""
@@ -148,7 +155,7 @@ class Phrases(Restricting):
         words = tuple(p for p in positions if not any(p in name.span for name in names))
         head = chunks[-1] if chunks else None
         if head is not None and head.classes and not is_merged:
-            for kind in head.classes[:2]:
+            for kind in self._classes_of_owned(head):
                 wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
                 yield from self.connector.connect(start, Sought(words, "of", "of", wanted))
                 rest = tuple(p for p in words if p not in head.span)
@@ -160,6 +167,13 @@ class Phrases(Restricting):
             yield from self.connector.connect(start, Sought(words, "of", "of", asked=asked))
         elif not names:
             yield start
+
+    def _classes_of_owned(self, head: Chunk) -> list[IRI]:
+        """The classes that a noun of what belongs to something may name: *solo artist* is not the `artist` of it."""
+        if (head.start, head.end) not in self.chunked.predicates:
+            return [*head.classes[:2]]
+        own = self.fit.roots(head.text.lower())
+        return [kind for kind in head.classes[:2] if self.fit.roots_of([kind]) <= own]
 
     # --- heads
 

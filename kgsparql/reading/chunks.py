@@ -252,8 +252,9 @@ class _Chunker:
         if len(own) == 1:
             is_acronym = raw[0].isupper() and len(raw[0]) > 1
             return own[0] in language.empty_words and not (is_acronym and self.read.is_cased)
-        if all(text in language.empty_words for text in own):
-            return not all(capitals)
+        is_opening = start == 0 and own[0] in language.imperatives and language.after_imperatives.issuperset(own[1:])
+        if is_opening or all(text in language.empty_words for text in own):  # `Tell me` is a song, too
+            return not all(capitals[is_opening:])
         ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not raw[0][:1].isupper()

@@ -152,7 +152,7 @@ class NounPhrases(Openings, ABC):
         if len(span) < 2 or any(at in self.chunks and self.chunks[at].is_name for at in span):
             return None
         openers = self.lexicon.determiners | self.lexicon.relative_possessives | self.lexicon.have_forms
-        openers |= {self.lexicon.possessive}
+        openers |= {self.lexicon.possessive, *self.lexicon.question_words}
         if self.texts[span.stop - 1] in self.lexicon.prepositions and self.is_noun_phrase(len(span)):
             return None  # a member of Marketing
         is_joined = any(self.texts[at] in self.lexicon.function_words for at in span) or self.is_verb()

@@ -117,7 +117,8 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
     if isinstance(read.reading.plan, a.Exists) and any(doubt.why == TURNED for doubt in read.reading.doubts):
         return planned  # the other reading of a question with yes or no knows no direction
-    if not missing or (not _is_computing(read.reading.plan) and other.candidates):
+    is_left_out = any(gap.code == "operation" for gap in missing)  # one or the other
+    if not missing or (not _is_computing(read.reading.plan) and other.candidates and not is_left_out):
         return other
     return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
 
