@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from types import MappingProxyType
@@ -38,6 +38,7 @@ _ECHO_SPACES = 3  # an answer with so many spaces that stands in the prompt, wor
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _AS_THEY_ARE: Mapping[str, str] = MappingProxyType({})
 
+RANKED = "Ranked candidates"
 NOT_ANSWERED = "The facts that were found do not answer the question."
 UNGROUNDED = "The model's reply rests on none of the facts; these were found:"
 NO_EVIDENCE = "what the model answered rests on no evidence of the graph, so it is not shown"
@@ -94,7 +95,7 @@ SCHEMA = object_schema(
 def compose(retrieval: Retrieval, session: Session) -> Draft:
     """Write the draft of a method that has no prompt of its own."""
     if session.model is None:
-        return compose_from_templates(retrieval)
+        return compose_from_templates(retrieval, session.say)
     messages = answer_messages(RULES, REPLY, retrieval, session)
     return draft_from_reply(Call("answer", messages, SCHEMA, _written_answer), retrieval, session)
 
@@ -110,7 +111,7 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     """
     reply = session.ask_model(_checked_call(call), required=True)
     if reply is None:
-        return compose_from_templates(retrieval)
+        return compose_from_templates(retrieval, session.say)
     draft = grounded_draft(reply, retrieval, session)
     if draft.text:
         return draft
@@ -121,7 +122,8 @@ def draft_from_reply(call: Call[WrittenAnswer], retrieval: Retrieval, session: S
     known = closed_book(session)
     if known is not None:
         return replace(known, removed=draft.removed, removed_names=draft.removed_names)
-    text = f"{UNGROUNDED if is_ungrounded else NOT_ANSWERED}\n{_ranked_text(retrieval)}".strip()
+    said = session.say(UNGROUNDED if is_ungrounded else NOT_ANSWERED)
+    text = f"{said}\n{_ranked_text(retrieval, session.say)}".strip()
     return replace(draft, text=text, sufficient=False, is_ungrounded=is_ungrounded)
 
 
@@ -190,7 +192,7 @@ def answer_messages(
     )
 
 
-def compose_from_templates(retrieval: Retrieval) -> Draft:
+def compose_from_templates(retrieval: Retrieval, say: Callable[[str], str] = str) -> Draft:
     """Make the draft without a model: ranked candidates, and one claim for each item of evidence they rest on."""
     if retrieval.computed is not None and retrieval.draft is not None:
         return retrieval.draft
@@ -198,7 +200,7 @@ def compose_from_templates(retrieval: Retrieval) -> Draft:
     cited = dict.fromkeys(marker for answer in listed for marker in answer.markers)
     claims = tuple(Claim(retrieval.evidence[marker].text, (marker,)) for marker in cited)
     answers = (*listed, *_rest_of_best_item(retrieval))
-    return Draft(text=_ranked_text(retrieval), answers=answers, claims=claims, is_ranked=True)
+    return Draft(text=_ranked_text(retrieval, say), answers=answers, claims=claims, is_ranked=True)
 
 
 def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
@@ -207,12 +209,12 @@ def _rest_of_best_item(retrieval: Retrieval) -> tuple[AnswerTerm, ...]:
     return tuple(term for term in retrieval.candidates[LISTED:] if term.term in best)
 
 
-def _ranked_text(retrieval: Retrieval) -> str:
+def _ranked_text(retrieval: Retrieval, say: Callable[[str], str]) -> str:
     """List ranked candidates under a heading that does not call them an answer; empty without any."""
     listed = enumerate(retrieval.candidates[:LISTED], 1)
     lines = [f"{i:>2}. {printable(own.shown, 180)}  [{', '.join(own.markers)}]" for i, own in listed]
     more = more_text(_rest_of_best_item(retrieval), retrieval.evidence)
-    return "\n".join(["Ranked candidates", *lines, *([f"    {more}"] if more else [])]) if lines else ""
+    return "\n".join([say(RANKED), *lines, *([f"    {more}"] if more else [])]) if lines else ""
 
 
 def _written_answer(text: str) -> WrittenAnswer:

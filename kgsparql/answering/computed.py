@@ -36,7 +36,8 @@ def computed_retrieval(
         [*terms_in(found.plan), *found.terms, *(own for own in found.measured if own is not None), *examples],
         in_grace=True,
     ).__getitem__
-    gaps = (*gaps, *(Gap("value", "", "{}", (own.in_words(label),)) for own in found.left_out))
+    for sentence, *values in (own.sentence(label) for own in found.left_out):
+        gaps = (*gaps, Gap("value", "", sentence, tuple(values)))
     reading, value, shown = reading_in_words(found.plan, label), _value_text(found, label), found.facts
     if len(shown) > _MAX_CITED:  # first those that name an item of the answer
         items = frozenset(found.items)
@@ -58,7 +59,7 @@ def computed_retrieval(
     session.note_cuts(item.cuts)
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
     answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)
-    draft = _computed_draft(found, reading, value, answers, label)
+    draft = _computed_draft(found, value, answers, label, session)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
 
 
@@ -78,14 +79,19 @@ def _value_text(found: Computed, label: Label) -> str:
     return f"{rows_text(found, label)} {unit}".strip() or _NOTHING
 
 
-def _computed_draft(found: Computed, reading: str, value: str, answers: tuple[AnswerTerm, ...], label: Label) -> Draft:
+def _computed_draft(
+    found: Computed, value: str, answers: tuple[AnswerTerm, ...], label: Label, session: Session
+) -> Draft:
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
+    reading = reading_in_words(found.plan, label)
+    shown = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
     if found.has_failed:
-        return Draft(f"{_FAILED} [{COMPUTED_MARKER}]\n{reading}", sufficient=False)
+        return Draft(f"{session.say(_FAILED)} [{COMPUTED_MARKER}]\n{shown}", sufficient=False)
     part = found.empty_part
     if value == _NOTHING:
         empty = "" if part in {None, found.plan} else f"; {none_in_words(part, label)} in this graph"
-        return Draft(f"Nothing in this graph [{COMPUTED_MARKER}]\n{reading}{empty}", sufficient=False)
-    where = " in this graph" if isinstance(found.plan, a.Count | a.Exists) and part is not None else ""
+        return Draft(f"{session.say('Nothing in this graph')} [{COMPUTED_MARKER}]\n{shown}{empty}", sufficient=False)
+    is_closed = isinstance(found.plan, a.Count | a.Exists) and part is not None
+    text = f"{session.say(value)} {session.say('in this graph')}" if is_closed else session.say(value)
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
-    return Draft(f"{value}{where} [{COMPUTED_MARKER}]\n({reading})", answers, (claim,), sufficient=True)
+    return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown})", answers, (claim,), sufficient=True)

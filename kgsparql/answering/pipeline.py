@@ -42,7 +42,7 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     found = _verified_retrieval(retriever, session)
-    judged, draft, missing = _judged_draft(found, compose_from_templates(found), session, failed=False)
+    judged, draft, missing = _judged_draft(found, compose_from_templates(found, session.say), session, failed=False)
     ranked = Answer(
         session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
         is_ranked=draft.is_ranked, gaps=missing, computed=judged.computed,
@@ -69,7 +69,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
-        draft = replace(draft, text=f"{_NOT_SURE} {missing[0].text}\n{draft.text}")
+        draft = replace(draft, text=f"{session.say(_NOT_SURE)} {missing[0].text}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
@@ -77,7 +77,8 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     made = Answer(
         question=session.original,
         status="partial" if session.graph.failures else outcome,
-        text=draft.text or (f"{_NOT_SURE} {missing[0].text}" if missing else _NOTHING[outcome]),
+        text=draft.text
+        or (f"{session.say(_NOT_SURE)} {missing[0].text}" if missing else session.say(_NOTHING[outcome])),
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
@@ -104,10 +105,14 @@ def answer(retriever: Retriever, session: Session) -> Answer:
 
 
 def _in_own_words(gap: Gap, session: Session) -> Gap:
-    """Tell what is left out of a question in its own words, where it was read in English."""
+    """Tell what is left out of a question in its own language and words, where it was read in English."""
     if (read := session.translation) is None:
         return gap
-    return replace(gap, words=read.original_words(gap.words), values=tuple(map(read.original_words, gap.values)))
+    said = gap.translated(session.sentences)
+    values = tuple(
+        read.original_words(own) if own == old else own for own, old in zip(said.values, gap.values, strict=True)
+    )
+    return replace(said, words=read.original_words(gap.words), values=values)
 
 
 def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
@@ -130,8 +135,9 @@ def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: boo
     if made.status != "answered" or made.gaps or confidence >= max(session.min_confidence, own.sure * is_judged):
         return made
     values = (f"{100 * confidence:.0f}", own.weakest(signals))
-    gap = Gap("confidence", "", "it is {} % likely to be right: {}", values)
-    return replace(made, status="partial", gaps=(gap,), text=f"{_NOT_SURE} {gap.text}\n{made.text}")
+    gap = Gap("confidence", "", "it is {} % likely to be right: {}", values).translated(session.sentences)
+    text = f"{session.say(_NOT_SURE)} {gap.text}\n{made.text}"
+    return replace(made, status="partial", gaps=(gap,), text=text)
 
 
 def _is_judged(found: Retrieval, draft: Draft, session: Session) -> bool:
@@ -218,7 +224,7 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
     except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
         failure, cause = error, f"{error.message} [{error.code}]"
         session.notes.append(f"no answer was written: {error.message}", code="model_failed", cause=cause)
-    draft = draft or compose_from_templates(found)
+    draft = draft or compose_from_templates(found, session.say)
     answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
     return replace(draft, answers=answers, claims=claims), failure
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -30,6 +30,7 @@ from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
+from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import Translation, read_in_english
 
@@ -135,6 +136,15 @@ class Session:
         if self.translation is not None:
             self.question = self.translation.text
             self.labels = replace(self.labels, languages=(self.translation.language, *self.labels.languages))
+
+    @property
+    def sentences(self) -> Mapping[str, str]:
+        """What sentences of answers and doubts are in the language of the question; English ones are missing."""
+        return {} if self.translation is None else glossary(self.translation.language).sentences
+
+    def say(self, sentence: str) -> str:
+        """Return a sentence in the language of the question."""
+        return self.sentences.get(sentence, sentence)
 
     @property
     def compared_labels(self) -> TermLabels:

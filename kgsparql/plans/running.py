@@ -30,6 +30,14 @@ MOST_ROWS = 10_000
 MOST_LEFT_OUT = 1_000
 """Values that are left out, and counted."""
 
+LEFT_OUT_SENTENCES = {
+    "number": "{} of the values of {} cannot be read as a number, such as {!r}, and are left out",
+    "date": "{} of the values of {} cannot be read as a date, such as {!r}, and are left out",
+    "time": "{} of the values of {} cannot be read as a time, such as {!r}, and are left out",
+    "coarse": "{} of the values of {} are less precise than what is asked, such as {!r}",
+    "zero": "{} of the items have a {} of 0 to be divided by, such as {}, and are left out",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -50,26 +58,20 @@ class LeftOut:
 
         >>> from kgsparql.rdf.paths import PropertyPath
         >>> length = a.Value(PropertyPath.of("http://e.org/length"))
-        >>> LeftOut(length, 1, Literal("20 m")).in_words(lambda term: "length")
-        "1 value of length cannot be read as a number ('20 m') and is left out"
         >>> LeftOut(length, 3, Literal("20 m")).in_words(lambda term: "length")
-        "3 values of length cannot be read as numbers (such as '20 m') and are left out"
+        "3 of the values of length cannot be read as a number, such as '20 m', and are left out"
         """
-        of, are_many = SetWords(label).measure(self.measure), self.number > 1
-        amount = f"{self.number:,}{' or more' if self.number == MOST_LEFT_OUT else ''}"
-        be, such_as = ("are", "such as ") if are_many else ("is", "")
+        sentence, *values = self.sentence(label)
+        return sentence.format(*values)
+
+    def sentence(self, label: Label) -> tuple[str, ...]:
+        """The sentence with places for the values, which it is followed by."""
+        of, amount = SetWords(label).measure(self.measure), f"{self.number:,}{'+' * (self.number == MOST_LEFT_OUT)}"
         if not isinstance(self.example, Literal):
-            have = "items have" if are_many else "item has"
-            named = printable(label(self.example), 80)
-            return f"{amount} {have} a {of} of 0 to be divided by ({such_as}{named}) and {be} left out"
-        kind = self.measure.kind if isinstance(self.measure, a.Value) else "date"
-        what = kind if kind in {"number", "time"} else "date"
-        read_as = f"{what}s" if are_many else f"a {what}"
+            return LEFT_OUT_SENTENCES["zero"], amount, of, printable(label(self.example), 80)
+        kind = "coarse" if self.is_coarse else self.measure.kind if isinstance(self.measure, a.Value) else "date"
         value = printable(value_text(self.example), 80)
-        values = f"{amount} value{'s' * are_many} of {of}"
-        if self.is_coarse:
-            return f"{values} {be} less precise than what is asked ({such_as}{value!r})"
-        return f"{values} cannot be read as {read_as} ({such_as}{value!r}) and {be} left out"
+        return LEFT_OUT_SENTENCES.get(kind, LEFT_OUT_SENTENCES["date"]), amount, of, value
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,13 +252,20 @@ class _Chunker:
         if len(own) == 1:
             is_acronym = raw[0].isupper() and len(raw[0]) > 1
             return own[0] in language.empty_words and not (is_acronym and self.read.is_cased)
-        is_opening = start == 0 and own[0] in language.imperatives and language.after_imperatives.issuperset(own[1:])
-        if is_opening or all(text in language.empty_words for text in own):  # `Tell me` is a song, too
-            return not all(capitals[is_opening:])
+        if self._is_opening(start, end):
+            return True
+        if all(text in language.empty_words for text in own):
+            return not all(capitals)
         ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not raw[0][:1].isupper()
         return (ends_badly or begins_badly) and not all(capitals[1:]) and len(own) < _VARIED
+
+    def _is_opening(self, start: int, end: int) -> bool:
+        """Tell whether words begin a request, though they are a name, too: `Tell me`, a song."""
+        after, own = self.language.after_imperatives, self.read.raw[start:end]
+        is_small = all(word.islower() for word in own[1:])
+        return start == 0 and is_small and self.read.texts[0] in self.language.imperatives and after.issuperset(own[1:])
 
     def _is_word(self, position: int) -> bool:
         """Tell whether a word alone is a word of the language, or of classes and predicates, and no name."""
@@ -277,6 +284,8 @@ class _Chunker:
             return
         if len(places) == 1 and link.matched != "exact" and self.language.is_participle(self.read.texts[places[0]]):
             return  # `released` is not *I Shall Be Released*
+        if self._is_opening(places[0], places[-1] + 1):
+            return
         is_proper = all(self.read.raw[at][:1].isupper() for at in places)
         if (
             link.matched == "vector"

@@ -40,6 +40,7 @@ class Glossary:
     pairs: Mapping[str, Mapping[str, str]]
     endings: Mapping[str, tuple[str, ...]]
     meanings: Mapping[Kind, Mapping[str, Meaning]]
+    sentences: Mapping[str, str]
 
     @cached_property
     def closed_words(self) -> frozenset[str]:

@@ -33,12 +33,18 @@ BRIDGE = a.Instances(IRI(_E + "Bridge"))
 LENGTH, LANES = a.Value(PropertyPath.of(_E + "length")), a.Value(PropertyPath.of(_E + "lanes"))
 OPENED = a.Value(PropertyPath.of(_E + "opened"), "date")
 HALF = a.Column("half", a.Calculated("/", LANES, a.Constant(Decimal(2))))
-BAD_LENGTH, BAD_DATES = "1 value of length cannot be read as a number ('2,467 m')", "2 values of opening date cannot be"
+BAD_LENGTH, BAD_DATES = (
+    "1 of the values of length cannot be read as a number, such as '2,467 m'",
+    "2 of the values of opening date cannot be",
+)
 PLANS: list[tuple[a.Plan, list[str]]] = [
     (a.SummaryOf("sum", BRIDGE, LENGTH), [BAD_LENGTH]),
     (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} read as dates (such as '2001-13-45')"]),
     (a.Count(a.Where(BRIDGE, LANES, ">", Literal(1))), []),
-    (a.Top(BRIDGE, a.Calculated("/", LENGTH, LANES)), [BAD_LENGTH, "1 item has a lanes of 0 to be divided by (b)"]),
+    (
+        a.Top(BRIDGE, a.Calculated("/", LENGTH, LANES)),
+        [BAD_LENGTH, "1 of the items have a lanes of 0 to be divided by, such as b"],
+    ),
     (a.ItemTable(BRIDGE, (HALF,)), []),
     (a.Count(a.Has(BRIDGE, LENGTH.path)), []),
 ]

@@ -231,7 +231,11 @@ def test_years_and_dates_are_compared_with_each_other(
     ("question", "value", "why"),
     [
         ("Was Bob Birch born on 3 May 1901?", "false", "1 value of date of birth is less precise than what is asked"),
-        ("Which composers died before 1950?", "Ann Alder", "1 value of date of death (year) cannot be read as a date"),
+        (
+            "Which composers died before 1950?",
+            "Ann Alder",
+            "1 of the values of date of death (year) cannot be read as a date",
+        ),
     ],
 )
 def test_dates_that_say_too_little_or_are_none_are_told(
