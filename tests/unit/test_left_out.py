@@ -39,7 +39,7 @@ BAD_LENGTH, BAD_DATES = (
 )
 PLANS: list[tuple[a.Plan, list[str]]] = [
     (a.SummaryOf("sum", BRIDGE, LENGTH), [BAD_LENGTH]),
-    (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} read as dates (such as '2001-13-45')"]),
+    (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} read as a date, such as '2001-13-45'"]),
     (a.Count(a.Where(BRIDGE, LANES, ">", Literal(1))), []),
     (
         a.Top(BRIDGE, a.Calculated("/", LENGTH, LANES)),

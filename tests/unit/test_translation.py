@@ -1,8 +1,16 @@
 """Questions of other languages are read in English words and their order; names stay what they are."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
 import kgsparql
+from kgsparql.answering import composing, pipeline
+from kgsparql.answering.confidence import SIGNALS
+from kgsparql.plans.running import LEFT_OUT_SENTENCES
+from kgsparql.reading import values
 from kgsparql.reading.glossary import glossary, languages
 from kgsparql.reading.translation import read_in_english
 
@@ -78,6 +86,55 @@ def test_each_word_keeps_its_place_in_the_question() -> None:
 
 def test_every_language_has_what_its_file_needs() -> None:
     assert [glossary(tag).language for tag in languages()] == list(languages())
+
+
+def constants_of(tree: ast.Module) -> dict[str, str]:
+    """The texts that names in capitals stand for."""
+    own = (node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
+    named = {ast.unparse(node.targets[0]): node.value.value for node in own if isinstance(node.value, ast.Constant)}
+    return {name: text for name, text in named.items() if isinstance(text, str) and name.isupper()}
+
+
+def sentences_of_doubts() -> set[str]:
+    """Every sentence that the package makes a doubt of, and what answers say."""
+    folder = Path(kgsparql.__file__).parent
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.py"))]
+    everywhere = {name: text for tree in trees for name, text in constants_of(tree).items()}
+    found = {*SIGNALS.values(), *LEFT_OUT_SENTENCES.values(), *pipeline._NOTHING.values(), "yes", "no", "nothing"}
+    found |= {values.NO_DATE, values.ANY_ORDER, values.TOO_LONG, values.BACKWARDS}
+    found |= {composing.RANKED, composing.NOT_ANSWERED, composing.UNGROUNDED}
+    places = {"Gap": 2, "Doubt": 1, "session.say": 0}
+    for tree in trees:
+        constants = everywhere | constants_of(tree)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            place = places.get(ast.unparse(call.func))
+            if place is not None and len(call.args) > place:
+                argument = call.args[place]
+                text = argument.value if isinstance(argument, ast.Constant) else constants.get(ast.unparse(argument))
+                found |= {text} if isinstance(text, str) else set()
+    return found
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_sentence_is_there_in_every_language(language: str) -> None:
+    said, own = sentences_of_doubts(), glossary(language).sentences
+    assert len(said) > 60
+    assert said - own.keys() == set()
+    for sentence, other in own.items():
+        assert re.findall(r"\{[^}]*\}", sentence) == re.findall(r"\{[^}]*\}", other), other
+
+
+def test_answers_and_doubts_are_in_the_language_of_the_question() -> None:
+    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
+        asked = [nobel.ask(question) for question in (
+            "Ist Deutschland die Hauptstadt von Berlin?", "Combien de lauréats violets sont nés en Allemagne ?",
+            "¿Qué sellos tiene Niels Bohr?",
+        )]  # fmt: skip
+    texts = [answer.text for answer in asked]
+    assert texts[0].startswith("nein in diesem Graphen [Q1]")
+    assert texts[1].startswith("Pas de réponse sûre :")
+    assert "violets" in texts[1]
+    assert texts[2].startswith("Sin respuesta segura:")
 
 
 def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_words() -> None:

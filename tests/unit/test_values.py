@@ -230,7 +230,11 @@ def test_years_and_dates_are_compared_with_each_other(
 @pytest.mark.parametrize(
     ("question", "value", "why"),
     [
-        ("Was Bob Birch born on 3 May 1901?", "false", "1 value of date of birth is less precise than what is asked"),
+        (
+            "Was Bob Birch born on 3 May 1901?",
+            "false",
+            "1 of the values of date of birth are less precise than what is asked",
+        ),
         (
             "Which composers died before 1950?",
             "Ann Alder",
