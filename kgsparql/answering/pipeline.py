@@ -69,7 +69,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
     if missing and outcome == "answered":
         outcome = "partial"
-        draft = replace(draft, text=f"{session.say(_NOT_SURE)} {missing[0].text}\n{draft.text}")
+        draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}")
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
@@ -77,8 +77,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     made = Answer(
         question=session.original,
         status="partial" if session.graph.failures else outcome,
-        text=draft.text
-        or (f"{session.say(_NOT_SURE)} {missing[0].text}" if missing else session.say(_NOTHING[outcome])),
+        text=draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome])),
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
@@ -102,6 +101,10 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     made = _weighed(made, found, session, is_judged=_is_judged(found, draft, session) and error is None)
     session.emit(Finished(status=made.status, answer=made))
     return made
+
+
+def _not_sure(gap: Gap, session: Session) -> str:
+    return f"{session.say(_NOT_SURE)} {gap.text}"
 
 
 def _in_own_words(gap: Gap, session: Session) -> Gap:
@@ -136,8 +139,7 @@ def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: boo
         return made
     values = (f"{100 * confidence:.0f}", own.weakest(signals))
     gap = Gap("confidence", "", "it is {} % likely to be right: {}", values).translated(session.sentences)
-    text = f"{session.say(_NOT_SURE)} {gap.text}\n{made.text}"
-    return replace(made, status="partial", gaps=(gap,), text=text)
+    return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")
 
 
 def _is_judged(found: Retrieval, draft: Draft, session: Session) -> bool:
