@@ -62,7 +62,8 @@ def unit_of(found: Computed) -> str:
 
     if isinstance(found.value, Literal) and not OF_RDF.match(found.value.datatype.value):
         return ""
-    match found.plan:
+    plan = found.plan
+    match plan.left if isinstance(plan, a.Calculated) and plan.operator == "round" else plan:
         case a.Calculated("*", a.Calculated("/", a.Count(), a.Count()), a.Constant(value)) if value == 100:
             return "%"
         case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)):

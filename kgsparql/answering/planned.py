@@ -184,7 +184,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
 def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool:
     """Tell whether a plan about another thing of the name comes to something; to a yes, where it says whether."""
     changed = _with_term(plan, taken, other)
-    if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.ItemTable | a.Grouped):
+    if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
         return True
     items = changed.items if isinstance(changed, a.Count | a.SummaryOf | a.Exists) else changed
     query = compiled(a.Exists(items), vocabulary=GraphVocabulary(labels=session.graph.naming.labels))

@@ -20,7 +20,7 @@ Kind = OneOf["number", "date", "time", "year", "text", "item"]
 """What a measure gives: two measures, or a measure and a value, are compared only if their kinds are alike."""
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
-Arithmetic = OneOf["+", "-", "*", "/"]
+Arithmetic = OneOf["+", "-", "*", "/", "round"]
 Summary = OneOf["sum", "avg", "min", "max"]
 
 # --- measures: what an item has one or more values of
@@ -59,7 +59,7 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True)
 class Calculated:
-    """Two numbers of an item, or two numbers, calculated into one."""
+    """Two numbers of an item, or two numbers, calculated into one; one is rounded to so many digits, a constant."""
 
     operator: Arithmetic
     left: Measure | Number
@@ -303,9 +303,19 @@ class Grouped:
     limit: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class BestOfEach:
+    """One row for each term that a path from the items of a set leads to, and an item with the best value there."""
+
+    items: ItemSet
+    key: PropertyPath
+    measure: Measure
+    largest: bool = True
+
+
 Measure: TypeAlias = Value | HowMany | Summarised | Calculated | Constant
 ItemSet: TypeAlias = Instances | Items | Ends | Where | Named | Has | Lacks | Both | Either | Minus | Top
 Number: TypeAlias = Count | SummaryOf | Constant | Calculated
 Condition: TypeAlias = Exists | Compares | SameItems | Not | AllOf | AnyOf
-Table: TypeAlias = ItemTable | Grouped
+Table: TypeAlias = ItemTable | Grouped | BestOfEach
 Plan: TypeAlias = ItemSet | Number | Condition | Table

@@ -119,6 +119,7 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
     "table": (
         _Form(("table",), "set columns rows?", a.ItemTable),
         _Form(("group",), "set key groups kept?", a.Grouped),
+        _Form(("best",), "set key measure order", a.BestOfEach),
     ),
 }
 _FORM_OF = {(sort, word): form for sort, forms in _FORMS.items() for form in forms for word in form.words}

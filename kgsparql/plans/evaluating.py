@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from math import floor
 from typing import Any, TypeAlias
 
 from kgsparql.plans import algebra as a
@@ -38,6 +39,7 @@ _CALCULATED: dict[a.Arithmetic, Callable[[Fraction, Fraction], Fraction]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+    "round": lambda number, digits: Fraction(floor(number * 10**digits + Fraction(1, 2)), 10 ** int(digits)),
 }
 _SUMMARIES: dict[a.Summary, Callable[[list[Key]], Key]] = {
     "sum": sum,
@@ -232,6 +234,15 @@ class Facts:
             for key, row in rows.items()
             if row[at] is not None and _COMPARED[comparison](row[at], Fraction(number))
         }
+
+    def best_of_each(self, table: a.BestOfEach) -> set[tuple[Term, Term]]:
+        """Each group with its best items."""
+        groups = {key for x in self.items(table.items) for key in self._along(x, table.key)}
+        inside = {
+            key: a.Has(table.items, table.key, a.Items((key,))) for key in groups if isinstance(key, IRI | Literal)
+        }
+        best = {key: a.Top(items, table.measure, largest=table.largest) for key, items in inside.items()}
+        return {(key, x) for key, top in best.items() for x in self.items(top)}
 
     def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
         if column.summary is None or column.measure is None:

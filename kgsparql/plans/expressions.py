@@ -35,6 +35,11 @@ def calculated(operator: a.Arithmetic, one: Measured, other: Measured) -> Measur
     What the engines do otherwise: Virtuoso divides whole numbers into whole ones, and divides before it filters;
     Oxigraph 0.5 cannot divide 0 by a fraction.
     """
+    if operator == "round":
+        power = Literal(10 ** int(getattr(other.key, "value", "0")))
+        whole = Apply("ROUND", (Apply("*", (one.key, power)),))
+        value = Apply("/", (Apply("*", (whole, Literal("1.0", datatype=_DECIMAL))), power))
+        return Measured(one.group, value, value)
     if operator != "/":
         value = Apply(operator, (one.key, other.key))
         return Measured((*one.group, *other.group), value, value)

@@ -81,7 +81,7 @@ class LabelFit:
     def _plain(self, label: str) -> str:
         text = _DASHES.sub(" ", label).strip().lower()
         name, _, last = text.rpartition(" ")
-        return name if name and last in self.lexicon.units else text
+        return name if name and last.strip("()") in self.lexicon.units else text
 
     def compare(self, texts: Sequence[str], predicates: Sequence[IRI], preposition: str = "") -> None:
         """Compare words, alone and together, with the labels of predicates at once, as far as that is not known."""

@@ -271,10 +271,14 @@ class Measuring(ABC):
         return (Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,)),)
 
     def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
-        items = given.known
-        for _ in range(best.rank - 1):  # the second is the first of the others
+        items, number = given.known, best.number
+        if best.number > 1 and best.rank > 1:
+            items = a.Minus(items, a.Top(items, option.measure, best.rank - 1, best.is_largest))
+        for _ in range(best.rank - 1 if best.number == 1 else 0):  # the second is the first of the others
             items = a.Minus(items, a.Top(items, option.measure, largest=best.is_largest))
-        top = a.Top(items, option.measure, best.number, largest=best.is_largest)
+        if best.is_share:
+            number = max(1, -(-len(self.view.members(items)) * best.number // 100))
+        top = a.Top(items, option.measure, number, largest=best.is_largest)
         return given.kept(top, option.score, Match(self.texts[best.position], option.path))
 
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
@@ -299,7 +303,7 @@ class Measuring(ABC):
             options = self.measures_of_noun(given, phrase, best.measures)
         if verb and not positions and (named := self.measures(given, verb, best.measures)):
             options, verb = named, []  # `was founded first`: by when it was founded
-        if phrase.superlative:
+        if phrase.superlative and not phrase.most:
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
         made = [self._top(one, option, best).leaving_out(verb) for one, option in refined]

@@ -64,6 +64,8 @@ def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
         return _table(plan, compiler)
     if isinstance(plan, a.Grouped):
         return _grouped(plan, compiler)
+    if isinstance(plan, a.BestOfEach):
+        return _best_of_each(plan, compiler)
     if isinstance(plan, a.Number):
         number = compiler.number(plan)
         return g.Select(((VALUE, number.value),), number.group)
@@ -108,6 +110,21 @@ def _grouped(table: a.Grouped, compiler: PlanCompiler) -> g.Select:
         order.insert(0, (columns[table.order_by], table.largest_first))
     head = ((key, None), *((column, None) for column in columns.values()))
     return g.Select(head, tuple(group), order=tuple(order), limit=table.limit or compiler.limit)
+
+
+def _best_of_each(table: a.BestOfEach, compiler: PlanCompiler) -> g.Select:
+    key, best, y = Variable("key"), compiler.new("m"), compiler.new("i")
+
+    def measured(x: Variable) -> tuple[Group, Expression]:
+        found = compiler.measured(table.measure, x, table.items)
+        return (*compiler.members(table.items, x), *compiler.along(x, table.key, key), *found.group), found.key
+
+    others, value = measured(y)
+    overall = each_of(key, best, g.Aggregate("MAX" if table.largest else "MIN", value), others)
+    group, own = measured(ITEM)
+    order = tuple((Apply("STR", (one,)), False) for one in (key, ITEM))
+    rows = (*group, overall, g.Filter(Apply("=", (own, best))))
+    return g.Select(((key, None), (ITEM, None)), rows, distinct=True, order=order, limit=compiler.limit)
 
 
 def _group_column(

@@ -76,7 +76,8 @@ class Planner:
 
     def _is_table(self) -> bool:
         question = self.question
-        return bool(question.columns or question.form == "count" or question.phrase.summary)
+        is_best = question.each is not None and self.tables.asks_best(question.each)
+        return bool(question.columns or question.form == "count" or question.phrase.summary or is_best)
 
     def _read(self) -> PlannedReading:
         question = self.question
@@ -100,8 +101,8 @@ class Planner:
 
     def _set(self) -> PlannedReading:
         phrase = self.question.phrase
-        if phrase.summary and phrase.of is not None:
-            found = self._summaries(phrase, phrase.of, phrase.summary[1])
+        if phrase.summary and (phrase.of is not None or not phrase.restrictions):
+            found = self._summaries(phrase, phrase.summary[1])
             return max(found, key=lambda own: own.score, default=unplanned("no such value"))
         if (listed := self.tables.listed()) is not None:
             return listed
@@ -226,11 +227,16 @@ class Planner:
 
     # --- how much, of two
 
-    def _summaries(self, phrase: NounPhrase, owner: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
-        """The average, the sum, the highest of a value over a set."""
+    def _summaries(self, phrase: NounPhrase, how: a.Summary) -> Iterator[PlannedReading]:
+        """The average, the sum, the highest of a value over a set; of nobody's, over all that have it."""
+        if (owner := phrase.of) is None:
+            kind = self.phrases.measured_class(self.phrases.positions(phrase.chunks))
+            owners = [] if kind is None else [Denotation(a.Instances(kind))]
+            yield from self._summarised(self.phrases.positions(phrase.chunks), owners, how)
+            return
         chunks, whose = self.phrases.owned_noun(phrase, owner)
         owners = self.phrases.settled_of(self.phrases.denotations(whose)[:3])
-        return self._summarised(self.phrases.positions(chunks), owners, how)
+        yield from self._summarised(self.phrases.positions(chunks), owners, how)
 
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary
@@ -251,11 +257,7 @@ class Planner:
             return None
         summary: a.Summary = "max" if best_of.is_largest else "min"
         positions = self.phrases.positions(phrase.chunks)
-        if phrase.of is not None:
-            found = self._summaries(phrase, phrase.of, summary)
-        else:
-            kind = self.phrases.measured_class(positions)
-            found = self._summarised(positions, [] if kind is None else [Denotation(a.Instances(kind))], summary)
+        found = self._summaries(phrase, summary)
         texts = self.connector.at(positions)
         named = [own for own in found if self.phrases.fit.whole(texts, own.how[-1].path.steps[-1].predicate)]
         return max(named, key=lambda own: own.score, default=None)

@@ -121,7 +121,7 @@ class Computed:
         """The places of the columns that say how many there are."""
         if isinstance(self.plan, a.Count):
             return frozenset((0,))
-        columns = self.plan.columns if isinstance(self.plan, a.Table) else ()
+        columns = self.plan.columns if isinstance(self.plan, a.ItemTable | a.Grouped) else ()
         is_count = [
             column.summary is None if isinstance(column, a.GroupColumn) else isinstance(column.measure, a.HowMany)
             for column in columns
@@ -187,6 +187,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
 
 def _columns(plan: a.Plan) -> dict[str, str]:
     """The columns of a plan's rows, by the variables of its query."""
+    if isinstance(plan, a.BestOfEach):
+        return {"key": "group", ITEM.name: "item"}
     if isinstance(plan, a.Table):
         names = [column.name for column in plan.columns]
         first = {"key": "group"} if isinstance(plan, a.Grouped) else {ITEM.name: "item"}
@@ -218,6 +220,8 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
     if isinstance(plan, a.Grouped):
         groups = facts.groups(plan)
         return all(row[0] in groups and _agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
+    if isinstance(plan, a.BestOfEach):
+        return set(rows) == facts.best_of_each(plan)
     first = rows[0][0] if rows else None
     if isinstance(plan, a.Condition):
         again = facts.holds(plan)
@@ -289,7 +293,7 @@ def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, b
                 is_date = isinstance(measure, a.Value) and measure.kind in {"date", "time"}
                 if is_date and isinstance(value, Literal) and coarser_pattern(value):
                     yield items, measure, value
-            case a.Top(items, measure) | a.SummaryOf(_, items, measure):
+            case a.Top(items, measure) | a.SummaryOf(_, items, measure) | a.BestOfEach(items, _, measure):
                 measures = [measure]
             case a.ItemTable(items, columns) | a.Grouped(items, _, columns):
                 measures = [column.measure for column in columns if column.measure is not None]
@@ -366,6 +370,8 @@ def _witnessed(plan: a.Plan | a.Measure) -> Iterator[tuple[a.ItemSet, tuple[a.Me
             yield items, (measure,), ()
         case a.ItemTable(items, columns):
             yield items, tuple(column.measure for column in columns), ()
+        case a.BestOfEach(items, key, measure):
+            yield items, (measure,), (key,)
         case a.Grouped(items, key, columns):
             yield items, tuple(c.measure for c in columns if c.measure is not None), (key,)
         case a.Calculated(_, left, right) | a.Compares(left, _, right) | a.SameItems(left, right):

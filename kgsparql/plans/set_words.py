@@ -240,6 +240,8 @@ class SetWords:
     def _calculated(self, number: a.Calculated) -> str:
         """A calculation; a part of a number in a hundred is a percentage."""
         match number:
+            case a.Calculated("round", own, a.Constant(digits)):
+                return f"{self.measure(own)}, rounded to {digits} digit{'s' * (digits != 1)}"
             case a.Calculated("*", a.Calculated("/", a.Count() as part, a.Count() as whole), a.Constant(value)) if (
                 value == _PERCENT
             ):

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, Sought, best, ends, left_out, unplanned
+from kgsparql.plans.denotation import (
+    Denotation,
+    Doubt,
+    Match,
+    PlannedReading,
+    Sought,
+    back,
+    best,
+    ends,
+    left_out,
+    unplanned,
+)
 from kgsparql.plans.measuring import MeasureChoice
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.set_profile import PredicateUse
@@ -32,7 +44,9 @@ class TablePlanner:
         question, phrase, keys = self.question, self.question.phrase, self._keys(each)
         found: list[PlannedReading] = []
         for key in keys:
-            if question.columns:
+            if (best := self.asks_best(each)) is not None:
+                found += self._best_of(key, *best)
+            elif question.columns:
                 found.append(self._columns(key, question.columns, names_stand=True))
             elif question.form == "count":
                 found += self._numbers(key, each)
@@ -47,6 +61,40 @@ class TablePlanner:
         is_class = each.head is not None and bool(each.head.classes)
         classes = self.phrases.settled_of(found)
         return named if named and not is_class else classes or named
+
+    # --- the best of each
+
+    def asks_best(self, each: NounPhrase) -> tuple[NounPhrase, NounPhrase, Superlative] | None:
+        """The things of which the best of each is asked for, what it is the best by, and which it is."""
+        phrase, best = self.question.phrase, self.question.phrase
+        said = [one for one in phrase.restrictions if not _has(one, each)]
+        for one in said if best.superlative is None else ():
+            if isinstance(one, Predication) and one.object and (one.object.superlative or one.object.most):
+                best, said = one.object, [own for own in said if own is not one]
+        extreme = best.superlative or (Superlative(*best.most) if best.most else None)
+        if extreme is None or self.question.form != "set" or self.question.columns:
+            return None
+        of = None if phrase.of is each else phrase.of
+        nouns = phrase.chunks or best.chunks  # which was the first prize
+        return replace(phrase, chunks=nouns, superlative=None, restrictions=said, of=of), best, extreme
+
+    def _best_of(
+        self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
+    ) -> Iterator[PlannedReading]:
+        """The best of the things that have to do with each."""
+        for thing in self.phrases.settled_of(self.phrases.denotations(things))[:_KEYS]:
+            if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
+                ways = [(key, back(way))]
+            else:
+                sought = Sought(preposition="of", wanted=thing)
+                found = self.phrases.connector.connect(key, sought)[:_TRIED]
+                ways = [(one, back(one.how[-1].path)) for one in found]
+            positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
+            options = self.phrases.measures(thing, positions, extreme.measures, counts=bool(positions))
+            for one, path in ways:
+                for option in options[:1]:
+                    plan = a.BestOfEach(thing.known, path, option.measure, extreme.is_largest)
+                    yield one.doubted(*thing.doubts).reading(plan, option.score + thing.score, Match(_COLUMN, path))
 
     # --- how many of each
 
@@ -211,8 +259,17 @@ class TablePlanner:
     # --- in which order, and with what was measured
 
     def as_asked(self, found: PlannedReading) -> PlannedReading:
-        """The same in the order that is asked for, and with what was measured where that is asked for, too."""
-        plan, order = found.plan, self.question.order
+        """The same in the order that is asked for, and with what was measured where that is asked for, too; rounded."""
+        digits, order = self.question.digits, self.question.order
+        if digits is not None and isinstance(found.plan, a.Number):
+            return replace(found, plan=_rounded(found.plan, digits))
+        if digits is not None and isinstance(found.plan, a.ItemTable):
+            columns = [
+                replace(one, measure=_rounded(one.measure, digits)) if isinstance(one.measure, a.Summarised) else one
+                for one in found.plan.columns
+            ]
+            found = replace(found, plan=replace(found.plan, columns=tuple(columns)))
+        plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
             kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
             if kept is None or isinstance(kept.measure, a.Constant):
@@ -254,6 +311,10 @@ class TablePlanner:
                 share = a.Calculated("/", a.Count(part.known), a.Count(whole.known))
                 found.append(part.reading(a.Calculated("*", share, a.Constant(Decimal(100)))))
         return _likeliest(found)
+
+
+def _rounded(number: Any, digits: int) -> a.Calculated:
+    return a.Calculated("round", number, a.Constant(Decimal(digits)))
 
 
 def _likeliest(found: Sequence[PlannedReading]) -> PlannedReading:

@@ -14,6 +14,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
 
+_MOST_DIGITS = 10
 _KIND_NAMES = {"text": "text", "item": "an item"} | {kind: f"a {kind}" for kind in ("number", "date", "time", "year")}
 
 
@@ -82,14 +83,18 @@ def _check_part(part: object) -> None:
             _require_order("the largest or smallest", measure)
             if number < 1:
                 raise PlanError(f"the first {number} of a set: at least 1")
+        case a.BestOfEach(_, _, measure):
+            _require_order("the best of each", measure)
         case a.SummaryOf(summary, _, measure):
             _check_summary(summary, measure)
         case a.GroupColumn(name, str() as summary, measure):
             if measure is None:
                 raise PlanError(f"column {name}: {summary} of what? a measure is missing")
             _check_summary(summary, measure)
-        case a.Calculated():
+        case a.Calculated(operator, _, right):
             kind_of(part)
+            if operator == "round" and not (isinstance(right, a.Constant) and right.value in range(_MOST_DIGITS)):
+                raise PlanError(f"a number is rounded to 0 to {_MOST_DIGITS - 1} digits")
         case a.Items(()) | a.Both(()) | a.Either(()) | a.AllOf(()) | a.AnyOf(()):
             raise PlanError("a set or a combination of nothing")
         case a.Named(_, word) if not word.strip():
@@ -122,7 +127,7 @@ def _require_order(what: str, measure: a.Measure) -> None:
         raise PlanError(f"{what} needs numbers or dates, and the measure gives {_KIND_NAMES[kind]}")
 
 
-def _check_columns(table: a.Table) -> None:
+def _check_columns(table: a.ItemTable | a.Grouped) -> None:
     names = [column.name for column in table.columns]
     if not names or len(set(names)) < len(names):
         raise PlanError("a table needs columns, each with a name of its own")

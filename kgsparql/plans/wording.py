@@ -36,6 +36,8 @@ def in_words(plan: a.Plan, label: Label) -> str:
         return f"whether {_condition(plan, sets)}"
     if isinstance(plan, a.ItemSet):
         return sets.phrase(plan).own_number
+    if isinstance(plan, a.BestOfEach):
+        return _best(plan, sets)
     return _item_table(plan, sets) if isinstance(plan, a.ItemTable) else _groups(plan, sets)
 
 
@@ -106,6 +108,12 @@ def _item_table(table: a.ItemTable, sets: SetWords) -> str:
     return f"for {of}: {listed(columns)}{_order(table, sets)}"
 
 
+def _best(table: a.BestOfEach, sets: SetWords) -> str:
+    key, best = sets.phrase(a.Ends(table.items, table.key)), sets.most(table.measure, largest=table.largest)
+    each = f"each {key.single}{key.tail}" if key.kind == "ends" else f"each of {key.definite}"
+    return f"for {each}: the one {best} among {sets.phrase(table.items).definite}"
+
+
 def _groups(table: a.Grouped, sets: SetWords) -> str:
     columns = []
     for column in table.columns:
@@ -128,7 +136,7 @@ def _named(text: str, name: str) -> str:
     return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
 
 
-def _order(table: a.Table, sets: SetWords) -> str:
+def _order(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
     if not table.order_by:
         return ""
     measures = [column.measure for column in table.columns if column.name == table.order_by]

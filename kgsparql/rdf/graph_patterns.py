@@ -20,7 +20,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, validated
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
     "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isLiteral", "isNumeric", "sameTerm",
-    "decimal", "integer", "dateTime",
+    "ROUND", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 

@@ -89,7 +89,7 @@ class Superlative:
     """``largest``, ``second oldest``, ``top 5``.
 
     :param measures: words for what is measured, the likeliest first; empty where the adjective tells nothing.
-    :param rank: 2 of ``second``. :param number: 5 of ``top 5``.
+    :param rank: 2 of ``second``. :param number: 5 of ``top 5``. :param is_share: the number is of a hundred.
     """
 
     position: int
@@ -97,6 +97,7 @@ class Superlative:
     measures: tuple[str, ...] = ()
     rank: int = 1
     number: int = 1
+    is_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class Quantity:
     """A value that something is compared with: ``more than 100`` of ``more than 100 servings``.
 
     :param value: the number, with its unit; the date; or the range.
+    :param is_share: it is of a hundred: ``10 % of the books``.
     :param is_of_value: it stands after its noun, ``a price below 15``, whose value it is, not how many there are.
     """
 
@@ -111,6 +113,7 @@ class Quantity:
     value: Chunk
     positions: tuple[int, ...] = ()
     is_of_value: bool = False
+    is_share: bool = False
 
     @property
     def number(self) -> Decimal:
@@ -239,6 +242,7 @@ class Clauses:
         of the noun (``more children than``) and ``summary`` how several values become one.
     :param order: in which order the answers are asked for: ``newest first``, ``by price``.
     :param asks_value: it asks for what is measured, too: ``and how many``.
+    :param digits: to how many digits numbers are rounded.
     :param is_definition: it asks what or who something is: ``Who is Ann?``.
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
@@ -259,6 +263,7 @@ class Clauses:
     summary: Summary | OneOf[""] = ""
     order: Superlative | None = None
     asks_value: bool = False
+    digits: int | None = None
     is_definition: bool = False
     is_listing: bool = False
     asks_existence: bool = False

@@ -168,6 +168,7 @@ class Lexicon:
     sum_phrases: Mapping[str, bool]
     order_openers: Mapping[str, bool]
     orders: Mapping[str, bool]
+    roundings: Mapping[str, int]
     value_questions: Mapping[str, bool]
     multipliers: Mapping[str, int]
     date_orders: Mapping[str, str]

@@ -206,7 +206,8 @@ class NounPhrases(Openings, ABC):
     def _take_modifier(self, phrase: NounPhrase) -> None:
         """Read one of-phrase, clause, participle, comparison or prepositional phrase, if there is one."""
         word, lexicon = self.word(), self.lexicon
-        is_empty = not (phrase.chunks or phrase.of or phrase.asked)
+        is_ranked = phrase.superlative is not None and word in lexicon.by_words
+        is_empty = not (phrase.chunks or phrase.of or phrase.asked or is_ranked)
         if (is_empty and word not in lexicon.of_words) or word in lexicon.than_words:
             return
         if self._takes_clause(phrase) or is_empty or self._is_closed_name(phrase) or not word:
@@ -217,10 +218,9 @@ class NounPhrases(Openings, ABC):
             self.at = min(phrase.chunks[-1].end, self.end)
         elif phrase.superlative and word in lexicon.by_words and self._is_measure_next(phrase.superlative):
             self.skip()
-            measure = self.noun_phrase(with_modifiers=False)
-            texts = " ".join(self.texts[at] for at in sorted(measure.positions))
-            self.signposts += measure.positions
-            phrase.superlative = replace(phrase.superlative, measures=(texts,))
+            start = self.at
+            self.noun_phrase()
+            self._order_by(phrase, phrase.superlative, range(start, self.at))
         elif self.at != self.main_verb and (relation := self.comparison()):
             phrase.restrictions.append(relation)
         elif word in lexicon.without_words | lexicon.except_words:
@@ -235,6 +235,12 @@ class NounPhrases(Openings, ABC):
             phrase.restrictions += self.verb_phrases(is_participle=True)
         elif word in lexicon.prepositions and (self.begins_object(1) or self.word(1) in lexicon.negations):
             self._take_prepositional(phrase, word)
+
+    def _order_by(self, phrase: NounPhrase, best: Superlative, positions: range) -> None:
+        """Take some words for what a superlative measures."""
+        texts = (self.texts[at] for at in positions if self.texts[at] not in self.lexicon.determiners)
+        self.signposts += positions
+        phrase.superlative = replace(best, measures=(" ".join(texts),))
 
     def _is_measure_next(self, best: Superlative) -> bool:
         """Tell whether a measure follows ``by``, and not who did it: ``the heaviest elements by atomic number``."""
@@ -296,7 +302,13 @@ class NounPhrases(Openings, ABC):
         if owner.of is not None or not has_noun:
             return False
         self.skip()
+        start, best = self.at, owner.superlative
         owner.of, owner.of_form = self.noun_phrase(), "of"
+        head = owner.of.head
+        if best and not (best.measures or owner.chunks) and head and not (head.classes or head.entities):
+            owner.of, owner.of_form = None, ""
+            self._order_by(owner, best, range(start, self.at))  # the top 10 % of all widths
+            return True
         if owner.of.is_empty and not owner.of.superlative:
             owner.of, owner.of_form = None, ""
         return True

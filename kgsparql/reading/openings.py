@@ -7,6 +7,8 @@ from dataclasses import replace
 from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
 from kgsparql.reading.cursor import Cursor
 
+_RANK_DIGITS = 4
+
 
 class Openings(Cursor):
     """Reads what stands before a noun, and quantities after it, into its phrase."""
@@ -33,8 +35,10 @@ class Openings(Cursor):
             phrase.is_negated = True
         elif self._takes_extreme(phrase):
             pass
-        elif self._is_small_number():
-            phrase.quantity = self.take_quantity("=")
+        elif self._is_small_number() or self._is_share_of():
+            is_share = self._is_share_of()
+            phrase.quantity = replace(self.take_quantity("="), is_share=is_share)
+            self.skip(is_share * (1 + (self.word() in lexicon.share_words)))
         elif word in lexicon.summaries and not self._is_in_name_of_predicate():
             phrase.summary = (self.take(), lexicon.summaries[word])
         elif word in lexicon.determiners:
@@ -49,13 +53,16 @@ class Openings(Cursor):
     def _takes_extreme(self, phrase: NounPhrase) -> bool:
         """Take a superlative, or a comparative in its place: ``the second oldest``, ``top 5``, ``the older``."""
         word, lexicon = self.word(), self.lexicon
-        is_ranked = word in lexicon.ordinals and self.phrase_in(lexicon.superlatives, 1) is not None
+        words, rank, several = self.ranks()
+        is_ranked = words > 0 and self.phrase_in(lexicon.superlatives, words) is not None
         if is_ranked:
-            self.skip()
+            self.skip(words)
         extreme, comparative = self.phrase_in(lexicon.superlatives), self.phrase_in(lexicon.comparatives)
         if word in lexicon.top_words and self.number(1) is not None:
             position = self.take()
-            phrase.superlative = Superlative(position, is_largest=True, number=int(self.take_quantity("=").number))
+            is_share, number = self.is_percentage(), int(self.take_quantity("=").number)
+            phrase.superlative = Superlative(position, is_largest=True, number=number, is_share=is_share)
+            self.skip(int(is_share and self.word() in lexicon.share_words))
         elif extreme and self.word(extreme[0]) in lexicon.identity_nouns:
             return False  # first name
         elif extreme and self.word(extreme[0]) in lexicon.count_words and self.word(extreme[0] + 1) in lexicon.of_words:
@@ -67,15 +74,42 @@ class Openings(Cursor):
             number = int(self.take_quantity("=").number)
             return self._takes_extreme(phrase) and self._sets_number(phrase, number)
         elif extreme:
-            rank = lexicon.ordinals[self.texts[self.at - 1]] if is_ranked else 1
-            phrase.superlative = Superlative(self.at, *extreme[1], rank=rank)
+            own = (rank, several) if is_ranked else (1, 1)
+            phrase.superlative = Superlative(self.at, *extreme[1], rank=own[0], number=own[1])
             self.take_words(extreme[0])
+            if not phrase.chunks and self.number() is not None and self.is_percentage():
+                share = int(self.take_quantity("=").number)  # the heaviest 10 % of the products
+                phrase.superlative = replace(phrase.superlative, number=share, is_share=True)
+        elif several > 1:
+            phrase.superlative = Superlative(self.at, is_largest=True, rank=rank, number=several)
+            self.take_words(words)
         elif comparative and self._is_before_noun(comparative[0]):
             phrase.superlative = Superlative(self.at, comparative[1].comparison == ">", comparative[1].measures)
             self.take_words(comparative[0])
         else:
             return False
         return True
+
+    def ranks(self) -> tuple[int, int, int]:
+        """Return how many words say a rank or several, the first, and how many: ``second``, ``6th to the 10th``."""
+        first, ahead = self._rank(0), 2 + (self.word(2) in self.lexicon.definites)
+        last = self._rank(ahead) if self.word(1) in self.lexicon.range_words else 0
+        return (ahead + 1, first, last - first + 1) if 0 < first < last else (int(first > 0), first, 1)
+
+    def _rank(self, offset: int) -> int:
+        """Return the rank at a word, 0 for none."""
+        word, lexicon = self.word(offset), self.lexicon
+        digits = next((word.removesuffix(end) for end in lexicon.day_endings if word.endswith(end)), "")
+        return lexicon.ordinals.get(word, int(digits) if digits.isdecimal() and len(digits) < _RANK_DIGITS else 0)
+
+    def _is_share_of(self) -> bool:
+        """Tell whether ``10 % of`` begins here."""
+        after = self.word(1 + (self.word(1) in self.lexicon.share_words))
+        return self.number() is not None and self.is_percentage() and after in self.lexicon.of_words
+
+    def is_percentage(self) -> bool:
+        """Tell whether a number stands here that is one of a hundred: ``10 %``."""
+        return "%" in self.read.gaps[self.at] or self.word(1) in self.lexicon.share_words
 
     @staticmethod
     def _sets_number(phrase: NounPhrase, number: int) -> bool:

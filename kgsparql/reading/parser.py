@@ -21,6 +21,7 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.verb_phrases import VerbPhrases
 
+_DIGIT_WORDS = 3  # after `rounded to`, at most: `two decimal places`
 _ADVERBIAL = {"place", "time", "manner"}
 """What question words ask for that stand for no noun."""
 
@@ -37,15 +38,17 @@ class _Parser(VerbPhrases):
     _is_listing = False
     _order: Superlative | None = None
     _asks_value = False
+    _digits: int | None = None
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
         self._take_order()
         question = self._with_choices() or self._any_question()
-        question.order, question.asks_value = self._order, self._asks_value
+        question.order, question.asks_value, question.digits = self._order, self._asks_value, self._digits
         self._make_count(question)
         self._make_share(question)
         _note_each(question)
+        _note_number(question.phrase)
         question.is_listing = self._is_listing
         lexicon, passed = self.lexicon, set(self.signposts)
         own = [(at, text) for at, text in enumerate(self.texts) if at not in self.in_names]
@@ -73,9 +76,13 @@ class _Parser(VerbPhrases):
             order = self.phrase_in(lexicon.orders, position)
             value = self.phrase_in(lexicon.value_questions, position)
             extreme = self.phrase_in(lexicon.superlatives, position)
+            rounding = self.phrase_in(lexicon.roundings, position)
             is_first = self.texts[end - 1] in lexicon.last_words and position < end - 1
             if value is not None and self._is_of_measure(position + value[0]):
                 self._asks_value = True
+            elif rounding is not None and end - position - rounding[0] <= _DIGIT_WORDS:
+                number = self.number(position + rounding[0])
+                self._digits = rounding[1] if number is None else int(number)
             elif opener or order or (extreme and is_first and position + extreme[0] >= end - 2):
                 self._order = self._order_from(position, opener[0] if opener else 0)
             else:
@@ -217,7 +224,9 @@ class _Parser(VerbPhrases):
         elif phrase.summary is not None:
             phrase.of = phrase.of or each
         elif question.form == "set":
-            question.columns, question.phrase = phrase.parts or (phrase,), each
+            said = (own.object for own in relations(phrase.restrictions))
+            if not (phrase.superlative or any(own and (own.superlative or own.most) for own in said)):
+                question.columns, question.phrase = phrase.parts or (phrase,), each  # else the best of each
         question.each = each
         return question
 
@@ -460,6 +469,18 @@ class _Parser(VerbPhrases):
         """Say where something is of what ``we have``, which says nothing else."""
         for preposition, other in relation.more:
             said.append(Predication(light="be", preposition=preposition, object=other, is_negated=relation.is_negated))
+
+
+def _note_number(phrase: NounPhrase) -> None:
+    """Take ``which three are the heaviest`` for the three heaviest."""
+    found = (said.object for said in relations(phrase.restrictions))
+    best = next((own for own in found if own and (own.superlative or own.most)), None)
+    number = phrase.quantity
+    if best is None or number is None or number.comparison != "=" or number.is_of_value:
+        return
+    extreme = best.superlative or Superlative(*(best.most or (-1, True)))
+    best.superlative = replace(extreme, number=int(number.number), is_share=number.is_share)
+    phrase.quantity = None
 
 
 def _note_each(question: Clauses) -> None:

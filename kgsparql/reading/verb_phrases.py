@@ -171,7 +171,7 @@ class VerbPhrases(NounPhrases):
         if self.begins_comparison() or self.is_bound() or (degree and self.at + degree[0] >= self.end):
             return True
         is_extreme = self.word() in lexicon.quantifiers or self.phrase_in(lexicon.superlatives)
-        if is_extreme and self.is_noun_phrase(1):
+        if (is_extreme and self.is_noun_phrase(1)) or self.ranks()[2] > 1:
             return True
         is_named = chunk is not None and bool(chunk.entities or chunk.classes) and not self.is_verb()
         if is_named or (chunk is not None and (chunk.is_strong or chunk.number is not None)):

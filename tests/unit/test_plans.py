@@ -132,7 +132,10 @@ _NUMBER = st.recursive(
             a.SummaryOf, st.sampled_from(["sum", "avg", "min", "max"]), _SETS, _measures(_SETS).filter(_is_number)
         ),
     ),
-    lambda numbers: st.builds(a.Calculated, st.sampled_from(["+", "-", "*", "/"]), numbers, numbers),
+    lambda numbers: (
+        st.builds(a.Calculated, st.sampled_from(["+", "-", "*", "/"]), numbers, numbers)
+        | st.builds(a.Calculated, st.just("round"), numbers, st.sampled_from([a.Constant(Decimal(n)) for n in (0, 1)]))
+    ),
     max_leaves=2,
 )
 _CONDITION = st.recursive(
@@ -150,8 +153,8 @@ _CONDITION = st.recursive(
 _LIMITS = (st.booleans(), st.sampled_from([None, 3]))
 _TABLE = st.builds(
     a.ItemTable, _SETS, st.just((a.Column("size", _SIZE), a.Column("born", _BORN, optional=True))),
-    st.just("born"), *_LIMITS,
-) | st.builds(
+    st.just("born"), *_LIMITS, st.booleans(),
+) | st.builds(a.BestOfEach, _SETS, _PATHS, st.just(_SIZE), st.booleans()) | st.builds(
     a.Grouped, _SETS, _PATHS, st.just((a.GroupColumn("n"), a.GroupColumn("mean", "avg", _SIZE))),
     st.sampled_from([None, ("n", ">", Decimal("2.5"))]), st.just("mean"), *_LIMITS,
 )  # fmt: skip
@@ -250,6 +253,16 @@ def test_groups_are_those_that_plain_python_makes(
         for k, row in Facts(triples).groups(plan).items()
     }
     assert found == expected
+
+
+@examples(100)
+@given(_graphs(), _SETS, st.sampled_from([_path("by"), _path("^near")]), st.booleans())
+def test_the_best_of_each_are_those_that_plain_python_finds(
+    triples: list[Triple], items: Any, key: PropertyPath, largest: bool
+) -> None:
+    plan = a.BestOfEach(items, key, _SIZE, largest)
+    expected = {(group.value, item.value) for group, item in Facts(triples).best_of_each(plan)}
+    assert set(_Engines(triples).rows(plan)) == expected
 
 
 @given(_SETS | _NUMBER | _CONDITION | _TABLE)

@@ -308,6 +308,19 @@ def test_a_table_has_the_columns_that_are_asked_for_in_their_order() -> None:
         assert (answer.status, rows_of(answer)) == ("answered", rows), answer.text
 
 
+def test_ranks_shares_and_the_best_of_each_are_computed() -> None:
+    for turtle, question, rows in (
+        (SHOP, "What is the cheapest product of each supplier?", [["Ironworks", "Hammer"], ["Small Ltd", "Nail"]]),
+        (SHOP, "For each supplier, which product is the lightest?", [["Ironworks", "Saw"], ["Small Ltd", "Nail"]]),
+        (SHOP, "Which products are the 2nd to 3rd lightest?", [["Saw"], ["Hammer"]]),
+        (SHOP, "Which two products have the highest price?", [["Saw"], ["Hammer"]]),
+        ("", "Which 10 % of the elements have the highest atomic number?", [["roentgenium"], ["bohrium"]]),
+        ("", "What is the average atomic number, rounded to one digit?", [["91.5"]]),
+    ):
+        answer = ask(question, turtle)
+        assert rows_of(answer) == rows, answer.text
+
+
 def test_all_of_a_class_are_asked_about_and_not_any() -> None:
     """Each was sure: there are scientists that are laureates."""
     for turtle, question, expected in (
