@@ -178,7 +178,7 @@ def test_where_something_is_is_not_what_is_in_it() -> None:
 def test_what_holds_only_the_other_way_round_is_no_sure_yes() -> None:
     """Planning binds roles and doubted it; the older reading, which binds none, made it sure."""
     assert ask("Is Spy film a genre of Reef?", GENRES).status == "answered"
-    assert ask("Is Reef a genre of Spy film?", GENRES).status == "partial"
+    assert ask("Is Reef a genre of Spy film?", GENRES).text.startswith("no in this graph")
 
 
 def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
