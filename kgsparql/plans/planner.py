@@ -184,6 +184,8 @@ class Planner:
         """Whether something is true of a phrase, or there is any such thing."""
         question = self.question
         phrase = replace(question.phrase, is_negated=False)  # is no laureate a writer
+        if (valued := self._whether_of_value(phrase)) is not None:
+            return valued
         if question.asks_existence and not question.said:
             return self._existence(phrase)
         subjects = self.phrases.denotations(phrase)
@@ -211,6 +213,24 @@ class Planner:
         elif (phrase.every is not None or (phrase.parts and phrase.joined_by == "and")) and not subjects[0].is_free:
             plan = a.Not(a.Exists(a.Minus(subjects[0].known, taken.known)))  # of all: there is none it is not true of
         return replace(taken.reading(plan), doubts=doubts, others=others)
+
+    def _whether_of_value(self, phrase: NounPhrase) -> PlannedReading | None:
+        """Whether a value compares so: `is the rating of X above 4`; ``None`` where none is named."""
+        owner, (said, *more) = phrase.of, (*phrase.restrictions, *self.question.said, None)
+        if owner is None or not phrase.chunks or more[:-1] or (isinstance(said, Predication) and said.is_negated):
+            return None
+        quantity = phrase.quantity or owner.quantity
+        if quantity is None and isinstance(said, Predication):
+            quantity = self.phrases.quantity_of(said)
+        if quantity is None:
+            return None
+        quantity, noun = replace(quantity, is_of_value=True), replace(phrase, of=None, quantity=None, restrictions=[])
+        whose = [one for one in self.phrases.denotations(replace(owner, quantity=None))[:4] if one.is_named]
+        have = Predication(light="have", object=noun)
+        found = best(new for one in whose for new in self.phrases.with_quantity(one, have, noun, quantity))
+        return (
+            found[0].reading(_exists(found[0].known)) if found and found[0].rank > 0 and not found[0].doubts else None
+        )
 
     def _existence(self, phrase: NounPhrase) -> PlannedReading:
         """Whether there is any, or so many, of what a phrase denotes."""

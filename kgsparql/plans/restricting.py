@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, bes
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
-from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Restriction, Superlative
+from kgsparql.reading.clauses import Alternatives, NounPhrase, Predication, Quantity, Restriction, Superlative
 
 _GIVEN, _BRANCHES, _KEPT = 5, 3, 4
 
@@ -83,9 +83,19 @@ class Restricting(Predicating):
         return self._at_time(given, said, said.preposition, argument) if _is_number(argument) else None
 
     def _at_time(self, given: Denotation, said: Predication, preposition: str, phrase: NounPhrase) -> list[Denotation]:
-        chunk, comparisons = phrase.chunks[-1], self.lexicon.value_prepositions
-        is_in = not preposition or (preposition in self.lexicon.between_words and chunk.last is not None)
-        return self.at_value(given, said.verb, "=" if is_in else comparisons.get(preposition), chunk)
+        return self.at_value(given, said.verb, self._comparison_of(preposition, phrase), phrase.chunks[-1])
+
+    def _comparison_of(self, preposition: str, phrase: NounPhrase) -> a.Comparison | None:
+        """How a preposition compares with the value behind it."""
+        is_in = not preposition or (preposition in self.lexicon.between_words and phrase.chunks[-1].last is not None)
+        return "=" if is_in else self.lexicon.value_prepositions.get(preposition)
+
+    def quantity_of(self, said: Predication) -> Quantity | None:
+        """What something is compared with: `is above 4`, `was before 1930`, `is 4.9`."""
+        if said.compared is not None or said.object is None or not _is_number(said.object):
+            return said.compared.quantity if said.compared is not None else None
+        comparison = self._comparison_of(said.preposition, said.object)
+        return None if comparison is None else Quantity(comparison, said.object.chunks[-1])
 
     def _called(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation] | None:
         """Films called Jaws, with the word Love in their name: those with a text in their names."""

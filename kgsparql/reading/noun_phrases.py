@@ -384,6 +384,18 @@ class NounPhrases(Openings, ABC):
                 found.append(self.take())
         return tuple(found)
 
+    def verb_of_event(self) -> tuple[int, ...]:
+        """Read what happened to the thing after ``before``: ``before Ann was born``; nothing where a verb goes on."""
+        mark = self.mark()
+        while self.word() in self.lexicon.auxiliaries:
+            self.skip()
+        verb = self.verb_words() if self.is_verb() else ()
+        joining = self.lexicon.and_words | self.lexicon.or_words | self.lexicon.but_words
+        if not verb or not (self.is_done or self.is_at_comma() or self.word() in joining):
+            self.back(mark)
+            return ()
+        return verb
+
 
 def _share_possessor(parts: list[NounPhrase]) -> None:
     """Give the possessor of the last of some phrases to all: ``the director and writer of Jaws``."""

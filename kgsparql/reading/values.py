@@ -28,6 +28,7 @@ _NUMERIC_DATE = re.compile(
 )
 NO_DATE = "there is no such date as {!r}"
 ANY_ORDER = "{!r} may be {} or {}: which number is the month is not said"
+ANY_PERIOD = "{!r} may be the years until {} or until {}"
 TOO_LONG = "{!r} has more digits than can be compared"
 BACKWARDS = "{!r} ends before it begins"
 TWO_UNITS = "{!r} has two units that are not converted"
@@ -116,8 +117,10 @@ class ValueFinder:
             first, end, years = (century - 1) * _HUNDRED + 1, at + 2, _HUNDRED if century else 0
         else:
             return None
-        value = {"number": Decimal(first), "last": Decimal(first + years - 1), "is_strong": True}
-        return self._chunk(at, end, **value) if years else None
+        made = self._chunk(at, end, number=Decimal(first), last=Decimal(first + years - 1), is_strong=True)
+        if years == 10 and first % _HUNDRED == 0:
+            made = replace(made, problem=(ANY_PERIOD, made.text, str(first + 9), str(first + 99)))
+        return made if years else None
 
     def _number_at(self, start: int, taken: set[int]) -> Chunk | None:
         """Read a number with its unit: ``10``, ``4.9``, ``-3``, ``1.5 million``, ``twenty-five``, ``5 kg``."""

@@ -197,6 +197,9 @@ class VerbPhrases(NounPhrases):
             if self._takes_measured_comparison(relation, found):
                 return
         while (word := self.word()) in lexicon.prepositions and not self.skips_aside():
+            length, _ = self.phrase_in(lexicon.value_prepositions) or (1, None)
+            word = " ".join(self.texts[self.at : self.at + length])  # in or after
+            self.skip(length - 1)
             if not (self.begins_object(1) or self.word(1) in lexicon.question_words):
                 if relation.object is not None:
                     return  # it belongs to what is asked for
@@ -309,23 +312,11 @@ class VerbPhrases(NounPhrases):
         if self.number() is None:
             other = self.noun_phrase()
             if self.texts[comparative.position] in self.lexicon.order_words:
-                comparative = replace(comparative, event=self._verb_of_event())
+                comparative = replace(comparative, event=self.verb_of_event())
             return Predication(verb=verb, light="" if verb else "be", object=other, compared=comparative)
         quantity = self.with_unit(self.take_quantity(comparative.comparison))
         compared = replace(comparative, quantity=quantity)
         return Predication(verb=verb, light="" if verb else "be", compared=compared)
-
-    def _verb_of_event(self) -> tuple[int, ...]:
-        """Read what happened to the thing after ``before``: ``before Ann was born``; nothing where a verb goes on."""
-        mark = self.mark()
-        while self.word() in self.lexicon.auxiliaries:
-            self.skip()
-        verb = self.verb_words() if self.is_verb() else ()
-        joining = self.lexicon.and_words | self.lexicon.or_words | self.lexicon.but_words
-        if not verb or not (self.is_done or self.is_at_comma() or self.word() in joining):
-            self.back(mark)
-            return ()
-        return verb
 
     def _takes_measured_comparison(self, relation: Predication, found: NounPhrase) -> bool:
         """Take ``than France`` after ``has more inhabitants``: the noun becomes the verb; return whether it was one."""
