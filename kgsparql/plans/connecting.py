@@ -374,7 +374,8 @@ class _Search:
             if min(own) < SAME or len(more) > 1:
                 continue
             for step in (Step(predicate), Step(predicate, "inverse")):
-                if step in have or self._direction(step, self.sought.role, self.led_by) < 0:
+                is_there = predicate in self.called and any(one.predicate in self.called for one in have)
+                if step in have or is_there or self._direction(step, self.sought.role, self.led_by) < 0:
                     continue
                 if (score := self._score_of_nothing(step, is_turned=step in turned)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)

@@ -313,7 +313,7 @@ class Profiler:
             frozenset(self.with_broader(sorted(counts[0], key=str))),
             frozenset(self.with_broader(sorted(counts[1], key=str))),
             bool(objects) and (alike > _ALIKE * len(objects) if is_typed else shared),
-            not {(other, one) for one, other in found}.isdisjoint(found),
+            not {(other, one) for one, other in found if one != other}.isdisjoint(found),
             bool(found) and not objects,
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
         )
