@@ -262,6 +262,10 @@ class NounPhrases(Openings, ABC):
             return True
         if word in lexicon.of_words and self._takes_owner(phrase):
             return True
+        is_relative = word in lexicon.relatives and self.at + 1 < self.end
+        if self.word(is_relative) in lexicon.owners and self._is_end(is_relative + 2):
+            self.skip(min(is_relative + 2, self.end - self.at))  # the products we offer, or that we offer
+            return True
         if phrase.chunks and word in lexicon.subject_pronouns | lexicon.distributives and self.word(1) in lexicon.verbs:
             self.skip()  # the department they belong to, the year each came out
             phrase.restrictions.append(Predication(verb=self.verb_words(), light="have"))
@@ -269,14 +273,10 @@ class NounPhrases(Openings, ABC):
             while self.word() in lexicon.prepositions | lexicon.particles and not self.begins_object(1):
                 self.skip()
             return True
-        is_relative = word in lexicon.relatives and self.at + 1 < self.end
         if self._is_closed_name(phrase):
             # of "people born in Berlin who won", "who" means the people
             is_own = (self._open == 1 or len(phrase.chunks) > 1) and word not in lexicon.relative_adverbs
             is_relative = is_relative and is_own and self.main_verb is None
-        elif word in lexicon.owners and (self.at + 2 >= self.end or self.word(2) in lexicon.prepositions):
-            self.skip(min(2, self.end - self.at))  # the products we offer
-            return True
         elif word in lexicon.prepositions and self.word(1) in lexicon.relatives and self.is_noun_phrase(2):
             self.skip(2)
             self._object_relative(phrase, word)
@@ -285,6 +285,10 @@ class NounPhrases(Openings, ABC):
             self.skip()
             self.relative_clause(phrase, word)
         return is_relative
+
+    def _is_end(self, offset: int) -> bool:
+        """Tell whether nothing, or only where, follows."""
+        return self.at + offset >= self.end or self.word(offset) in self.lexicon.prepositions
 
     def _takes_owner(self, phrase: NounPhrase) -> bool:
         """Take an of-phrase; return whether there was one. ``X's place of death`` is one noun."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,20 +28,25 @@ class RomanceOrder:
         self.do = min(added & lexicon.openers)
         self.is_, self.was = min(added & lexicon.be_forms), max(added & lexicon.be_forms)
         self.we = min(added & lexicon.owners, default="")
+        self.not_ = min(added & lexicon.negations)
         self.on = min(added & lexicon.value_prepositions.keys())
         self.than, self.as_ = min(lexicon.than_words), min(lexicon.as_words)
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
         """Order a whole question."""
-        starts = [at for at, unit in enumerate(units) if unit.sign or at == 0]
+        starts = [at for at, unit in enumerate(units) if unit.sign or at == 0 or self._asks_more(units, at)]
         found = list[Unit]()
-        for start, end in zip(starts, [*starts[1:], len(units)], strict=True):
+        for start, end in itertools.pairwise([*starts, len(units)]):
             own = [replace(unit, sign="") for unit in units[start:end]]
             for step in (self._prepared, self._compared, self._with_adjectives, self._without_clitics, self._ordered):
                 own = step(own)
             own = self._without_personal(own)
             found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []
         return found
+
+    def _asks_more(self, units: Sequence[Unit], at: int) -> bool:
+        """Tell whether another question begins after *et*."""
+        return units[at - 1].kind == "joint" and self._is_asking(units[at])
 
     # --- Words that English has not, or not so
 
@@ -51,14 +57,19 @@ class RomanceOrder:
             before, after = (found[-1] if found else None), units[at + 1 : at + 4]
             if said.said in self.words["reflexives"]:
                 is_reflexive = True
+            if before is not None and before.kind == "verb" and said.said in self.words["impersonal"]:
+                found[-1] = self._done(before)  # parle-t-on
+                continue
             if said.said in self.words["reflexives"] or self._is_unsaid(said, before, after):
                 continue
-            unit = self._of_day(said, after)
+            unit = self._denied(self._of_day(said, after), units, at)
+            if not unit.english:
+                continue
             if is_reflexive and unit.is_verb:
                 unit, is_reflexive = self._reflexive(unit), unit.kind == "auxiliary"
             if unit.said in self.glossary.pairs["relatives"] and before is not None:
                 unit = self._relative(unit, found)
-            found.append(unit)
+            found.insert(len(found) - self._is_late(unit, before), unit)
             if self.we and unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
                 found.append(replace(unit, english=self.we, kind="pronoun", forms=()))
         return found
@@ -68,15 +79,36 @@ class RomanceOrder:
         if before is not None and before.english in self.lexicon.relative_possessives:
             return unit.kind == "determiner" or unit.said in self.words["partitives"]  # dont le film
         if unit.kind == "negation" and self.words["personal"]:  # no trabajó en ninguna universidad
-            return any(one.english in self.lexicon.no_words | self.lexicon.negations for one in after)
+            return any(one.english in self.lexicon.no_words for one in after)
         if unit.english not in self.lexicon.of_words or not after or self._is_asking(after[0]):
             return False
         if {after[0].english, before.english if before else ""} & self.lexicon.months.keys():  # 14 de marzo de 1879
             return True
+        if before is not None and (
+            before.english in self.lexicon.multipliers or before.english in self.lexicon.both_words
+        ):
+            return True  # deux millions de, à la fois des
         if before is not None and before.kind in {"noun", "name"}:  # el premio de 1903
             return after[0].kind == "number" and len(after[0].english) == _YEAR
         is_free = before is None or before.is_verb or before.kind in {"preposition", "joint", "negation", "pronoun"}
         return is_free and unit.said in self.words["partitives"]  # Y a-t-il des films
+
+    def _denied(self, unit: Unit, units: Sequence[Unit], at: int) -> Unit:
+        """Say the first of *ni … ni* as *not*; after a negation, nothing."""
+        nor = self.lexicon.nor_words
+        is_first = unit.english in nor and all(one.english not in nor for one in units[:at])
+        if not is_first or all(one.english not in nor for one in units[at + 1 :]):
+            return unit
+        is_denied = any(one.kind == "negation" for one in units[:at])
+        return replace(unit, english="" if is_denied else self.not_, kind="word" if is_denied else "negation")
+
+    def _is_late(self, unit: Unit, before: Unit | None) -> bool:
+        """Tell whether a negation stands after its verb: *ne travaille pas*."""
+        return unit.kind == "negation" and before is not None and before.kind == "verb"
+
+    def _done(self, verb: Unit) -> Unit:
+        """Say a verb as what is done to something."""
+        return replace(verb, forms=(verb.forms[_PARTICIPLE],) * 3)
 
     def _of_day(self, unit: Unit, after: Sequence[Unit]) -> Unit:
         """Say *le 14 mars* as *on 14 march*."""
@@ -90,7 +122,7 @@ class RomanceOrder:
             is_be = unit.english in self.lexicon.be_forms
             return replace(unit, english=self.have) if is_be else unit
         is_done = unit.forms[_PARTICIPLE] not in self.lexicon.intransitives and bool(self.words["personal"])
-        return replace(unit, forms=(unit.forms[_PARTICIPLE],) * 3) if is_done else unit
+        return self._done(unit) if is_done else unit
 
     def _relative(self, unit: Unit, found: list[Unit]) -> Unit:
         """Say what a pronoun is that may be relative, or compare; the article before it is taken away."""
@@ -134,7 +166,7 @@ class RomanceOrder:
         while at < len(units):
             unit, is_more = units[at], units[at].said.split()[0] in self.words["more"]
             adjective = at if is_more and " " in unit.said else at + 1  # moins cher
-            if is_more and adjective < len(units) and len(units[adjective].forms) == 3:
+            if is_more and units[adjective : adjective + 1] and self._has_degrees(units[adjective]):
                 found, at = self._degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
                 continue
             is_degree = bool(found) and found[-1].english in self.lexicon.comparatives
@@ -145,6 +177,9 @@ class RomanceOrder:
             at += 1
         return found
 
+    def _has_degrees(self, unit: Unit) -> bool:
+        return unit.kind == "adjective" and len(unit.forms) > _SUPERLATIVE
+
     def _is_than(self, units: Sequence[Unit]) -> bool:
         """Tell whether a word compares, and begins no clause: *le plus cher que nous avons*."""
         begins = len(units) > 1 and (units[1].is_verb or units[1].kind in {"pronoun", "negation"})
@@ -154,10 +189,12 @@ class RomanceOrder:
         """Say an adjective as comparative before *que*, else as superlative after a noun or an article."""
         is_of_number = len(after) > 1 and after[1].kind == "number" and after[0].kind == "preposition"
         before = found[-1] if found else None
-        is_known = before is not None and before.english in self.lexicon.definites
+        last = found[-2:] if before is not None and before.kind == "number" else found[-1:]  # les cinq plus grands
+        is_known = bool(last) and last[0].english in self.lexicon.definites
         is_after_noun = before is not None and before.kind in {"noun", "name", "adjective"}
         is_most = not (self._is_than(after[:2]) or is_of_number) and (is_known or is_after_noun)
-        if is_most and is_known and len(found) > 1 and found[-2].kind in {"noun", "name", "adjective"}:
+        is_repeated = len(last) == 1 and len(found) > 1 and found[-2].kind in {"noun", "name", "adjective"}
+        if is_most and is_known and is_repeated:
             del found[-1]  # la chanson la plus longue
         degree = _SUPERLATIVE if is_most else _COMPARATIVE
         return [*found, replace(adjective, english=adjective.forms[degree], forms=())]
@@ -198,7 +235,8 @@ class RomanceOrder:
         start = self._start_of_subject(units[: at - 1])
         group = self._verb_group([verb, *rest])
         before, after = self._conjugated([verb, *rest][:group], is_split=True)
-        moved = [*before[:1], *units[start : at - 1], *before[1:], *after]
+        subject = units[start : at - 1] or ([pronoun] if pronoun.english else [])
+        moved = [*before[:1], *subject, *before[1:], *after]
         fixed = [replace(one, kind="word") if one.is_verb else one for one in moved]
         return [*units[:start], *fixed, *self._without_clitics([verb, *rest][group:])]
 
@@ -326,12 +364,14 @@ class RomanceOrder:
         is_several = any(self.glossary.is_plural(unit.said) for unit in units[end:group])
         if noun.said.endswith(self.glossary.endings["many"]) != is_several and noun.kind == "noun":
             return True
-        return after.kind == "name" and not self._is_doer(noun)
+        subject = next((unit for unit in units[group:] if unit.kind in _NOUNS), after)
+        return (after.kind == "name" or self._is_doer(subject)) and not self._is_doer(noun)
 
     def _is_doer(self, noun: Unit) -> bool:
         """Tell whether a noun is one of people, who do something."""
-        own = self.lexicon
-        return noun.english in own.persons | self.words["doers"] or noun.english.endswith(tuple(own.agent_suffixes))
+        own, last = self.lexicon, noun.english.split()[-1]
+        is_agent = last.endswith(tuple(own.agent_suffixes)) and last not in own.no_agents
+        return last in own.persons | self.words["doers"] or is_agent
 
     def _inverted(self, units: Sequence[Unit], start: int, group: int, *, is_relative: bool) -> tuple[list[Unit], int]:
         """Order a verb, its subject after it, and its object; return them, and the place after them."""
@@ -355,7 +395,7 @@ class RomanceOrder:
         negations = [unit for unit in group if unit.kind == "negation"]
         own, first = self.lexicon, replace(group[0], kind="auxiliary", forms=())
         if group[-1].kind != "verb":
-            if is_split and auxiliaries and all(one.english in own.have_forms for one in auxiliaries):
+            if (is_split or negations) and auxiliaries and all(one.english in own.have_forms for one in auxiliaries):
                 return [replace(first, english=self.did), *negations], [replace(first, english=self.have)]
             if auxiliaries and auxiliaries[-1].english in own.be_forms and len(auxiliaries) > 1:
                 auxiliaries = [replace(first, english=self.was)]  # a été

@@ -265,7 +265,10 @@ class _Translator:
         before, words = self.before, self.words.words
         if self.words.noun_capitals:
             return "nouns" if at > 0 and self._raw(at, at + 1)[0].isupper() else "verbs"
-        if before is not None and (before.kind in {"auxiliary", "negation"} or before.said in words["verb_openers"]):
+        is_simple = before is not None and " " not in before.english
+        if before is not None and (
+            (before.kind in {"auxiliary", "negation", "joint"} and is_simple) or before.said in words["verb_openers"]
+        ):
             return "verbs"
         is_after_noun = before is not None and (before.kind == "noun" or before.said in words["more"])
         return "adjectives" if is_after_noun else "nouns"

@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_each_word_keeps_its_place_in_the_question() -> None:
     assert [read.original_words(words) for words in ("novel", "Toni Morrison", "write")] == [
         "Romane", "Toni Morrison", "geschrieben",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", languages())
+def test_any_words_in_any_order_are_read(language: str) -> None:
+    chance, tables = Random(1), [[*table] for table in glossary(language).meanings.values()]  # noqa: S311
+    for length in range(300):
+        drawn = (chance.choice(chance.choice([*tables, ["Bonn", "12", ",", "?", "-"]])) for _ in range(length % 12))
+        assert read_in_english(" ".join(drawn), None, language) is not None
 
 
 def test_every_language_has_what_its_file_needs() -> None:
