@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kgsparql.reading.clauses import Comparison, NounPhrase, Quantity, Superlative
+from kgsparql.reading.clauses import Comparative, Comparison, NounPhrase, Quantity, Superlative
 from kgsparql.reading.cursor import Cursor
 
 _RANK_DIGITS = 4
@@ -172,6 +172,17 @@ class Openings(Cursor):
             return found[1], found[0]
         words, difference = self.phrase_in(self.lexicon.comparatives) or (0, None)
         return (difference.comparison, words + 1) if difference else ("=", 0)
+
+    def value_with_adjective(self) -> Comparative | None:
+        """Read ``at least 15 mm wide``, ``30 cm tall``; None where a number has no such adjective behind it."""
+        words = self._bound_words()[1]
+        chunk = self.chunk(words)
+        adjective = self.word(words + len(chunk.span)) if chunk is not None and chunk.number is not None else ""
+        keys = [key for how in self.lexicon.how_words if (key := f"{how} {adjective}") in self.lexicon.measures]
+        if not keys:
+            return None
+        quantity = self._read_bound()
+        return Comparative(self.take(), quantity.comparison, self.lexicon.measures[keys[0]], quantity)
 
     def take_bound_after(self, phrase: NounPhrase) -> None:
         """Take a quantity after its noun: ``a rating above 4``, ``a rating of at least 4``, ``a rating of 5``."""

@@ -392,7 +392,9 @@ class _Parser(VerbPhrases):
         is_strong = chunk is not None and chunk.is_strong
         degree = self.phrase_in(lexicon.comparatives)
         is_degree = self.begins_comparison() or (degree is not None and self.at + degree[0] >= self.end)
-        if word in lexicon.negations - lexicon.no_words or is_degree or self.is_bound():
+        mark, is_measured = self.mark(), self.value_with_adjective() is not None
+        self.back(mark)
+        if word in lexicon.negations - lexicon.no_words or is_degree or self.is_bound() or is_measured:
             return True
         if self.is_verb(after_noun=False) and not is_strong:
             return True

@@ -281,6 +281,8 @@ class VerbPhrases(NounPhrases):
 
     def comparison(self, verb: tuple[int, ...] = ()) -> Predication | None:
         """Read ``older than Ann``, ``wider than 3``, and, after a verb, ``before Ann``."""
+        if (measured := self.value_with_adjective()) is not None:
+            return Predication(verb=verb, light="" if verb else "be", compared=measured)
         found = self.phrase_in(self.lexicon.comparatives)
         is_quantity = self.word() in self.lexicon.quantifiers and self.is_bound()
         if found is not None and self.begins_comparison() and not is_quantity:
