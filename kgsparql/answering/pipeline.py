@@ -67,9 +67,9 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     found, draft, missing = _judged_draft(found, draft, session, failed=error is not None)
     missing = tuple(_in_own_words(gap, session) for gap in missing)
     outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
-    if missing and draft.text and outcome in {"answered", "not_in_graph"}:
+    if missing and (outcome == "answered" or (draft.text and outcome == "not_in_graph")):
         outcome = "partial" if outcome == "answered" else outcome
-        draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}")
+        draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}".rstrip())
         session.notes.extend(Note("not_understood", gap.text) for gap in missing[1:])
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
