@@ -377,7 +377,13 @@ class _Translator:
             if last.kind == "name" and not last.sign and (first.kind == "noun" or first.english.endswith(the)):
                 joint = f"{first.english} {of}" if first.kind == "noun" else the
                 places[normalised(f"{joint} {last.english}")] = at
-        rows = self.search.exact(list(places)) if self.search is not None and places else []
+        nouns = {unit.english: at for at, unit in enumerate(units) if unit.kind == "noun"}
+        rows = self.search.exact([*places, *nouns]) if self.search is not None and (places or nouns) else []
+        for noun, at in nouns.items():
+            own = [row for row in rows if row.key == noun]
+            if own and all(row.kind == "entity" for row in own):
+                units[at] = replace(units[at], english=max(own, key=lambda row: row.degree).text)
+        rows = [row for row in rows if row.key in places]
         for at, name in sorted({(places[row.key], row.text) for row in rows if row.kind == "entity"}, reverse=True):
             first, last = units[at : at + 2]
             joint = first.english.removesuffix(the).rstrip()

@@ -246,8 +246,9 @@ class _Orderer:
         if middle[0].said in self.words["accusatives"] or middle[0].english in self.lexicon.indefinites:
             return True
         if self.glossary.is_plural(finite.said):
-            end = self._end_of_phrase(middle)
-            return not any(unit.kind == "joint" or self._is_inflected(unit) for unit in middle[:end])
+            own = middle[: self._end_of_phrase(middle)]
+            is_known = own[0].english in self.lexicon.definites and any(map(self._is_inflected, own))
+            return not is_known and all(unit.kind != "joint" for unit in own)
         return middle[0].kind not in {"name", "pronoun"} and middle[0].english not in self.lexicon.definites
 
     def _is_inflected(self, unit: Unit) -> bool:
