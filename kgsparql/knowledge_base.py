@@ -17,6 +17,7 @@ from kgsparql.answering.ask_options import AskOptions, asked_with, checked_quest
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
+from kgsparql.answering.translating import translate
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
 from kgsparql.events import Event, Finished, numbered
@@ -248,7 +249,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed, min_confidence=asking.min_confidence,
         )  # fmt: skip
-        session.translate(asking.language)
+        translate(session, asking.language)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session

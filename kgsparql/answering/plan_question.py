@@ -58,7 +58,7 @@ class PlanQuestion:
         :param found: entities that were looked up besides.
         """
         session = self.session
-        counts = _class_counts(session)
+        counts = classes_of(session)
         lister = TermLister(self.words, self.profiler, session.labels, session.linker, counts, self.sets)
         terms = [name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]]
         kinds = [kind for chunk in self.chunks for kind in chunk.classes[:_MEANINGS]]
@@ -84,7 +84,7 @@ _KEEPING = Lock()
 _NO_LIMIT = Budget(max_queries=None, max_rows=None, max_seconds=None)
 
 
-def _class_counts(session: Session) -> Mapping[IRI, int]:
+def classes_of(session: Session) -> Mapping[IRI, int]:
     """The classes of a graph, read once; none of an endpoint, which may count for long.
 
     They are known of the graph, not of a question: the query is charged to none, or it would be to the first one.

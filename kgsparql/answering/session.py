@@ -32,7 +32,7 @@ from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon
-from kgsparql.reading.translation import Translation, read_in_english
+from kgsparql.reading.translation import Translation
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
@@ -126,16 +126,6 @@ class Session:
     def __post_init__(self) -> None:
         seed = hashlib.sha256(f"{self.seed}\n{self.original}".encode()).digest()
         self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
-
-    def translate(self, language: str = "") -> None:
-        """Take the question for what it is in English; labels in its own language are then shown before others."""
-        search = None if self.linker is None else self.linker.index.search
-        with self.within_budget():  # labels at an endpoint are looked up
-            called = replace(self.labels, known=self.compared)
-            self.translation = read_in_english(self.question, search, language, lambda term: called([term])[term])
-        if self.translation is not None:
-            self.question = self.translation.text
-            self.labels = replace(self.labels, languages=(self.translation.language, *self.labels.languages))
 
     @property
     def sentences(self) -> Mapping[str, str]:

@@ -187,13 +187,15 @@ def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = 
     if signed := [tag for tag in languages() if not glossary(tag).words["signs"].isdisjoint(question)]:
         return signed[0], True
     hits = {tag: len(own & glossary(tag).closed_words) for tag in languages()}
-    known = {tag: sum(glossary(tag).meaning(text) is not None for text in own) for tag in hits}
-    best = max(hits, key=lambda tag: (hits[tag], known[tag]), default="")
+    most = max(hits.values(), default=0)
     mine = len(own & (english.function_words | english.imperatives))
     unread = max(len(own & stops) for tag, stops in STOP_WORDS.items() if tag not in hits)
-    if hits.get(best, 0) < max(mine, unread, 1):
+    if most < max(mine, unread, 1):
         return english.language, True
-    if hits[best] > mine:
+    equal = [tag for tag, number in hits.items() if number == most]
+    known = {tag: sum(glossary(tag).meaning(text) is not None for text in own) for tag in equal}
+    best = max(equal, key=known.__getitem__)
+    if most > mine:
         return best, True
     known_here = sum(text in english.empty_words | english.verbs or english.is_participle(text) for text in own)
     return best, known[best] > known_here

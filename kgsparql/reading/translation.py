@@ -59,39 +59,54 @@ class _Known:
     is_owner: bool = False
 
 
-def read_in_english(
-    question: str, search: LabelSearch | None, language: str = "", called: Callable[[IRI], str] | None = None
-) -> Translation | None:
-    """Say a question in English, if it is in another language whose words are known; ``None`` for others.
+def language_in(question: str, search: LabelSearch | None) -> str:
+    """Tell the language of a question by its words; a tie is broken without the names in it.
+
+    :param search: finds the names.
+
+    >>> language_in("Wo wurde Marie Curie geboren?", None), language_in("Who directed La La Land?", None)
+    ('de', 'en')
+    """
+    own, english = tokens(question)[:MAX_WORDS], lexicon().language
+    texts, quoted = [token.text for token in own], [span.span() for span in _QUOTED.finditer(question)]
+    is_small = [
+        (at == 0 or question[token.start].islower()) and not any(a < token.start < b for a, b in quoted)
+        for at, token in enumerate(own)
+    ]
+    language, is_clear = language_of(texts, is_small, question)
+    if language == english or search is None:
+        return language if is_clear else english
+    names = _Names(question, own, glossary(language), search, None).found()
+    taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
+    free = [small and at not in taken for at, small in enumerate(is_small)]
+    language, is_clear = language_of(texts, free, question)
+    return language if is_clear else english
+
+
+def translated(
+    question: str, language: str, search: LabelSearch | None = None, called: Callable[[IRI], str] | None = None
+) -> Translation:
+    """Say a question of another language in English.
 
     :param search: finds the names in it.
-    :param language: of the question; empty if its words are to tell.
     :param called: gives the English label of a term.
 
-    >>> read_in_english("Wo wurde Marie Curie geboren?", None).text
+    >>> translated("Wo wurde Marie Curie geboren?", "de").text
     'Where was Marie Curie born?'
     """
-    own = tokens(question)[:MAX_WORDS]
-    texts, names = [token.text for token in own], dict[int, _Known]()
-    is_clear = True
-    if not language:
-        quoted = [span.span() for span in _QUOTED.finditer(question)]
-        is_small = [
-            (at == 0 or question[token.start].islower()) and not any(a < token.start < b for a, b in quoted)
-            for at, token in enumerate(own)
-        ]
-        language, is_clear = language_of(texts, is_small, question)
-        if language == lexicon().language and is_clear:
-            return None
-        names = _Names(question, own, glossary(language), search, called).found()
-        taken = {at for start, known in names.items() if known.kind == "name" for at in range(start, known.end)}
-        free = [small and at not in taken for at, small in enumerate(is_small)]
-        language, is_clear = language_of(texts, free, question)
-    if language == lexicon().language or not is_clear:
-        return None
-    words = glossary(language)
-    names = names or _Names(question, own, words, search, called).found()
+    own, words = tokens(question)[:MAX_WORDS], glossary(language)
+    names = _Names(question, own, words, search, called).found()
     return _Translator(question, own, names, words, search).translated()
+
+
+def label_in_english(label: str, words: Glossary) -> str:
+    """Say the name of a class or predicate in English, as far as its words are known.
+
+    >>> label_in_english("Anzahl der Preisträger", glossary("de"))
+    'number of the laureate'
+    """
+    translator = _Translator(label, tokens(label)[:MAX_WORDS], {}, words, None, is_label=True)
+    return " ".join(unit.english.lower() for unit in translator.units()) or label
 
 
 def in_graph(english: str, type_stems: Collection[str]) -> bool:
@@ -198,7 +213,10 @@ class _Translator:
         names: dict[int, _Known],
         words: Glossary,
         search: LabelSearch | None,
+        *,
+        is_label: bool = False,
     ) -> None:
+        self.is_label = is_label  # then the first word has a capital for what it is
         self.question, self.tokens, self.names, self.words = question, own, names, words
         raw = [question[token.start : token.end].lower() for token in own]
         is_accented = words.words["accented"].__contains__
@@ -211,7 +229,7 @@ class _Translator:
 
     def translated(self) -> Translation:
         """Return the question in English."""
-        units = self._with_names(self._with_owners(list(self._units())))
+        units = self._with_names(self.units())
         if self.words.verb_last:
             ordered = in_english_order(units, self.words, self.lexicon)
         else:
@@ -229,6 +247,10 @@ class _Translator:
         return Translation(text + last, self.question, self.words.language, tuple(places))
 
     # --- Units
+
+    def units(self) -> list[Unit]:
+        """Return the parts of the question in their order."""
+        return self._with_owners(list(self._units()))
 
     def _units(self) -> Iterator[Unit]:
         """Yield the parts of the question, each with its English words."""
@@ -264,7 +286,7 @@ class _Translator:
         """Return what a word is that may be several: by its capital, or by what stands before it."""
         before, words = self.before, self.words.words
         if self.words.noun_capitals:
-            return "nouns" if at > 0 and self._raw(at, at + 1)[0].isupper() else "verbs"
+            return "nouns" if (at > 0 or self.is_label) and self._raw(at, at + 1)[0].isupper() else "verbs"
         is_simple = before is not None and " " not in before.english
         if before is not None and (
             (before.kind in {"auxiliary", "negation", "joint"} and is_simple) or before.said in words["verb_openers"]

@@ -13,12 +13,12 @@ from kgsparql.answering.confidence import SIGNALS
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
 from kgsparql.reading import values
 from kgsparql.reading.glossary import glossary, languages
-from kgsparql.reading.translation import read_in_english
+from kgsparql.reading.translation import language_in, translated
 
 
 def in_english(question: str, language: str = "") -> str:
-    read = read_in_english(question, None, language)
-    return question if read is None else read.text
+    tag = language or language_in(question, None)
+    return question if tag == "en" else translated(question, tag).text
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,7 @@ def test_what_may_be_english_or_unknown_stays_as_it_is(question: str) -> None:
 
 
 def test_each_word_keeps_its_place_in_the_question() -> None:
-    read = read_in_english("Welche Romane hat Toni Morrison geschrieben?", None)
-    assert read is not None
+    read = translated("Welche Romane hat Toni Morrison geschrieben?", "de")
     assert [read.original_words(words) for words in ("novel", "Toni Morrison", "write")] == [
         "Romane", "Toni Morrison", "geschrieben",
     ]  # fmt: skip
@@ -90,7 +89,7 @@ def test_any_words_in_any_order_are_read(language: str) -> None:
     chance, tables = Random(1), [[*table] for table in glossary(language).meanings.values()]  # noqa: S311
     for length in range(300):
         drawn = (chance.choice(chance.choice([*tables, ["Bonn", "12", ",", "?", "-"]])) for _ in range(length % 12))
-        assert read_in_english(" ".join(drawn), None, language) is not None
+        assert translated(" ".join(drawn), language).language == language
 
 
 def test_every_language_has_what_its_file_needs() -> None:
@@ -154,3 +153,18 @@ def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_wo
     assert {one.label for one in born.best} == {"Aage Bohr", "Niels Bohr"}
     assert [link.mention.text for link in born.linked] == ["Dänemark"]
     assert [gap.words for gap in unknown.gaps][:1] == ["Briefmarken"]
+
+
+def test_predicates_with_only_german_names_are_meant_by_other_german_words_too(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "people.ttl"
+    file.write_text(
+        """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :Person a rdfs:Class ; rdfs:label "Wissenschaftler"@de . :born rdfs:label "Geburtsort"@de .
+        :ann a :Person ; rdfs:label "Ann" ; :born :bonn . :bonn rdfs:label "Bonn" .""",
+        encoding="utf-8",
+    )
+    with kgsparql.open(file, embedder="none") as people:
+        found = people.ask("Welche Wissenschaftlerin wurde in Bonn geboren?")
+    assert (found.status, [one.label for one in found.best]) == ("answered", ["Ann"])
