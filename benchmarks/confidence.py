@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +41,7 @@ from kgsparql.made_questions.making import make
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT.parent / "shared" / "data", ROOT / "benchmarks" / "CONFIDENCE.md"
 TARGET = ROOT / "kgsparql" / "answering" / "confidence.json"
+GRAPHS = ("fb15k237", "metaqa", "music", "wikidata_qald10", "ck25", "pathquestion", "orkg")
 KINDS = {"people": "asked by people", "meaning": "made: twenty kinds", "made": "made: paths"}
 PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
 LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
@@ -111,11 +111,10 @@ def _asked(name: str, kind: str, answer: Answer, hit: float, f1: float) -> Asked
 
 
 def sources(data: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield the graphs, with the questions that people asked of them, the longest first."""
-    graphs = sorted(chain(data.glob("*/graph.nt.gz"), data.glob("fresh/*.ttl.gz")), key=lambda p: -p.stat().st_size)
-    for path in graphs:
-        if path.stat().st_size < 5_000_000 and path.parent.name != "nobel":  # that says what the bundled graph does
-            yield path, sorted(path.parent.glob("questions.jsonl*"))
+    """Yield the graphs, with the questions that people asked of them, those first that take longest."""
+    graphs = [data / name / "graph.nt.gz" for name in GRAPHS]
+    for path in filter(Path.is_file, [*graphs, *sorted(data.glob("fresh/*.ttl.gz"))]):
+        yield path, sorted(path.parent.glob("questions.jsonl*"))
     fixtures = ROOT / "fixtures"
     yield fixtures / "nobel.ttl", [fixtures / "computed_questions.jsonl", fixtures / "nobel_questions.jsonl"]
 

@@ -42,12 +42,12 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
     found = _verified_retrieval(retriever, session)
-    judged, draft, missing = _judged_draft(found, compose_from_templates(found, session.say), session, failed=False)
+    judged, draft, known = _judged_draft(found, compose_from_templates(found, session.say), session, failed=False)
     ranked = Answer(
         session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
-        is_ranked=draft.is_ranked, gaps=missing, computed=judged.computed,
+        is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
     )  # fmt: skip
-    confidence = _weighed(ranked, judged, session, is_judged=_is_judged(judged, draft, session)).confidence
+    confidence = _weighed(ranked, judged, session, is_judged=known is not None).confidence
     return replace(found, notes=session.notes.lines(link_notes(session.links)), confidence=confidence)
 
 
@@ -64,8 +64,8 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     draft, error = _draft_and_error(retriever, found, session)
     if draft.removed:
         session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    found, draft, missing = _judged_draft(found, draft, session, failed=error is not None)
-    missing = tuple(_in_own_words(gap, session) for gap in missing)
+    found, draft, known = _judged_draft(found, draft, session, failed=error is not None)
+    missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
     if missing and (outcome == "answered" or (draft.text and outcome == "not_in_graph")):
         outcome = "partial" if outcome == "answered" else outcome
@@ -98,7 +98,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         error=error or session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
-    made = _weighed(made, found, session, is_judged=_is_judged(found, draft, session) and error is None)
+    made = _weighed(made, found, session, is_judged=known is not None)
     session.emit(Finished(status=made.status, answer=made))
     return made
 
@@ -129,10 +129,11 @@ def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
 def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: bool) -> Answer:
     """Return the answer with its confidence; with a doubt, where nothing else is in doubt and it is not enough.
 
-    :param is_judged: the gaps are all that it leaves out; else a model, or nobody, has said so.
+    :param is_judged: the gaps are all that it leaves out; else that was not checked.
     """
     own, support = calibration(), found.support or Support(path_lead=path_lead(found))
-    signals = signals_of(support, made.gaps if is_judged else None, made.best, is_computed=made.computed is not None)
+    gaps = made.gaps if is_judged and not session.notes.partial else None
+    signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)
     made = replace(made, confidence=confidence, signals=signals)
     if made.status != "answered" or made.gaps or confidence >= max(session.min_confidence, own.sure * is_judged):
@@ -140,15 +141,6 @@ def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: boo
     values = (f"{100 * confidence:.0f}", own.weakest(signals))
     gap = Gap("confidence", "", "it is {} % likely to be right: {}", values).translated(session.sentences)
     return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")
-
-
-def _is_judged(found: Retrieval, draft: Draft, session: Session) -> bool:
-    """Tell whether it was checked what of the question a draft leaves out: not of what a model wrote."""
-    if session.notes.partial:
-        return False
-    if found.computed is not None:
-        return draft == found.draft
-    return found.is_judged or draft.is_ranked or not draft.text
 
 
 def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:
@@ -233,19 +225,22 @@ def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -
 
 def _judged_draft(
     found: Retrieval, draft: Draft, session: Session, *, failed: bool
-) -> tuple[Retrieval, Draft, tuple[Gap, ...]]:
-    """Return what was found and drafted, or what is computed of it, and what of the question is left out."""
+) -> tuple[Retrieval, Draft, tuple[Gap, ...] | None]:
+    """Return what was found and drafted, or what is computed of it, and what of the question is left out.
+
+    ``None`` for the latter where that was not checked: a model that wrote the answer has judged it.
+    """
     if found.computed is not None:
-        return found, draft, found.gaps if draft == found.draft else ()  # a model that wrote the answer has judged it
+        return found, draft, found.gaps if draft == found.draft else None
     if found.is_judged:
         return found, draft, found.gaps
     if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
-        return found, draft, ()
-    missing: tuple[Gap, ...] = ()
+        return found, draft, None
     try:
         missing = gaps(session, found)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
+        return found, draft, None
     if any(gap.code == "operation" for gap in missing):
         from kgsparql.answering.planned import counted_beside  # with all of the plans
 

@@ -171,6 +171,7 @@ def test_evidence_alone_needs_no_answer(method: str, embedded: kgsparql.Knowledg
     listed = answer.answers[:10]
     assert listed
     assert listed == found.candidates[: len(listed)]
+    assert 1 > found.confidence == answer.confidence > 0
     assert answer.answers == (*listed, *(c for c in found.candidates[len(listed) :] if c in answer.answers))
     assert not {link.term for link in answer.linked} & {a.term for a in listed[:3]}, "where there are others"
     best = next((item for item in answer.evidence if item.ends), None)
