@@ -41,7 +41,7 @@ from kgsparql.made_questions.making import make
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT.parent / "shared" / "data", ROOT / "benchmarks" / "CONFIDENCE.md"
 TARGET = ROOT / "kgsparql" / "answering" / "confidence.json"
-GRAPHS = ("fb15k237", "metaqa", "music", "wikidata_qald10", "ck25", "pathquestion", "orkg")
+GRAPHS = ("fb15k237", "metaqa", "wikidata_qald10", "ck25", "pathquestion", "orkg")
 KINDS = {"people": "asked by people", "meaning": "made: twenty kinds", "made": "made: paths"}
 PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and asked by people, of a graph at most
 LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
