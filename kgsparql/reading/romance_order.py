@@ -11,6 +11,7 @@ from kgsparql.reading.lexicon import Lexicon
 from kgsparql.reading.word_order import Unit
 
 _NOUNS = {"noun", "name", "word", "number"}
+_CALLED = {"noun", "name", "word"}
 _NOMINAL = {*_NOUNS, "adjective", "determiner"}
 _COMPARATIVE, _SUPERLATIVE = 1, 2
 _BASE, _PAST, _PARTICIPLE = range(3)
@@ -170,7 +171,9 @@ class RomanceOrder:
                 found, at = self._degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
                 continue
             is_degree = bool(found) and found[-1].english in self.lexicon.comparatives
-            is_degree = is_degree or any(one.said in self.words["more"] for one in found[-_NEAR:])
+            is_degree = is_degree or any(
+                one.said.split()[0] in self.words["more"] for one in found[-_NEAR:] if one.said
+            )
             if is_degree and self._is_than(units[at : at + 2]):
                 unit = replace(unit, english=self.than, kind="preposition")
             found.append(unit)
@@ -191,9 +194,9 @@ class RomanceOrder:
         before = found[-1] if found else None
         last = found[-2:] if before is not None and before.kind == "number" else found[-1:]  # les cinq plus grands
         is_known = bool(last) and last[0].english in self.lexicon.definites
-        is_after_noun = before is not None and before.kind in {"noun", "name", "adjective"}
+        is_after_noun = before is not None and before.kind in {*_NOUNS, "adjective"}
         is_most = not (self._is_than(after[:2]) or is_of_number) and (is_known or is_after_noun)
-        is_repeated = len(last) == 1 and len(found) > 1 and found[-2].kind in {"noun", "name", "adjective"}
+        is_repeated = len(last) == 1 and len(found) > 1 and found[-2].kind in {*_NOUNS, "adjective"}
         if is_most and is_known and is_repeated:
             del found[-1]  # la chanson la plus longue
         degree = _SUPERLATIVE if is_most else _COMPARATIVE
@@ -207,9 +210,9 @@ class RomanceOrder:
             while end < len(units) and units[end].kind == "adjective":
                 end += 1
             is_compared = any(one.english.split()[-1] == self.than for one in units[at : end + 1])
-            if end > at and found and found[-1].kind in {"noun", "name"} and not is_compared:
+            if end > at and found and found[-1].kind in _CALLED and not is_compared:
                 start = len(found)
-                while start > 0 and found[start - 1].kind in {"noun", "name"}:
+                while start > 0 and found[start - 1].kind in _CALLED:
                     start -= 1
                 extreme = [one for one in units[at:end] if one.english in self.lexicon.superlatives]
                 others = [one for one in reversed(units[at:end]) if one not in extreme]
@@ -446,8 +449,8 @@ class RomanceOrder:
 
     def _begins_next(self, unit: Unit, before: Unit, first: Unit) -> bool:
         """Tell whether another noun phrase begins after one that has a noun."""
-        if unit.kind == "name":
-            return before.kind != "name" and first.english in self.lexicon.indefinites
+        if unit.kind == "name":  # ¿Dirigió Tim Burton Batman?
+            return before.kind == "name" or first.english in self.lexicon.indefinites
         return unit.kind == "determiner" or (before.kind == "name" and unit.kind != "number")
 
 

@@ -336,7 +336,9 @@ class _Translator:
     def _unknown(self, at: int) -> Unit:
         """Return a word that no table has: a name, or one that the graph has as it is, inflected or not."""
         raw, text = self._raw(at, at + 1), self.texts[at]
-        for form in (text, *self.words.stems_of(text)):
+        cognates = self.words.pairs["cognates"].items()
+        alike = (text.removesuffix(end) + other for end, other in cognates if text.endswith(end))
+        for form in (text, *self.words.stems_of(text), *alike):
             if stem(form) in self.type_stems:
                 return self._made(at, at + 1, form, "noun")
         if not raw[0].isupper():
