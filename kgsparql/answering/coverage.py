@@ -73,7 +73,7 @@ class _Check:
         names = [*missing_names(session, best, self.asked.read, said), *ambiguous_names(session, self.found, best)]
         if is_foreign(session.question):
             yield from names
-            yield Gap("language", "", "whether this is what was asked is only checked for questions in English")
+            yield Gap("language", "", "of a question in this language only the names are read")
         elif self.asked.clauses.is_definition and not self.telling:
             yield from names
             if not self._says_what_it_is() and said.isdisjoint(roots_of(self.asked.language.sorts["job"])):

@@ -13,7 +13,18 @@ from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Denotation, Doubt, Match, Role, Sought, Way, ends, left_out, of_classes
+from kgsparql.plans.denotation import (
+    LEFT_OUT,
+    Denotation,
+    Doubt,
+    Match,
+    PathFit,
+    Role,
+    Sought,
+    ends,
+    left_out,
+    of_classes,
+)
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
@@ -58,7 +69,7 @@ class Connector:
         """
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
-        self._ways: dict[tuple[object, ...], list[Way]] = {}
+        self._ways: dict[tuple[object, ...], list[PathFit]] = {}
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
@@ -106,7 +117,7 @@ class _Search:
 
     # --- paths
 
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[PathFit]:
         """The paths that fit, the best first."""
         first = self.view.uses(self.items)
         self._compare(first)
@@ -148,10 +159,10 @@ class _Search:
             self.view.profiler.with_broader(kinds)
         self.fit.compare(self.texts, predicates, self.sought.preposition)
 
-    def _promise(self, way: Way) -> float:
+    def _promise(self, way: PathFit) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
-    def _further(self, way: Way) -> Iterator[Way]:
+    def _further(self, way: PathFit) -> Iterator[PathFit]:
         """The paths one step longer."""
         first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
@@ -165,10 +176,10 @@ class _Search:
     def _wants(self) -> bool:
         return bool(self.classes) or self.item is not None
 
-    def _way(self, *uses: PredicateUse) -> Way:
+    def _way(self, *uses: PredicateUse) -> PathFit:
         cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
         hinted = max(self.fit.hinted(use.step.predicate, self.hints) for use in uses)
-        return Way(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
+        return PathFit(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
 
     def _cover(self, use: PredicateUse) -> list[float]:
         return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
@@ -194,7 +205,7 @@ class _Search:
 
     # --- scores
 
-    def _is_likely(self, way: Way) -> bool:
+    def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
         if not self._is_of_kind(way.last):
             return False
@@ -215,7 +226,7 @@ class _Search:
             way.score -= _OTHERWISE_CALLED
         return True
 
-    def _named(self, way: Way) -> tuple[tuple[Step, ...], float]:
+    def _named(self, way: PathFit) -> tuple[tuple[Step, ...], float]:
         """The steps that words name, and what it costs that their direction goes against the role."""
         per, steps = [self._per_step(step) for step in way.steps], way.steps
         least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
@@ -237,7 +248,7 @@ class _Search:
         is_last = bool(self.sought.head)
         return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
 
-    def _role_at(self, step: Step, way: Way) -> Role:
+    def _role_at(self, step: Step, way: PathFit) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
         nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
         is_last_of_noun = (
@@ -279,7 +290,7 @@ class _Search:
             return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
-    def _fit_of_end(self, way: Way) -> float | None:
+    def _fit_of_end(self, way: PathFit) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
         use, reached = way.last, ends(self.items, way.path)
         if self.item is not None:
@@ -304,14 +315,14 @@ class _Search:
         """Whether many of the ends are of a class that is wanted."""
         return not self.classes.isdisjoint(self.view.profiler.with_broader(use.classes))
 
-    def _cost_of_silence(self, way: Way) -> float:
+    def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
             return 0.0
         licensed = way.steps if not self.texts else way.steps[:1] if self.sought.role == "prep" else ()
         silent = [step for step in way.steps if step not in way.named]
         return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent)
 
-    def _cost_of_head(self, way: Way) -> float:
+    def _cost_of_head(self, way: PathFit) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
         head = self.own.at(self.sought.head)
         if not head or len(way.steps) == 1:
@@ -327,7 +338,7 @@ class _Search:
         kinds = self.view.profiler.with_broader(use.classes)
         return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
-    def _turn_what_is_turned(self, found: Sequence[Way]) -> set[Step]:
+    def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
         """Count against a predicate that it leads where the one that is named word for word leads the other way round.
 
         Peru *contains place* Lima, and so Lima is no *contained in place* of Peru. Return the steps of such.
@@ -344,12 +355,12 @@ class _Search:
 
     # --- nothing
 
-    def _is_found(self, way: Way) -> bool:
+    def _is_found(self, way: PathFit) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
         is_near = len(way.steps) == 1 or (bool(is_located) and not self._is_of_what_holds_it(way))
         return not way.left and way.direction > -0.5 and is_near
 
-    def _is_of_what_holds_it(self, way: Way) -> bool:
+    def _is_of_what_holds_it(self, way: PathFit) -> bool:
         """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
         is_up = any(self.own.is_location(step.predicate) and not self.own.goes_down(step) for step in silent)
@@ -358,7 +369,7 @@ class _Search:
         )  # what is in a city is in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
-    def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[Way]:
+    def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks.
 
         :param turned: steps of which what is given has the reverse.
@@ -379,9 +390,9 @@ class _Search:
                     continue
                 if (score := self._score_of_nothing(step, is_turned=step in turned)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
-                    yield Way((step,), _unused(step), cover=own, named=(step,), score=score)
+                    yield PathFit((step,), _unused(step), cover=own, named=(step,), score=score)
 
-    def _turned(self, found: Sequence[Way], have: set[Step]) -> Iterator[Way]:
+    def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
         if self.sought.role != "prep" or self.texts or not self._wants():
             return
@@ -389,7 +400,7 @@ class _Search:
             back = way.last.step.reversed
             is_one = len(way.steps) == 1 and len(way.last.ends) < 2  # of many things, these may be what is in it
             if is_one and way.direction <= _AGAINST_ROLE and back not in have:
-                yield Way((back,), _unused(back), score=way.score - way.direction)
+                yield PathFit((back,), _unused(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
@@ -419,7 +430,7 @@ class _Search:
 
     # --- what comes of it
 
-    def _doubts(self, way: Way, *, is_direct: bool) -> Iterator[Doubt]:
+    def _doubts(self, way: PathFit, *, is_direct: bool) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.steps) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
@@ -451,11 +462,11 @@ class _Search:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return self.own.goes_down(step) or bool(self._location(step))
 
-    def _is_said(self, way: Way) -> bool:
+    def _is_said(self, way: PathFit) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""
         return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.steps)
 
-    def _is_said_whole(self, way: Way) -> bool:
+    def _is_said_whole(self, way: PathFit) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
         names = [self.fit.text(step.predicate) for step in way.steps]
         names += self.fit.names(way.last.classes)
@@ -467,7 +478,7 @@ class _Search:
         )
         return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
 
-    def denotation(self, way: Way) -> Denotation:
+    def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
         items: a.ItemSet = ends(self.items, way.path)
         if self.classes:

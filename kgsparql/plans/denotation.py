@@ -234,7 +234,7 @@ def back(path: PropertyPath) -> PropertyPath:
 
 
 @dataclass(slots=True)
-class Way:
+class PathFit:
     """A path, and how well it fits.
 
     :param last: how its last step is used; by nothing, where what is given has no such step.

@@ -195,7 +195,9 @@ def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = 
     equal = [tag for tag, number in hits.items() if number == most]
     known = {tag: sum(glossary(tag).meaning(text) is not None for text in own) for tag in equal}
     best = max(equal, key=known.__getitem__)
-    if most > mine:
+    if most > mine and 2 * known[best] >= len(own):
         return best, True
+    if most > mine:  # one word that it has, too: *Kde se narodil*
+        return english.language, True
     known_here = sum(text in english.empty_words | english.verbs or english.is_participle(text) for text in own)
     return best, known[best] > known_here
