@@ -233,14 +233,16 @@ class _Check:
             for item in self.found.evidence
             if item.paths and {way.terms[1] for way in item.paths}.issuperset(self.best.ends)
         }
-        rows = [*search.with_words([word, root(word)], limit=50), *search.like(word, limit=50)]
+        others = self.asked.language.other_ends(word)
+        rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
         labels = sorted(
             {row.text for row in rows if row.kind == "predicate"}.difference(self._labels(also), self.steps)
         )
         if not labels:
             return ""
         alike = self.session.ranker.similarities([word], labels)[0]
-        same = [1.0 if self.fit.roots(label) == {root(word)} else 0.0 for label in labels]
+        said = [root(word)], *([root(other)] for other in others)
+        same = [1.0 if [*self.fit.roots(label)] in said else 0.0 for label in labels]
         score, label = max(zip(np.maximum(alike, same).tolist(), labels, strict=True))
         return label if score >= _IS_NAMED and score > on_path + _NEARER else ""
 

@@ -66,7 +66,7 @@ def read_and_planned(session: Session) -> ReadQuestion:
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
     content = {text for text in words.texts if text not in own.empty_words}
-    named = frozenset(text for text in content if view.predicates_called([text]))
+    named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses).plan()
     session.emit(_read_event(words, clauses, reading, session))

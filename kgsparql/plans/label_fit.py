@@ -190,9 +190,8 @@ class LabelFit:
 
     def is_other_end(self, word: str, label: str) -> bool:
         """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
-        others = self.lexicon.inverse.get(stem(word)) or self.lexicon.inverse.get(word, ())
         own = self.roots(label)
-        return root(word) not in own and any(root(other) in own for other in others)
+        return root(word) not in own and any(root(other) in own for other in self.lexicon.other_ends(word))
 
     def is_narrower(self, label: str, texts: Collection[str]) -> bool:
         """Whether a label says which of several is meant, and a question does not: `first awarded in`."""

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from kgsparql.errors import DataError
+from kgsparql.linking.words import stem
 from kgsparql.reading.clauses import Comparison, Summary
 
 Value = TypeVar("Value")
@@ -193,6 +194,10 @@ class Lexicon:
     def light_words(self) -> frozenset[str]:
         """The words that say nothing, or too little, of what is asked."""
         return self.empty_words | self.light
+
+    def other_ends(self, word: str) -> tuple[str, ...]:
+        """Return the words that name the same relation as one, seen from its other end: ``child`` of ``parents``."""
+        return self.inverse.get(stem(word)) or self.inverse.get(word, ())
 
     def is_participle(self, word: str) -> bool:
         """Tell whether a word has the form of a past participle: ``directed``, ``born``."""
