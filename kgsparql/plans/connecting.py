@@ -263,8 +263,8 @@ class _Search:
         if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
             is_along = (step.direction == "forward") == (role == "of")  # whatever the name is: `the located in of X`
             return 0.0 if is_along else _AGAINST_ROLE
-        if role == "of" and self.fit.form(step.predicate) == "verb" and self._ends_with_preposition(step):
-            role = "object"  # what is eligible for it
+        if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
+            role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
         if self.fit.allows(step, role, noun):
             return 0.0
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
@@ -276,10 +276,6 @@ class _Search:
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
-
-    def _ends_with_preposition(self, step: Step) -> bool:
-        """Whether the name of a step ends with the preposition that joins what is given."""
-        return self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition]
 
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
