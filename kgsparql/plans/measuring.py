@@ -290,13 +290,13 @@ class Measuring(ABC):
             found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]
             if made := [self._top(one, option, best) for one, option in found]:
                 return made
-        if given.is_free or not (given.classes or given.is_named):
+        if given.is_free:
             kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None:
-                return [given.leaving_out(positions)] if not given.is_free else []
-            if given.is_free:
-                given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
-        verb = [p for p in said.verb if self.texts[p] not in self.lexicon.comparatives] if not said.light else []
+                return []
+            given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
+        empty = self.lexicon.comparatives.keys() | self.lexicon.light_words
+        verb = [p for p in said.verb if self.texts[p] not in empty] if not said.light else []
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
         else:

@@ -92,8 +92,8 @@ class Planner:
                 return self._whether()
             case "choose":
                 return self._choice()
-            case "compare":
-                return self._comparison()
+            case "compare" | "difference":
+                return self._comparison() if question.form == "compare" else self._difference()
             case _:
                 return self._set()
 
@@ -296,6 +296,15 @@ class Planner:
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
         return self._chosen(found)
+
+    def _difference(self) -> PlannedReading:
+        """How many more there are of one set than of another."""
+        sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
+        one, other = (best(self.phrases.settled_of(own), 1) for own in sides)
+        if not one or not other:
+            return unplanned()
+        plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
+        return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
 
     def _comparison(self) -> PlannedReading:
         """Whether one thing is older, or has more of something, than another."""

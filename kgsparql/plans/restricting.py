@@ -23,8 +23,9 @@ class Restricting(Predicating):
         """Keep of a set what something is true of, in the likeliest readings."""
         if isinstance(said, Alternatives):
             return self._in_any(given, said.branches)
-        if said.is_negated:
-            return self._denied(given, replace(said, is_negated=False))
+        if said.is_negated or said.is_only:
+            kept = replace(said, is_only=False)
+            return self._denied(given, replace(kept, is_negated=False)) if said.is_negated else self._alone(given, kept)
         if (joined := self._joined_arguments(given, said)) is not None:
             return joined
         if said.whose is not None:
@@ -39,6 +40,19 @@ class Restricting(Predicating):
         if said.verb and self.texts[said.verb[0]] in self.lexicon.share_verbs and said.object is not None:
             return self._shared(given, said, said.object)
         return self._by_argument(given, said)
+
+    def _alone(self, given: Denotation, said: Predication) -> list[Denotation]:
+        """Keep of a set what leads to nothing else than what it is kept by: who worked only at one place."""
+        return [self._without_others(one) for one in self.restrict(given, said)]
+
+    def _without_others(self, one: Denotation) -> Denotation:
+        way = one.how[-1].path if one.how else None
+        start = next((own.start for own in parts(one.items) if isinstance(own, a.Ends) and own.path == way), None)
+        if way is None or start is None:
+            return one.doubted(Doubt(-1, "whether it is the only one is left out"))
+        return replace(
+            one, items=a.Minus(one.known, a.Has(one.known, back(way), a.Minus(ends(one.known, back(way)), start)))
+        )
 
     def _by_argument(self, given: Denotation, said: Predication) -> list[Denotation]:
         if said.object is None and said.subject is None and said.more:
@@ -338,8 +352,11 @@ def _denied_statement(one: Denotation) -> Denotation | None:
 
 
 def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
-    """Say of each part what is said of the first: the `place of death` of `the place of death Rome or Paris`."""
-    nouns = parts[0].chunks[:-1]
+    """Say of each part what is said of the first, or last: the `place of death` of `place of death Rome or Paris`."""
+    nouns, last = parts[0].chunks[:-1], parts[-1].chunks
+    if len(last) > 1 and last[-2].entities and not (last[-1].entities or last[-1].classes):  # German and US nationality
+        are_bare = (len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
+        return [replace(p, chunks=[*p.chunks, last[-1]]) if one else p for p, one in zip(parts, are_bare, strict=True)]
     if not nouns or not parts[0].chunks[-1].entities or parts[0].of is not None:
         return list(parts)
     bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=[*nouns, *part.chunks]) for part in parts]

@@ -286,14 +286,18 @@ class _Chunker:
             return  # `released` is not *I Shall Be Released*
         if self._is_opening(places[0], places[-1] + 1):
             return
+        text = self.read.texts[places[0]]
+        is_acronym = len(places) == 1 and self.read.is_cased and self.read.raw[places[0]][1:].isupper()  # US, no `us`
         is_proper = all(self.read.raw[at][:1].isupper() for at in places)
         if (
             link.matched == "vector"
             and is_proper
+            and not (is_acronym and normalised(link.label).startswith(text))  # of the USA
             and not {*words(normalised(link.label))} & {self.read.texts[at] for at in places}
         ):
             return  # a name that the graph has not is not another one that is like it
         small = {self.read.texts[at] for at in places} & (self.language.function_words | self.language.numbers.keys())
+        small = set() if is_acronym else small
         own = set() if link.matched == "exact" else small - set(words(normalised(link.label)))
         if own or small & (self.language.and_words | self.language.or_words):  # the sentence goes on in it
             return
@@ -303,10 +307,12 @@ class _Chunker:
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= {at for chunk in inside for at in chunk.span}
         is_small = self.read.is_cased and self.read.raw[places[0]].islower()
-        if self.taken & set(places) or (len(places) == 1 and (self._is_word(places[0]) or is_small)):
+        if self.taken & set(places) or (len(places) == 1 and not is_acronym and (self._is_word(places[0]) or is_small)):
             return
         start, end = places[0], places[-1] + 1
         names = tuple(dict.fromkeys(_name_of(one) for one in (link, *link.candidates)))[: MAX_NAMES - 1]
+        if is_acronym:  # of `US`, the USA and not what is near it
+            names = tuple(name for name in names if normalised(name.label).startswith(text)) or names
         is_fuzzy = link.matched != "exact"
         self._add_chunk(Chunk(start, end, self.read.text_of(start, end), names, is_fuzzy=is_fuzzy, is_strong=True))
 

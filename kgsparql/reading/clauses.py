@@ -182,6 +182,7 @@ class Predication:
         Where subject and object are there, it joins the phrase that is restricted: ``What did Ann win a prize for?``
     :param light: the predicate is named by a noun, not by the verb: ``be``, ``have``, ``do``.
     :param more: further arguments of the same verb, each with its preposition: ``in 1921`` of ``won a prize in 1921``.
+    :param is_only: it holds of the object and of nothing else: ``worked only at Jena``.
     :param whose: the noun of ``whose advisor was born in Bonn``; what is said of it is in ``said``.
     :param compared: ``older than Ann``, ``wider than 3``, ``born before Ann``: what is compared with is ``object``, or
         the quantity; of ``has more children than Ann``, ``verb`` has the noun, too.
@@ -198,6 +199,7 @@ class Predication:
     whose: NounPhrase | None = None
     said: list[Restriction] = field(default_factory=list)
     compared: Comparative | None = None
+    is_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +227,9 @@ class Alternatives:
 
 Restriction: TypeAlias = "Predication | Alternatives"
 
-Form = OneOf["set", "count", "ask", "choose", "compare", "share"]
-"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage."""
+Form = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
+"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage, how many
+more."""
 
 
 @dataclass(slots=True)

@@ -186,8 +186,9 @@ class _Parser(VerbPhrases):
             question = self._any_question()
             self._front_preposition(question.phrase, word)
             return question
-        if word in lexicon.prepositions and after in lexicon.distributives:
-            return self._for_each()
+        is_each = word in lexicon.prepositions and after in lexicon.distributives
+        if (found := self._for_each() if is_each else self._times() or self._difference()) is not None:
+            return found
         if word in lexicon.how_words and after in lexicon.amounts:
             self.skip(3 if self.word(2) in lexicon.of_words else 2)
             return self._after_phrase(self.noun_phrase(), "count")
@@ -205,6 +206,48 @@ class _Parser(VerbPhrases):
             self.skip(statement[0])
             return self.said_of(self.noun_phrase(with_modifiers=False), "", is_negated=False)
         return self.yes_no_question() if word in lexicon.auxiliaries else self.phrase_question()
+
+    def _times(self) -> Clauses | None:
+        """Read ``how often did Ann win a prize`` as how many prizes she won; without object, whatever it leads to."""
+        times = self.phrase_in(self.lexicon.times_phrases)
+        if times is None:
+            return None
+        asked = self.word()
+        self.skip(times[0])
+        question = self._after_phrase(NounPhrase(asked=asked), "count")
+        said = question.phrase.restrictions
+        only = said[0] if len(said) == 1 else None
+        if isinstance(only, Predication) and only.object is not None and only.object.head and only.object.head.classes:
+            question.phrase = only.object
+            question.phrase.restrictions.append(replace(only, object=None))
+        return question
+
+    def _difference(self) -> Clauses | None:
+        """Read ``how many more films than books are there``; None for other questions."""
+        lexicon, end = self.lexicon, self.end
+        than = next((at for at in range(self.at + 3, end) if self.texts[at] in lexicon.than_words), None)
+        if than is None or self.word() not in lexicon.how_words or self.word(2) not in lexicon.quantifiers:
+            return None
+        mark, is_more = self.mark(), lexicon.quantifiers[self.word(2)]
+        self.skip(3)
+        self.end = than
+        phrase, self.end = self.noun_phrase(), end
+        self.skip()
+        if self.word() in lexicon.prepositions:
+            said = Predication(light="be", preposition=self.texts[self.skip()[0]], object=self.noun_phrase())
+            other = NounPhrase(chunks=list(phrase.chunks), restrictions=[said])
+        else:
+            other = self.noun_phrase()
+        while self.word() in lexicon.auxiliaries | lexicon.existence_words:
+            self.skip()
+        if not self.is_done or phrase.is_empty or other.is_empty:
+            self.end = end
+            self.back(mark)
+            return None
+        head, last = phrase.head, other.head
+        if head and last and last.classes and not head.classes:
+            phrase.chunks.append(last)  # more vegan than vegetarian recipes
+        return Clauses("difference", phrase if is_more else other, other=other if is_more else phrase)
 
     def _for_each(self) -> Clauses:
         """Read ``For each director, how many films did they make?``: what is asked has to do with the first phrase."""

@@ -129,6 +129,7 @@ class VerbPhrases(NounPhrases):
             if word in lexicon.time_adverbs:
                 self.take()  # changes what is asked: is left unread
                 continue
+            relation.is_only = relation.is_only or (word in lexicon.only_words and self.number(1) is None)
             if word in lexicon.negations:
                 relation.is_negated = True
             elif word in lexicon.auxiliaries:
@@ -158,7 +159,9 @@ class VerbPhrases(NounPhrases):
                 self.skip()
             else:
                 relation.verb = (self.take(),)
-                if self.word() in lexicon.particles and not self.begins_object(1):
+                is_before_rank = self.word(1) in lexicon.last_words  # came out first
+                if self.word() in lexicon.particles and (is_before_rank or not self.begins_object(1)):
+                    relation.verb += () if self.word() in lexicon.fillers else (self.at,)
                     self.skip()
         light: Light = "have" if auxiliary in lexicon.have_forms or word in lexicon.have_forms else "be"
         relation.light = "" if relation.verb else light
@@ -188,6 +191,8 @@ class VerbPhrases(NounPhrases):
     def _take_arguments(self, relation: Predication) -> None:
         """Read the object of a verb, and its prepositions with theirs."""
         lexicon = self.lexicon
+        relation.is_only = relation.is_only or (self.word() in lexicon.only_words and self.number(1) is None)
+        self.skip(int(self.word() in lexicon.only_words))
         is_sharing = bool(relation.verb) and self.texts[relation.verb[0]] in lexicon.share_verbs
         if self.begins_object() or self.word() in lexicon.quantifiers or self.phrase_in(lexicon.superlatives):
             found = self.noun_phrase(with_modifiers=not is_sharing)

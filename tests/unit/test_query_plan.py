@@ -321,6 +321,19 @@ def test_ranks_shares_and_the_best_of_each_are_computed() -> None:
         assert rows_of(answer) == rows, answer.text
 
 
+def test_only_how_often_and_how_many_more_are_computed() -> None:
+    """Some were sure and other things: all employees of Harvard, all books."""
+    for turtle, question, expected in (
+        ("", "Which laureates have worked only at Harvard University?", []),
+        ("", "Which laureates were born only in Copenhagen?", ["Aage Bohr", "Niels Bohr"]),
+        ("", "How often was Albert Einstein married?", ["2"]),
+        ("", "How many more prizes in physics than in chemistry are there?", ["14"]),
+        ("", "Which book of Toni Morrison came out last?", ["Beloved"]),
+        ("", "Which books came out first?", ["Gitanjali"]),
+    ):
+        assert said(ask(question, turtle)) == expected, question
+
+
 def test_all_of_a_class_are_asked_about_and_not_any() -> None:
     """Each was sure: there are scientists that are laureates."""
     for turtle, question, expected in (
