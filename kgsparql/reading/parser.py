@@ -18,10 +18,9 @@ from kgsparql.reading.clauses import (
     positions_in,
     relations,
 )
+from kgsparql.reading.endings import Endings
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.verb_phrases import VerbPhrases
 
-_DIGIT_WORDS = 3  # after `rounded to`, at most: `two decimal places`
 _ADVERBIAL = {"place", "time", "manner"}
 """What question words ask for that stand for no noun."""
 
@@ -31,20 +30,17 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
     return _Parser(read, language or lexicon()).question()
 
 
-class _Parser(VerbPhrases):
+class _Parser(Endings):
     """Reads one question."""
 
     _asks_number = False
     _is_listing = False
-    _order: Superlative | None = None
-    _asks_value = False
-    _digits: int | None = None
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
-        self._take_order()
+        self.take_order()
         question = self._with_choices() or self._any_question()
-        question.order, question.asks_value, question.digits = self._order, self._asks_value, self._digits
+        question.order, question.asks_value, question.digits = self.order, self.asks_value, self.digits
         self._make_count(question)
         self._make_share(question)
         _note_each(question)
@@ -67,51 +63,6 @@ class _Parser(VerbPhrases):
         left = set(range(len(self.texts))) - said
         question.unread = tuple(sorted(at for at in left if at in self.in_names or self.texts[at] not in empty))
         return question
-
-    def _take_order(self) -> None:
-        """Take from the end of a question in which order the answers are asked for, and ``and how many``."""
-        lexicon, end = self.lexicon, self.end
-        for position in range(2, end):
-            opener = self.phrase_in(lexicon.order_openers, position)
-            order = self.phrase_in(lexicon.orders, position)
-            value = self.phrase_in(lexicon.value_questions, position)
-            extreme = self.phrase_in(lexicon.superlatives, position)
-            rounding = self.phrase_in(lexicon.roundings, position)
-            is_first = self.texts[end - 1] in lexicon.last_words and position < end - 1
-            if value is not None and self._is_of_measure(position + value[0]):
-                self._asks_value = True
-            elif rounding is not None and end - position - rounding[0] <= _DIGIT_WORDS:
-                number = self.number(position + rounding[0])
-                self._digits = rounding[1] if number is None else int(number)
-            elif opener or order or (extreme and is_first and position + extreme[0] >= end - 2):
-                self._order = self._order_from(position, opener[0] if opener else 0)
-            else:
-                continue
-            self.signposts += range(position, end)
-            last = self.texts[position - 1] in lexicon.and_words | lexicon.dummies | lexicon.imperatives
-            self.end = position - last
-            return
-
-    def _is_of_measure(self, start: int) -> bool:
-        """Tell whether nothing else is asked for after ``and how many``: ``are they``, ``is that average``."""
-        rest = {self.texts[at] for at in range(start, self.end)}
-        return rest <= self.lexicon.function_words | self.lexicon.summaries.keys() | {self.texts[self.end - 1]}
-
-    def _order_from(self, start: int, opener: int) -> Superlative:
-        """Read what the answers are ordered by, and whether the largest comes first."""
-        lexicon, is_largest, measures = self.lexicon, False, list[str]()
-        nouns: list[str] = []
-        at = start + opener
-        while at < self.end:
-            extreme, order = self.phrase_in(lexicon.superlatives, at), self.phrase_in(lexicon.orders, at)
-            if extreme is not None and at + extreme[0] <= self.end - (not opener):
-                is_largest, measures = extreme[1].is_largest, [*extreme[1].measures]
-            elif order is not None:
-                is_largest = order[1]
-            elif self.texts[at] not in lexicon.empty_words | lexicon.last_words:
-                nouns.append(self.texts[at])
-            at += (extreme or order or (1,))[0]
-        return Superlative(start, is_largest, (*nouns, *measures))
 
     def _make_count(self, question: Clauses) -> None:
         """Take ``the number of films``, and what is to be counted, for a question of how many."""
