@@ -31,6 +31,7 @@ class RomanceOrder:
         self.we = min(added & lexicon.owners, default="")
         self.not_ = min(added & lexicon.negations)
         self.on = min(added & lexicon.value_prepositions.keys())
+        self.the = min(lexicon.the_words)
         self.than, self.as_ = min(lexicon.than_words), min(lexicon.as_words)
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
@@ -314,9 +315,18 @@ class RomanceOrder:
             else:
                 before, after = self._conjugated(units[end:group], is_split=False)
                 said, end = [*before, *after], group
+                if opening and units[at].english.split()[0] in self.lexicon.of_words:
+                    said, end = self._owned([*before, *after], units[group:]), len(units)
             found += [*units[at : at + opening], *said]
             at = end
         return found
+
+    def _owned(self, verb: list[Unit], rest: Sequence[Unit]) -> list[Unit]:
+        """Say *¿de quién fue X director?* with the article that English has."""
+        at = next((i for i, unit in enumerate(rest) if unit.kind == "noun"), 0)
+        if not at or rest[at - 1].kind != "name":
+            return [*verb, *rest]
+        return [*verb, *rest[:at], replace(rest[at], english=self.the, kind="determiner"), *rest[at:]]
 
     def _is_counting(self, unit: Unit) -> bool:
         return not self.lexicon.amounts.isdisjoint(unit.english.split())

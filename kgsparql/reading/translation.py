@@ -273,7 +273,9 @@ class _Translator:
             return self._number(at)
         ahead = self.texts[at : at + LONGEST_PHRASE]
         ends = next((i for i in range(len(ahead)) if at + i in self.names), len(ahead))
-        found = None if self._is_like_name(at) else self.words.phrase(ahead[:ends], likely=self._likely(at))
+        found = self.words.phrase(ahead[:ends], likely=self._likely(at))
+        if found is not None and found[0] == 1 and self._is_like_name(at):
+            found = None
         end = at + (found[0] if found else 1)
         if found is None:
             if raw.lower() in self.words.words["fillers"] or self.texts[at] in self.words.words["fillers"]:
