@@ -47,7 +47,7 @@ PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and as
 LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
 WEIGHT_OF_MADE, MOST_WEIGHT, PENALTY = 0.4, 100, 1.0  # of a question that was made; of a set of questions; of weights
 FEW = 4  # right and wrong answers of a set, at least, that its AUROC is shown
-SURE = 0.7
+SURE = 0.65
 """From how likely on an answer is sure that leaves nothing out: one that is wrong is as bad as two needless doubts."""
 
 Values = NDArray[np.float64]
@@ -236,12 +236,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="?", type=Path, default=DATA)
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was answered here")
-    parser.add_argument("--read", type=Path, metavar="FILE", help="ask nothing: read what was kept")
+    parser.add_argument("--read", type=Path, nargs="+", metavar="FILE", help="ask nothing: read what was kept")
     parser.add_argument("--quick", type=int, default=1, metavar="N", help="ask only one question of N")
     parser.add_argument("--dry", action="store_true", help="write no file")
     given = parser.parse_args()
     if given.read is not None:
-        rows = [Asked(**one) for one in json.loads(given.read.read_text(encoding="utf-8"))]
+        kept = (Asked(**one) for file in given.read for one in json.loads(file.read_text(encoding="utf-8")))
+        rows = list({(row.graph, row.question): row for row in reversed([*kept])}.values())  # of the first file
     else:
         with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
             asked = [pool.submit(asked_of, *own, given.quick) for own in sources(given.data)]
@@ -251,6 +252,10 @@ def main() -> None:
     scores, probabilities = left_out(rows)
     own = with_table(fitted(rows), scores, rows)
     shown = "\n".join(page(rows, probabilities, own)) + "\n"
+    if len(given.read or ()) > 1:
+        shown += (
+            "\nAlso of answers that earlier runs kept (`--read`), among them those that a reader judged (FRESH.md).\n"
+        )
     print(shown)
     if not given.dry:
         lines = [f' "{name}": {json.dumps(one)}' for name, one in asdict(own).items()]

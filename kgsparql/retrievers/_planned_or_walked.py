@@ -130,7 +130,8 @@ def _planned_items(planned: Retrieval) -> set[Term]:
 def _support(planned: Retrieval, walked: Retrieval) -> Support:
     """Tell how clearly both opinions read the question, and whether they agree."""
     items, others = _planned_items(planned), _shown(walked)
-    agreement = 1.0 if items == others else 0.0 if items.isdisjoint(others) else 0.5
+    is_unlike = bool(items and others) and items.isdisjoint(others)  # a value is no item
+    agreement = 1.0 if items == others else 0.0 if is_unlike else 0.5
     return replace(planned.support or Support(), path_lead=path_lead(walked), agreement=agreement)
 
 
