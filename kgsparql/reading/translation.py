@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
 from kgsparql.linking.words import TextToken, key_of, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
@@ -371,9 +372,18 @@ class _Translator:
                 english = self.words.pairs["before_numbers"].get(self.texts[start], english)
         elif len(meaning.english) > 1:
             english = next((one for one in meaning.english if in_graph(one, self.type_stems)), english)
+        if meaning.kind == "nouns" and self._is_plural(start, end):
+            english = plural(english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
         forms = (english, *degrees) if degrees else ()
         return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
+
+    def _is_plural(self, start: int, end: int) -> bool:
+        """Tell whether a noun has the ending of a plural, and no word before it that only one thing has."""
+        text, nouns = self.texts[end - 1], self.words.meanings["nouns"]
+        before = self.texts[start - 1] if start else ""
+        is_known = text in nouns or end - start > 1 or before in self.words.words["singular"]
+        return not is_known and text.endswith(self.words.endings["plural_nouns"])
 
     def _kind_of(self, english: str) -> Kind:
         """Return what a word of English is that shapes a sentence."""
@@ -403,7 +413,8 @@ class _Translator:
             if last.kind == "name" and not last.sign and (first.kind == "noun" or first.english.endswith(the)):
                 joint = f"{first.english} {of}" if first.kind == "noun" else the
                 places[normalised(f"{joint} {last.english}")] = at
-        nouns = {unit.english: at for at, unit in enumerate(units) if unit.kind == "noun"}
+        asked = {at + 1 for at, unit in enumerate(units) if unit.kind == "asking"}  # which coil: no name
+        nouns = {unit.english: at for at, unit in enumerate(units) if unit.kind == "noun" and at not in asked}
         rows = self.search.exact([*places, *nouns]) if self.search is not None and (places or nouns) else []
         for noun, at in nouns.items():
             own = [row for row in rows if row.key == noun]
