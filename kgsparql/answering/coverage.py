@@ -50,7 +50,7 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     best = found.best_item
     if not session.links or not found.candidates:
         operations = () if is_foreign(session.question) else asked.operations()
-        return tuple(Gap("operation", s, "this asks {}, which is not computed", (text,)) for s, text in operations)[:1]
+        return tuple(_uncomputed(said, text, "this asks {}, which is not computed") for said, text in operations)[:1]
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
@@ -155,8 +155,7 @@ class _Check:
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             if not is_only and (not said or root(said) not in roots_of(self.steps)):
-                sentence = "this asks {}, which is not computed: these are the facts"
-                yield Gap("operation", said, sentence, (text,))
+                yield _uncomputed(said, text, "this asks {}, which is not computed: these are the facts")
 
     # --- Words
 
@@ -344,6 +343,12 @@ class _Check:
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
                 yield Gap("reading", "", "{} fits the question as well as {}", (item.marker, best.marker))
                 return
+
+
+def _uncomputed(said: str, text: str, sentence: str) -> Gap:
+    if text == f"for the {said}":  # of an extreme, the word itself says what is asked, in every language
+        return Gap("operation", said, "what {!r} asks for is not computed", (said,))
+    return Gap("operation", said, sentence, (text,))
 
 
 def _is_number(term: Term) -> bool:

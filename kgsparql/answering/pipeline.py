@@ -111,11 +111,8 @@ def _in_own_words(gap: Gap, session: Session) -> Gap:
     """Tell what is left out of a question in its own language and words, where it was read in English."""
     if (read := session.translation) is None:
         return gap
-    said = gap.translated(session.sentences)
-    values = tuple(
-        read.original_words(own) if own == old else own for own, old in zip(said.values, gap.values, strict=True)
-    )
-    return replace(said, words=read.original_words(gap.words), values=values)
+    values = tuple(map(read.original_words, gap.values))  # first: `no` may be a word of the question, or what is said
+    return replace(gap, words=read.original_words(gap.words), values=values).translated(session.sentences)
 
 
 def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
