@@ -47,8 +47,8 @@ PER_KIND, MADE, ASKED = 4, 24, 150  # questions of a kind, made of paths, and as
 LARGEST = 1_000_000  # bytes of a packed graph that many questions are made of
 WEIGHT_OF_MADE, MOST_WEIGHT, PENALTY = 0.4, 100, 1.0  # of a question that was made; of a set of questions; of weights
 FEW = 4  # right and wrong answers of a set, at least, that its AUROC is shown
-SURE = 0.65
-"""From how likely on an answer is sure that leaves nothing out: one that is wrong is as bad as two needless doubts."""
+SURE = 0.5
+"""From how likely on an answer is sure that leaves nothing out: it is rather right than wrong."""
 
 Values = NDArray[np.float64]
 
