@@ -111,8 +111,9 @@ def _in_own_words(gap: Gap, session: Session) -> Gap:
     """Tell what is left out of a question in its own language and words, where it was read in English."""
     if (read := session.translation) is None:
         return gap
-    values = tuple(map(read.original_words, gap.values))  # first: `no` may be a word of the question, or what is said
-    return replace(gap, words=read.original_words(gap.words), values=values).translated(session.sentences)
+    words = read.original_words(gap.words)  # first: `no` may be a word of the question, or what is said
+    values = tuple(words if own == gap.words else own for own in gap.values)  # others are labels of the graph
+    return replace(gap, words=words, values=values).translated(session.sentences)
 
 
 def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:

@@ -34,6 +34,7 @@ from kgsparql.reading.clauses import (
 )
 from kgsparql.reading.lexicon import Lexicon
 
+_FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
 _CLASSES = 3
 _ORDERED = ("number", "date", "time", "year")
@@ -272,10 +273,11 @@ class Measuring(ABC):
 
     def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
         items, number = given.known, best.number
-        if best.number > 1 and best.rank > 1:
-            items = a.Minus(items, a.Top(items, option.measure, best.rank - 1, best.is_largest))
-        for _ in range(best.rank - 1 if best.number == 1 else 0):  # the second is the first of the others
+        is_few = best.number == 1 and best.rank <= _FIRST_RANKS  # the second is the first of the others, whoever ties
+        for _ in range(best.rank - 1 if is_few else 0):
             items = a.Minus(items, a.Top(items, option.measure, largest=best.is_largest))
+        if best.rank > 1 and not is_few:  # each of these would have all of the plan before it twice
+            items = a.Minus(items, a.Top(items, option.measure, best.rank - 1, best.is_largest))
         if best.is_share:
             number = max(1, -(-len(self.view.members(items)) * best.number // 100))
         top = a.Top(items, option.measure, number, largest=best.is_largest)

@@ -37,5 +37,5 @@ def unit_named(name: str) -> str:
     >>> [unit_named(name) for name in ("weight g", "width in mm", "height (cm)", "is a b", "located in", "mm")]
     ['g', 'mm', 'cm', '', '', '']
     """
-    words = re.findall(r"\w+", name)
+    words = re.findall(r"[\w']+", name)
     return words[-1].lower() if len(words) > 1 and words[-1].lower() in _STATED else ""

@@ -184,7 +184,7 @@ def language_of(texts: Sequence[str], is_small: Sequence[bool], question: str = 
     ('en', True)
     """
     own, english = {text for text, small in zip(texts, is_small, strict=True) if small}, lexicon()
-    if signed := [tag for tag in languages() if not glossary(tag).words["signs"].isdisjoint(question)]:
+    if signed := [tag for tag in languages() if question.lstrip()[:1] in glossary(tag).words["signs"]]:
         return signed[0], True
     hits = {tag: len(own & glossary(tag).closed_words) for tag in languages()}
     most = max(hits.values(), default=0)

@@ -18,7 +18,7 @@ from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
 from kgsparql.reading.romance_order import RomanceOrder
 from kgsparql.reading.word_order import Kind, Unit, in_english_order
 
-_QUOTED = re.compile(r'["“„«]\s*([^"”“»«]+?)\s*["”“»]')
+_QUOTED = re.compile(r'["“„«]([^"”“„»«]+)["”“»]')
 _STOPS = re.compile(r"[,;:?!]")
 _SHORT = 3  # letters of a name whose last one marks no owner
 
@@ -97,7 +97,9 @@ def translated(
     """
     own, words = tokens(question)[:MAX_WORDS], glossary(language)
     names = _Names(question, own, words, search, called).found()
-    return _Translator(question, own, names, words, search).translated()
+    made = _Translator(question, own, names, words, search).translated()
+    rest = question[own[-1].end :] if len(own) == MAX_WORDS else ""  # is not read, and so is doubted
+    return replace(made, text=made.text + rest) if rest.strip() else made
 
 
 def label_in_english(label: str, words: Glossary) -> str:
@@ -144,7 +146,7 @@ class _Names:
         for quoted in _QUOTED.finditer(self.question):
             own = [at for at, token in enumerate(self.tokens) if quoted.start() <= token.start < quoted.end()]
             if own:
-                yield own[0], _Known(own[-1] + 1, f'"{quoted[1]}"')
+                yield own[0], _Known(own[-1] + 1, f'"{quoted[1].strip()}"')
 
     def _named(self) -> Iterator[tuple[int, _Known]]:
         """Yield what the graph has names for, the best connected of each first."""
