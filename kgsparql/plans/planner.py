@@ -59,8 +59,21 @@ class Planner:
             unread += question.pronouns  # else of its items
         if question.each is not None and not self._is_table():
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
+        unread += self._not_averaged(found)
         doubts = (*found.doubts, *(Doubt(position, NOT_READ) for position in unread), *self._problems(are_values=True))
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
+
+    def _not_averaged(self, found: PlannedReading) -> list[int]:
+        """The positions of words such as `average`, where a plan has no average, and no name in it says so."""
+        plan = found.plan
+        if plan is None or any(isinstance(part, a.SummaryOf | a.Summarised) for part in parts(plan)):
+            return []
+        named = {p for chunk in self.chunks for p in chunk.span}
+        said = {word for match in found.how for word in match.words.split()}
+        asks = (
+            p for p, text in enumerate(self.texts) if self.lexicon.summaries.get(text) == "avg" and text not in said
+        )
+        return [p for p in asks if p not in named]
 
     def _problems(self, *, are_values: bool) -> tuple[Doubt, ...]:
         """Doubt numbers and dates that cannot be, or that may be others."""

@@ -269,6 +269,11 @@ class TablePlanner:
                 for one in found.plan.columns
             ]
             found = replace(found, plan=replace(found.plan, columns=tuple(columns)))
+            is_rounded = any(isinstance(one.measure, a.Calculated) for one in columns)
+        else:
+            is_rounded = digits is None
+        if not is_rounded:
+            found = replace(found, doubts=(*found.doubts, Doubt(-1, "rounding is asked, and not done")))
         plan = found.plan
         if self.question.asks_value and isinstance(plan, a.ItemSet):
             kept = next((own for own in parts(plan) if isinstance(own, a.Top | a.Where)), None)
