@@ -66,7 +66,7 @@ def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Pa
     record = next(one for one in made.records("path_ranking").values() if one.is_sure)
     assert record.linked
     assert record.evidence[0].verified == (True,)
-    assert record.score == pytest.approx(record.answers[0].score - record.answers[1].score)
+    assert 0.5 <= record.score <= 1.0, "its confidence"
     assert "1 question left out of the dataset, as" in " ".join(run("eval", "compare", out).stdout.split())
 
 
