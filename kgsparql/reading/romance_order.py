@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from kgsparql.reading.glossary import Glossary
 from kgsparql.reading.lexicon import Lexicon
-from kgsparql.reading.word_order import Unit
+from kgsparql.reading.word_order import BASE, PARTICIPLE, PAST, Unit
 
 _NOUNS = {"noun", "name", "word", "number"}
 _CALLED = {"noun", "name", "word"}
 _NOMINAL = {*_NOUNS, "adjective", "determiner"}
 _COMPARATIVE, _SUPERLATIVE = 1, 2
-_BASE, _PAST, _PARTICIPLE = range(3)
 _YEAR = 4  # digits
 _NEAR = 4  # units before `que` in which `plus` or `même` stands
 
@@ -24,15 +23,7 @@ class RomanceOrder:
 
     def __init__(self, glossary: Glossary, lexicon: Lexicon) -> None:
         self.glossary, self.lexicon, self.words = glossary, lexicon, glossary.words
-        added = self.words["added"]
-        self.did, self.have = min(lexicon.asking_did), min(lexicon.asking_have)
-        self.do = min(added & lexicon.openers)
-        self.is_, self.was = min(added & lexicon.be_forms), max(added & lexicon.be_forms)
-        self.we = min(added & lexicon.owners, default="")
-        self.not_ = min(added & lexicon.negations)
-        self.on = min(added & lexicon.value_prepositions.keys())
-        self.the = min(lexicon.the_words)
-        self.than, self.as_ = min(lexicon.than_words), min(lexicon.as_words)
+        self.written = lexicon.written
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
         """Order a whole question."""
@@ -72,8 +63,8 @@ class RomanceOrder:
             if unit.said in self.glossary.pairs["relatives"] and before is not None:
                 unit = self._relative(unit, found)
             found.insert(len(found) - self._is_late(unit, before), unit)
-            if self.we and unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
-                found.append(replace(unit, english=self.we, kind="pronoun", forms=()))
+            if unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
+                found.append(replace(unit, english=self.written["we"], kind="pronoun", forms=()))
         return found
 
     def _is_unsaid(self, unit: Unit, before: Unit | None, after: Sequence[Unit]) -> bool:
@@ -102,7 +93,7 @@ class RomanceOrder:
         if not is_first or all(one.english not in nor for one in units[at + 1 :]):
             return unit
         is_denied = any(one.kind == "negation" for one in units[:at])
-        return replace(unit, english="" if is_denied else self.not_, kind="word" if is_denied else "negation")
+        return replace(unit, english="" if is_denied else self.written["not"], kind="word" if is_denied else "negation")
 
     def _is_late(self, unit: Unit, before: Unit | None) -> bool:
         """Tell whether a negation stands after its verb: *ne travaille pas*."""
@@ -110,20 +101,20 @@ class RomanceOrder:
 
     def _done(self, verb: Unit) -> Unit:
         """Say a verb as what is done to something."""
-        return replace(verb, forms=(verb.forms[_PARTICIPLE],) * 3)
+        return replace(verb, forms=(verb.forms[PARTICIPLE],) * 3)
 
     def _of_day(self, unit: Unit, after: Sequence[Unit]) -> Unit:
         """Say *le 14 mars* as *on 14 march*."""
         is_day = len(after) > 1 and after[0].kind == "number" and unit.said in self.words["articles"]
         is_day = is_day and any(one.english in self.lexicon.months for one in after[1:])
-        return replace(unit, english=self.on, kind="preposition") if is_day else unit
+        return replace(unit, english=self.written["on"], kind="preposition") if is_day else unit
 
     def _reflexive(self, unit: Unit) -> Unit:
         """Say *se fundó* as what is done to a thing, and *se sont partagé* as what people do."""
         if unit.kind == "auxiliary":
             is_be = unit.english in self.lexicon.be_forms
-            return replace(unit, english=self.have) if is_be else unit
-        is_done = unit.forms[_PARTICIPLE] not in self.lexicon.intransitives and bool(self.words["personal"])
+            return replace(unit, english=self.written["have"]) if is_be else unit
+        is_done = unit.forms[PARTICIPLE] not in self.lexicon.intransitives and bool(self.words["personal"])
         return self._done(unit) if is_done else unit
 
     def _relative(self, unit: Unit, found: list[Unit]) -> Unit:
@@ -132,7 +123,7 @@ class RomanceOrder:
             any(one.english in self.lexicon.same_words for one in found[-_NEAR:])
             and unit.said in self.words["compares"]
         ):
-            return replace(unit, english=self.as_, kind="preposition")
+            return replace(unit, english=self.written["as"], kind="preposition")
         if len(found) > 2 and found[-1].kind == "determiner" and found[-2].kind == "preposition":
             del found[-1]
         elif found[-1].kind == "preposition":  # del que
@@ -157,8 +148,8 @@ class RomanceOrder:
         """Tell whether something is done to what stands after a verb, or after *list*."""
         if unit.kind != "verb":
             return unit.english in self.lexicon.imperatives
-        is_active = unit.english in unit.forms[: _PAST + 1] and not self._is_passive(unit)
-        return is_active and unit.forms[_PARTICIPLE] not in self.lexicon.intransitives
+        is_active = unit.english in unit.forms[: PAST + 1] and not self._is_passive(unit)
+        return is_active and unit.forms[PARTICIPLE] not in self.lexicon.intransitives
 
     # --- Comparison
 
@@ -176,7 +167,7 @@ class RomanceOrder:
                 one.said.split()[0] in self.words["more"] for one in found[-_NEAR:] if one.said
             )
             if is_degree and self._is_than(units[at : at + 2]):
-                unit = replace(unit, english=self.than, kind="preposition")
+                unit = replace(unit, english=self.written["than"], kind="preposition")
             found.append(unit)
             at += 1
         return found
@@ -210,7 +201,7 @@ class RomanceOrder:
             end = at
             while end < len(units) and units[end].kind == "adjective":
                 end += 1
-            is_compared = any(one.english.split()[-1] == self.than for one in units[at : end + 1])
+            is_compared = any(one.english.split()[-1] == self.written["than"] for one in units[at : end + 1])
             if end > at and found and found[-1].kind in _CALLED and not is_compared:
                 start = len(found)
                 while start > 0 and found[start - 1].kind in _CALLED:
@@ -233,8 +224,8 @@ class RomanceOrder:
             return units
         verb, pronoun, rest = units[at - 1], units[at], units[at + 1 :]
         if pronoun.said not in self.words["clitics"]:
-            do = replace(verb, english=self.do, kind="auxiliary", forms=())
-            base = replace(verb, english=verb.forms[_BASE] if verb.forms else self.have, kind="word")
+            do = replace(verb, english=self.written["do"], kind="auxiliary", forms=())
+            base = replace(verb, english=verb.forms[BASE] if verb.forms else self.written["have"], kind="word")
             return [*units[: at - 1], do, pronoun, base, *rest]
         start = self._start_of_subject(units[: at - 1])
         group = self._verb_group([verb, *rest])
@@ -253,7 +244,7 @@ class RomanceOrder:
         found = [*units[:start], *units[mark + 1 :]]
         at = next((i for i in range(start, len(found)) if found[i].is_verb), None)
         if at is None:
-            return [*found[:start], replace(units[mark], english=self.is_, kind="auxiliary"), *found[start:]]
+            return [*found[:start], replace(units[mark], english=self.written["is"], kind="auxiliary"), *found[start:]]
         clitic = Unit(found[at].end, found[at].end, min(self.words["clitics"]), "", "pronoun")
         return [*found[: at + 1], clitic, *found[at + 1 :]]
 
@@ -307,11 +298,11 @@ class RomanceOrder:
             elif group == end:
                 said, end = units[end : end + (not opening)], end + (not opening)
             elif end > at and self._is_modifier(units, end):
-                said, end = [_in_form(units[end], _PARTICIPLE)], end + 1
+                said, end = [units[end].in_form(PARTICIPLE)], end + 1
             elif self._is_inverted(units, at, end, group):
                 said, end = self._inverted(units, end, group, is_relative=at > 0 and opening > 0)
             elif not opening and at and units[at - 1].kind in _NOUNS and self._is_participle(units[at]):
-                said, end = [_in_form(units[at], _PARTICIPLE)], at + 1
+                said, end = [units[at].in_form(PARTICIPLE)], at + 1
             else:
                 before, after = self._conjugated(units[end:group], is_split=False)
                 said, end = [*before, *after], group
@@ -326,7 +317,7 @@ class RomanceOrder:
         at = next((i for i, unit in enumerate(rest) if unit.kind == "noun"), 0)
         if not at or rest[at - 1].kind != "name":
             return [*verb, *rest]
-        return [*verb, *rest[:at], replace(rest[at], english=self.the, kind="determiner"), *rest[at:]]
+        return [*verb, *rest[:at], replace(rest[at], english=self.written["the"], kind="determiner"), *rest[at:]]
 
     def _is_counting(self, unit: Unit) -> bool:
         return not self.lexicon.amounts.isdisjoint(unit.english.split())
@@ -362,7 +353,7 @@ class RomanceOrder:
         if after is None or after.said in self.words["personal"]:
             return False
         if after.kind not in _NOMINAL:
-            return after.kind == "pronoun" and after.english == self.we
+            return after.kind == "pronoun" and after.english == self.written["we"] and not self.words["clitics"]
         if end == at:  # ¿Nació X en Y?
             return at == 0 and bool(self.words["personal"])
         asked = next(unit for unit in units[at:end] if self._is_asking(unit))
@@ -409,25 +400,27 @@ class RomanceOrder:
         own, first = self.lexicon, replace(group[0], kind="auxiliary", forms=())
         if group[-1].kind != "verb":
             if (is_split or negations) and auxiliaries and all(one.english in own.have_forms for one in auxiliaries):
-                return [replace(first, english=self.did), *negations], [replace(first, english=self.have)]
+                return [replace(first, english=self.written["did"]), *negations], [
+                    replace(first, english=self.written["have"])
+                ]
             if auxiliaries and auxiliaries[-1].english in own.be_forms and len(auxiliaries) > 1:
-                auxiliaries = [replace(first, english=self.was)]  # a été
+                auxiliaries = [replace(first, english=self.written["was"])]  # a été
             return [*auxiliaries[:1], *negations, *auxiliaries[1:]], []
         verb, last = group[-1], auxiliaries[-1].english if auxiliaries else ""
         is_perfect = last in own.have_forms or (
-            last in own.be_forms and verb.forms[_BASE] in self.words["perfect_with_be"]
+            last in own.be_forms and verb.forms[BASE] in self.words["perfect_with_be"]
         )
         if self._is_passive(verb):
-            form = _PARTICIPLE
+            form = PARTICIPLE
             if is_perfect or not auxiliaries:
-                auxiliaries = [replace(first, english=self.was)]
+                auxiliaries = [replace(first, english=self.written["was"])]
         elif auxiliaries and not is_perfect:
-            form = _PARTICIPLE if last in own.be_forms else _BASE
+            form = PARTICIPLE if last in own.be_forms else BASE
         else:
             is_added = is_split or bool(negations)
-            auxiliaries = [replace(first, english=self.did)] if is_added else []
-            form = _BASE if is_added else _PAST
-        return [*auxiliaries[:1], *negations, *auxiliaries[1:]], [_in_form(verb, form)]
+            auxiliaries = [replace(first, english=self.written["did"])] if is_added else []
+            form = BASE if is_added else PAST
+        return [*auxiliaries[:1], *negations, *auxiliaries[1:]], [verb.in_form(form)]
 
     def _is_passive(self, verb: Unit) -> bool:
         """Tell whether English says a verb with *be* only: *was born*."""
@@ -462,7 +455,3 @@ class RomanceOrder:
         if unit.kind == "name":  # ¿Dirigió Tim Burton Batman?
             return before.kind == "name" or first.english in self.lexicon.indefinites
         return unit.kind == "determiner" or (before.kind == "name" and unit.kind != "number")
-
-
-def _in_form(verb: Unit, form: int) -> Unit:
-    return replace(verb, english=verb.forms[form])

@@ -409,7 +409,7 @@ class _Translator:
 
     def _with_names(self, units: list[Unit]) -> list[Unit]:
         """Join what is the name of something in English: *Universität Bonn*, *die Beatles*."""
-        the, of = min(self.lexicon.the_words), min(self.lexicon.of_words)
+        the, of = self.lexicon.written["the"], self.lexicon.written["of"]
         places: dict[str, int] = {}
         for at, (first, last) in enumerate(itertools.pairwise(units)):
             if last.kind == "name" and not last.sign and (first.kind == "noun" or first.english.endswith(the)):
@@ -434,12 +434,12 @@ class _Translator:
 
     def _with_owners(self, units: list[Unit]) -> list[Unit]:
         """Say whose something is: *der Vater des Königs*, *Deutschlands Hauptstadt*, *die Hauptstadt Deutschlands*."""
-        of, mark, found = min(self.lexicon.of_words), self.words.possessive, list[Unit]()
+        of, mark, found = self.lexicon.written["of"], self.words.possessive, list[Unit]()
         for at, unit in enumerate(units):
             before, after = (units[at - 1].kind if at else ""), (units[at + 1].kind if at + 1 < len(units) else "")
             degrees = self.lexicon.comparatives.keys() | self.lexicon.quantifiers.keys()
             if unit.said in self.words.words["than"] and any(one.english in degrees for one in units[:at]):
-                found.append(replace(unit, english=min(self.lexicon.than_words)))
+                found.append(replace(unit, english=self.lexicon.written["than"]))
                 continue
             is_owner = after != "adjective" or units[at + 1].said.endswith(self.words.endings["owners"])
             if unit.said in self.words.words["genitives"] and before == "noun" and is_owner and not unit.sign:

@@ -13,7 +13,7 @@ Kind = OneOf[
     "name", "noun", "adjective", "number", "pronoun", "determiner", "preposition", "asking", "auxiliary", "verb",
     "joint", "negation", "adverb", "word", "clause",
 ]  # fmt: skip
-_BASE, _PAST, _PARTICIPLE = range(3)
+BASE, PAST, PARTICIPLE = range(3)  # forms of a verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,10 @@ class Unit:
         """Whether it is a verb or an auxiliary."""
         return self.kind in {"verb", "auxiliary"}
 
+    def in_form(self, form: int) -> Unit:
+        """Return a verb in another form; what has no forms, as it is."""
+        return replace(self, english=self.forms[form]) if self.forms else self
+
 
 def in_english_order(units: Sequence[Unit], glossary: Glossary, lexicon: Lexicon) -> list[Unit]:
     """Put the units of a question into the order of English; some are added, such as ``did``."""
@@ -58,7 +62,7 @@ class _Orderer:
     def __init__(self, glossary: Glossary, lexicon: Lexicon) -> None:
         self.glossary, self.lexicon = glossary, lexicon
         self.words = glossary.words
-        self.do, self.have = min(lexicon.asking_did), min(lexicon.asking_have)
+        self.written = lexicon.written
 
     def question(self, units: list[Unit]) -> list[Unit]:
         """Order a whole question."""
@@ -184,17 +188,17 @@ class _Orderer:
         """Return what stands before the subject, and after it: ``was`` and ``born``, ``did`` and ``die``."""
         main = next((unit for unit in verbs if unit.kind == "verb"), finite)
         if is_passive:
-            return [finite], [_as(main, _PARTICIPLE)]
+            return [finite], [main.in_form(PARTICIPLE)]
         is_modal = (
             finite.kind == "auxiliary"
             and finite.said not in self.words["have"]
             and finite.english not in (self.lexicon.be_forms)
         )
         if is_modal and main is not finite:
-            return [finite], [_as(main, _BASE)]
+            return [finite], [main.in_form(BASE)]
         if is_split or negation:
-            return [replace(finite, english=self.do, kind="auxiliary")], [_as(main, _BASE)]
-        return [], [_as(main, _PAST)]
+            return [replace(finite, english=self.written["did"], kind="auxiliary")], [main.in_form(BASE)]
+        return [], [main.in_form(PAST)]
 
     def _is_being(self, finite: Unit, verb: Unit) -> bool:
         """Tell whether a participle after ``be`` says what is done to the subject: not ``ist gestorben``."""
@@ -205,8 +209,8 @@ class _Orderer:
         """Order a clause without another verb: ``X is Y``, ``X has Y``."""
         if finite.said in self.words["have"] and not self._has_subject(before, finite, rest):
             end = self._end_of_phrase(rest)
-            do = replace(finite, english=self.do)
-            return [*before, do, *rest[:end], replace(finite, english=self.have), *rest[end:]]
+            do = replace(finite, english=self.written["did"])
+            return [*before, do, *rest[:end], replace(finite, english=self.written["have"]), *rest[end:]]
         return [*before, finite, *self._with_adjective(rest)]
 
     def _with_adjective(self, units: list[Unit]) -> list[Unit]:
@@ -379,7 +383,7 @@ class _Orderer:
         for at in places:
             is_free = at == 0 or units[at - 1].kind not in {"noun", "clause"}
             if units[at].said in self.words["agents"] and (is_free or (is_whole and at == places[-1])):
-                by = " ".join([min(self.lexicon.by_words), *units[at].english.split()[1:]])
+                by = " ".join([self.written["by"], *units[at].english.split()[1:]])
                 return [*units[:at], replace(units[at], english=by), *units[at + 1 :]]
         return units
 
@@ -412,11 +416,6 @@ class _Orderer:
                 break
             at += 1
         return at if has_noun else 0
-
-
-def _as(unit: Unit, form: int) -> Unit:
-    """Return a verb in another form."""
-    return replace(unit, english=unit.forms[form]) if unit.forms else unit
 
 
 def _governed(units: Sequence[Unit], verb: Unit, glossary: Glossary) -> list[Unit]:
