@@ -114,6 +114,14 @@ def predicates_of(session: Session) -> tuple[IRI, ...]:
         return _PREDICATES[graph]
 
 
+def unmetered(session: Session) -> MeteredGraph:
+    """The graph of a session, for what is the same for all questions: charged to none, stopped with this one."""
+    own = session.graph
+    return MeteredGraph(
+        own.graph, Usage(_NO_LIMIT, cancel=session.usage.cancel), lambda _: None, ignored=replace(own.ignored)
+    )
+
+
 def common_profiler(session: Session) -> Profiler | None:
     """Looks at what is the same for all questions about a graph, charged to none; ``None`` for an endpoint."""
     if not session.graph.is_one_local_graph:
@@ -122,6 +130,5 @@ def common_profiler(session: Session) -> Profiler | None:
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
-    free = MeteredGraph(graph, Usage(_NO_LIMIT, cancel=session.usage.cancel), lambda _: None, ignored=replace(ignored))
     vocabulary = GraphVocabulary(labels=graph.naming.labels)
-    return Profiler(free, vocabulary, direction=session.direction, known=known)
+    return Profiler(unmetered(session), vocabulary, direction=session.direction, known=known)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from threading import Lock
 from weakref import WeakKeyDictionary
 
-from kgsparql.answering.plan_question import classes_of, predicates_of
+from kgsparql.answering.plan_question import classes_of, predicates_of, unmetered
 from kgsparql.answering.session import Session
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -19,6 +20,7 @@ from kgsparql.reading.translation import label_in_english, language_in, translat
 
 _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()
 """By language, the English names of what has only names in that language; read once."""
+_KEEPING = Lock()
 
 
 def translate(session: Session, language: str = "") -> None:
@@ -44,17 +46,22 @@ def translate(session: Session, language: str = "") -> None:
 
 
 def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
-    """Name the classes and predicates in English that have only names in another language; none of an endpoint."""
+    """Name the classes and predicates in English that have only names in another language; none of an endpoint.
+
+    They are known of the graph, not of a question: the queries are charged to none, or they would be to the first one.
+    """
     if not session.graph.is_one_local_graph:
         return ()
-    known = _ENGLISH.setdefault(session.graph.graph, {})
-    if tag not in known:
-        kinds: dict[IRI, Kind] = dict.fromkeys(predicates_of(session), "predicate")
-        kinds |= dict.fromkeys(classes_of(session), "class")
-        english, found = lexicon().language, labels(session.graph, kinds, languages=(lexicon().language,))
-        own = {term: found[term].text for term in kinds if (found[term].language or "").partition("-")[0] == tag}
-        said = {term: label_in_english(text, glossary(tag)) for term, text in own.items()}
-        named = ((term, text) for term, text in said.items() if text != own[term])
-        rows = (label_row(term.value, text, language=english) for term, text in named)
-        known[tag] = tuple(row._replace(kind=kinds[IRI(row.iri)], degree=1) for row in rows if row is not None)
-    return known[tag]
+    kinds: dict[IRI, Kind] = dict.fromkeys(predicates_of(session), "predicate")
+    kinds |= dict.fromkeys(classes_of(session), "class")
+    graph = session.graph.graph
+    with _KEEPING:
+        known = _ENGLISH.setdefault(graph, {})
+        if tag not in known:
+            english, found = lexicon().language, labels(unmetered(session), kinds, languages=(lexicon().language,))
+            own = {term: found[term].text for term in kinds if (found[term].language or "").partition("-")[0] == tag}
+            said = {term: label_in_english(text, glossary(tag)) for term, text in own.items()}
+            named = ((term, text) for term, text in said.items() if text != own[term])
+            rows = (label_row(term.value, text, language=english) for term, text in named)
+            known[tag] = tuple(row._replace(kind=kinds[IRI(row.iri)], degree=1) for row in rows if row is not None)
+        return known[tag]

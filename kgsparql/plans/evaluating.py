@@ -237,12 +237,14 @@ class Facts:
 
     def best_of_each(self, table: a.BestOfEach) -> set[tuple[Term, Term]]:
         """Each group with its best items."""
-        groups = {key for x in self.items(table.items) for key in self._along(x, table.key)}
-        inside = {
-            key: a.Has(table.items, table.key, a.Items((key,))) for key in groups if isinstance(key, IRI | Literal)
-        }
-        best = {key: a.Top(items, table.measure, largest=table.largest) for key, items in inside.items()}
-        return {(key, x) for key, top in best.items() for x in self.items(top)}
+        choose = max if table.largest else min
+        found = {x: self._keys(table.measure, x) for x in self.items(table.items)}
+        best = {x: choose(own) for x, own in found.items() if own}
+        pairs = [(key, x) for x in best for key in self._along(x, table.key)]
+        overall: dict[Term, Key] = {}
+        for key, x in pairs:
+            overall[key] = choose(overall.get(key, best[x]), best[x])
+        return {(key, x) for key, x in pairs if best[x] == overall[key]}
 
     def _column(self, column: a.GroupColumn, inside: set[Term]) -> Key | None:
         if column.summary is None or column.measure is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
@@ -318,7 +317,7 @@ class TablePlanner:
         return _likeliest(found)
 
 
-def _rounded(number: Any, digits: int) -> a.Calculated:
+def _rounded(number: a.Number | a.Measure, digits: int) -> a.Calculated:
     return a.Calculated("round", number, a.Constant(Decimal(digits)))
 
 

@@ -16,6 +16,7 @@ _FACTORS = {
     }.items()
     for sign, _, factor in (pair.partition(":") for pair in own.split())
 }
+_LETTERS = frozenset("AGHLMSTVWav")  # that stand for something else, but in brackets
 _STATED = _FACTORS.keys() - {"in"} | set("v a hz usd eur gbp percent pct".split())  # `born in` is no inch
 
 
@@ -34,8 +35,12 @@ def converted(number: Decimal, unit: str, into: str) -> Decimal | None:
 def unit_named(name: str) -> str:
     """Return the sign of the unit that a name of several words ends with.
 
-    >>> [unit_named(name) for name in ("weight g", "width in mm", "height (cm)", "is a b", "located in", "mm")]
+    A capital alone is no unit: `Model T`, `size L`; nor is an article's letter, `vitamin a`.
+
+    >>> [unit_named(name) for name in ("weight g", "width in mm", "height (cm)", "is a b", "located in", "Model T")]
     ['g', 'mm', 'cm', '', '', '']
     """
     words = re.findall(r"[\w']+", name)
-    return words[-1].lower() if len(words) > 1 and words[-1].lower() in _STATED else ""
+    last = words[-1] if len(words) > 1 else ""
+    is_letter = last in _LETTERS and "(" not in name
+    return last.lower() if last.lower() in _STATED and not is_letter else ""
