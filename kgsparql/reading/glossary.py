@@ -16,6 +16,23 @@ from kgsparql.rdf.terms import normalised
 from kgsparql.reading.lexicon import lexicon, longest_phrase
 
 Kind = OneOf["closed", "adjectives", "nouns", "verbs", "names"]
+_KEYS = {
+    table: frozenset(keys.split())
+    for table, keys in {
+        "words": "accented fillers genitives objects particles perfect_with_be plural signs singular subjects than",
+        "pairs": "before_numbers cognates governed relatives spellings",
+        "endings": "adjectives infinitives joints nouns owners participle plural plural_nouns verbs",
+        "meanings": "closed adjectives names nouns verbs",
+    }.items()
+}
+_LAST_KEYS = {"words": frozenset("accusatives agents become have relative_objects".split())}
+"""More of languages whose verbs stand last; below, of the others."""
+_OTHER_KEYS = {
+    "words": frozenset(
+        "articles clitics compares doers impersonal more partitives personal reflexives verb_openers whether".split()
+    ),
+    "endings": frozenset("many participles we".split()),
+}
 _SHORTEST = 3  # letters of a part of a compound, and of the stem of an inflected word, at least
 
 
@@ -135,19 +152,33 @@ def glossary(language: str) -> Glossary:
     if language not in languages():
         raise OptionError(f"no words of the language {language!r}", hint=f"there are: en, {', '.join(languages())}")
     file = files("kgsparql.reading").joinpath(f"lexicon/{language}.toml")
-    document: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    known = {field.name for field in fields(Glossary)}
-    for problem, keys in (("lacks", known - document.keys()), ("has unknown keys:", document.keys() - known)):
-        if keys:
-            raise DataError(f"lexicon/{language}.toml {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
+    return glossary_of(tomllib.loads(file.read_text(encoding="utf-8")), f"lexicon/{language}.toml")
+
+
+def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
+    """Make a glossary of what its file says.
+
+    :param name: of the file, for errors.
+    :raises DataError: if a key is missing, or unknown.
+    """
+    _check_keys(document, frozenset(field.name for field in fields(Glossary)), name)
+    for table, keys in _KEYS.items():
+        own = keys | (_LAST_KEYS if document["verb_last"] else _OTHER_KEYS).get(table, frozenset())
+        _check_keys(document[table], own, f"{name}, [{table}],")
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
     words = {key: frozenset(text.split()) for key, text in document["words"].items()}
-    own = endings["infinitives"], words["accented"]
-    meanings = {kind: _meanings(kind, text, *own) for kind, text in document["meanings"].items()}
+    inflected = endings["infinitives"], words["accented"]
+    meanings = {kind: _meanings(kind, text, *inflected) for kind, text in document["meanings"].items()}
     pairs = {
         key: dict(pair.replace("_", " ").split(":") for pair in text.split()) for key, text in document["pairs"].items()
     }
     return Glossary(**{**document, "endings": endings, "meanings": meanings, "words": words, "pairs": pairs})
+
+
+def _check_keys(table: Mapping[str, object], known: frozenset[str], name: str) -> None:
+    for problem, keys in (("lacks", known - table.keys()), ("has unknown keys:", table.keys() - known)):
+        if keys:
+            raise DataError(f"{name} {problem} {', '.join(sorted(keys))}", code="E_RESOURCE")
 
 
 @lru_cache(maxsize=1)
