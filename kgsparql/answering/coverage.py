@@ -50,7 +50,9 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     best = found.best_item
     if not session.links or not found.candidates:
         operations = () if is_foreign(session.question) else asked.operations()
-        return tuple(_uncomputed(said, text, "this asks {}, which is not computed") for said, text in operations)[:1]
+        return tuple(_uncomputed_gap(said, text, "this asks {}, which is not computed") for said, text in operations)[
+            :1
+        ]
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
@@ -155,7 +157,7 @@ class _Check:
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
             if not is_only and (not said or root(said) not in roots_of(self.steps)):
-                yield _uncomputed(said, text, "this asks {}, which is not computed: these are the facts")
+                yield _uncomputed_gap(said, text, "this asks {}, which is not computed: these are the facts")
 
     # --- Words
 
@@ -276,11 +278,11 @@ class _Check:
                 yield Gap("word", said, "the graph says {!r}, and not {!r}", (name, said))
         first = self.path.steps[0]
         if self._asks_where() and self.fit.holds(first.predicate) and not self.fit.allows(first, "where", ""):
-            yield self._turned(0)
+            yield self._turned_gap(0)
         for place, (step, link) in enumerate(zip(self.path.steps, self.links, strict=False)):
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
             if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
-                yield self._turned(place)
+                yield self._turned_gap(place)
         if self.path.goes_back and not self._asks_for_others():
             sentence = "found as what has the same as what is asked about, of which the question says nothing"
             yield Gap("step", "", sentence)
@@ -288,7 +290,7 @@ class _Check:
             for name in self._unasked_steps():
                 yield Gap("step", name, "found by way of {!r}, of which the question says nothing", (name,))
 
-    def _turned(self, place: int) -> Gap:
+    def _turned_gap(self, place: int) -> Gap:
         name = self.steps[place]
         return Gap("step", name, "the question asks for the other way of {!r}", (name,))
 
@@ -345,7 +347,7 @@ class _Check:
                 return
 
 
-def _uncomputed(said: str, text: str, sentence: str) -> Gap:
+def _uncomputed_gap(said: str, text: str, sentence: str) -> Gap:
     if text == f"for the {said}":  # of an extreme, the word itself says what is asked, in every language
         return Gap("operation", said, "what {!r} asks for is not computed", (said,))
     return Gap("operation", said, sentence, (text,))

@@ -47,7 +47,7 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
         session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
         is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
     )  # fmt: skip
-    confidence = _weighed(ranked, judged, session, is_judged=known is not None).confidence
+    confidence = _weighed_answer(ranked, judged, session, is_judged=known is not None).confidence
     return replace(found, notes=session.notes.lines(link_notes(session.links)), confidence=confidence)
 
 
@@ -98,7 +98,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         error=error or session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
-    made = _weighed(made, found, session, is_judged=known is not None)
+    made = _weighed_answer(made, found, session, is_judged=known is not None)
     session.emit(Finished(status=made.status, answer=made))
     return made
 
@@ -124,7 +124,7 @@ def _at_own_place(link: LinkedEntity, session: Session) -> LinkedEntity:
     return replace(link, mention=replace(link.mention, text=session.original[start:end], start=start, end=end))
 
 
-def _weighed(made: Answer, found: Retrieval, session: Session, *, is_judged: bool) -> Answer:
+def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judged: bool) -> Answer:
     """Return the answer with its confidence; with a doubt, where nothing else is in doubt and it is not enough.
 
     :param is_judged: the gaps are all that it leaves out; else that was not checked.

@@ -79,8 +79,11 @@ class Facts:
                 return {end for one in self.items(start) for end in self._along(one, path)}
             case a.Where(inner):
                 if (end := items.other_end) is None:
-                    return {x for x in self.items(inner) if any(self._fits(x, items))}
-                both = ((x, zip(self._fits(x, items), self._fits(x, end), strict=True)) for x in self.items(end.items))
+                    return {x for x in self.items(inner) if any(self._which_compare(x, items))}
+                both = (
+                    (x, zip(self._which_compare(x, items), self._which_compare(x, end), strict=True))
+                    for x in self.items(end.items)
+                )
                 return {x for x, fits in both if any(map(all, fits))}
             case a.Named(inner, word):
                 return {x for x in self.items(inner) if any(word.casefold() in name for name in self._names(x))}
@@ -155,7 +158,7 @@ class Facts:
                 number = self.number(measure)
                 return [] if number is None else [number]
 
-    def _fits(self, x: Term, where: a.Where) -> list[bool]:
+    def _which_compare(self, x: Term, where: a.Where) -> list[bool]:
         """Whether each value of an item compares as is asked, in the same order for each question about them."""
         measure, value = where.measure, where.value
         keys, kind = self._keys(measure, x), measure.kind if isinstance(measure, a.Value) else "number"

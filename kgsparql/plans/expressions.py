@@ -71,7 +71,7 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
         text = Apply("STR", (value,))
         return Apply("IF", (Apply("isNumeric", (value,)), value, _read(text, NUMBER, Apply("decimal", (text,)))))
     if kind == "time":
-        return _read(_zoned(value), TIME_PATTERN, Apply("dateTime", (_zoned(value),)))
+        return _read(_text_with_zone(value), TIME_PATTERN, Apply("dateTime", (_text_with_zone(value),)))
     if kind in {"date", "year"}:
         return date_key(value, YEAR if kind == "year" else DAY)
     return Apply("LCASE", (Apply("STR", (value,)),)) if kind == "text" else value
@@ -80,11 +80,11 @@ def key_of(value: Expression, kind: a.Kind) -> Expression:
 def is_read(value: Expression, kind: a.Kind) -> Expression:
     """Whether a value can be read as its kind, which is no text."""
     if kind == "time":
-        return Apply("REGEX", (_zoned(value), Literal(TIME_PATTERN)))
+        return Apply("REGEX", (_text_with_zone(value), Literal(TIME_PATTERN)))
     return Apply("isNumeric", (key_of(value, kind),))
 
 
-def _zoned(value: Expression) -> Expression:
+def _text_with_zone(value: Expression) -> Expression:
     """The text of a time; without a zone, it is UTC."""
     text = Apply("CONCAT", (Apply("STR", (value,)), Literal("Z")))
     return Apply("REPLACE", (text, Literal(f"{ZONE}Z$"), Literal("$1")))

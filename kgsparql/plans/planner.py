@@ -51,7 +51,7 @@ class Planner:
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
-        if impossible := (*self._problems(are_values=False), *self._of_none()):
+        if impossible := (*self._doubted_values(are_values=False), *self._of_none()):
             return PlannedReading(None, doubts=impossible, is_impossible=True)
         found, question = self.tables.as_asked(self._read()), self.question
         unread = [*question.unread]
@@ -60,7 +60,11 @@ class Planner:
         if question.each is not None and not self._is_table():
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
         unread += self._not_averaged(found)
-        doubts = (*found.doubts, *(Doubt(position, NOT_READ) for position in unread), *self._problems(are_values=True))
+        doubts = (
+            *found.doubts,
+            *(Doubt(position, NOT_READ) for position in unread),
+            *self._doubted_values(are_values=True),
+        )
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
 
     def _not_averaged(self, found: PlannedReading) -> list[int]:
@@ -75,7 +79,7 @@ class Planner:
         )
         return [p for p in asks if p not in named]
 
-    def _problems(self, *, are_values: bool) -> tuple[Doubt, ...]:
+    def _doubted_values(self, *, are_values: bool) -> tuple[Doubt, ...]:
         """Doubt numbers and dates that cannot be, or that may be others."""
         own = [chunk.problem for chunk in self.chunks if chunk.problem and chunk.is_value == are_values]
         return tuple(Doubt(-1, why, tuple(values)) for why, *values in own)
@@ -106,7 +110,7 @@ class Planner:
             case "choose":
                 return self._choice()
             case "compare" | "difference":
-                return self._comparison() if question.form == "compare" else self._difference()
+                return self._comparison() if question.form == "compare" else self._difference_of_counts()
             case _:
                 return self._set()
 
@@ -310,7 +314,7 @@ class Planner:
             found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
         return self._chosen(found)
 
-    def _difference(self) -> PlannedReading:
+    def _difference_of_counts(self) -> PlannedReading:
         """How many more there are of one set than of another."""
         sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
         one, other = (best(self.phrases.settled_of(own), 1) for own in sides)

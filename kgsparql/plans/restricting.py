@@ -25,7 +25,11 @@ class Restricting(Predicating):
             return self._in_any(given, said.branches)
         if said.is_negated or said.is_only:
             kept = replace(said, is_only=False)
-            return self._denied(given, replace(kept, is_negated=False)) if said.is_negated else self._alone(given, kept)
+            return (
+                self._denied(given, replace(kept, is_negated=False))
+                if said.is_negated
+                else self._kept_by_it_alone(given, kept)
+            )
         if (joined := self._joined_arguments(given, said)) is not None:
             return joined
         if said.whose is not None:
@@ -41,7 +45,7 @@ class Restricting(Predicating):
             return self._shared(given, said, said.object)
         return self._by_argument(given, said)
 
-    def _alone(self, given: Denotation, said: Predication) -> list[Denotation]:
+    def _kept_by_it_alone(self, given: Denotation, said: Predication) -> list[Denotation]:
         """Keep of a set what leads to nothing else than what it is kept by: who worked only at one place."""
         return [self._without_others(one) for one in self.restrict(given, said)]
 

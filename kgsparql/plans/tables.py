@@ -214,7 +214,7 @@ class TablePlanner:
             positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
-            column = self._column(key.known, texts, is_name=is_name) or self._reached(key, noun, positions)
+            column = self._column(key.known, texts, is_name=is_name) or self._column_of_reached(key, noun, positions)
             made |= {} if column is None else {column.name: column}
             left += positions if column is None and not is_name else ()
             shows_items = shows_items and not (column and names_stand and is_name)
@@ -234,10 +234,10 @@ class TablePlanner:
         if not named:
             return None
         use = max(named, key=lambda one: one[:2])[2]
-        measure = self._amount(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = self._amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
 
-    def _amount(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
+    def _amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
         """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
         words = frozenset(map(root, self.lexicon.measure_words))
         onward = self.phrases.view.uses(ends(items, use.path)) if use.kind == "item" else ()
@@ -246,7 +246,7 @@ class TablePlanner:
             return None
         return a.Value(PropertyPath((use.step, numbers[0].step)), "number", numbers[0].unit)
 
-    def _reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
+    def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
         """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
         if noun.head is None or not noun.head.classes:
             return None
@@ -261,10 +261,12 @@ class TablePlanner:
         """The same in the order that is asked for, and with what was measured where that is asked for, too; rounded."""
         digits, order = self.question.digits, self.question.order
         if digits is not None and isinstance(found.plan, a.Number):
-            return replace(found, plan=_rounded(found.plan, digits))
+            return replace(found, plan=_rounded_number(found.plan, digits))
         if digits is not None and isinstance(found.plan, a.ItemTable):
             columns = [
-                replace(one, measure=_rounded(one.measure, digits)) if isinstance(one.measure, a.Summarised) else one
+                replace(one, measure=_rounded_number(one.measure, digits))
+                if isinstance(one.measure, a.Summarised)
+                else one
                 for one in found.plan.columns
             ]
             found = replace(found, plan=replace(found.plan, columns=tuple(columns)))
@@ -284,7 +286,7 @@ class TablePlanner:
             return found
         items = plan.items if isinstance(plan, a.ItemTable) else plan
         options = self.phrases.measures(Denotation(items), (), order.measures) if isinstance(items, a.ItemSet) else []
-        by = self._ordering(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
+        by = self._column_to_order_by(plan.columns, order, options) if isinstance(plan, a.ItemTable) else ""
         if isinstance(plan, a.ItemTable) and by:
             return replace(found, plan=replace(plan, order_by=by, largest_first=order.is_largest))
         if isinstance(plan, a.ItemSet) and options:
@@ -296,7 +298,9 @@ class TablePlanner:
             return replace(found, plan=ordered)
         return replace(found, doubts=(*found.doubts, *left_out([order.position])))
 
-    def _ordering(self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureChoice]) -> str:
+    def _column_to_order_by(
+        self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureChoice]
+    ) -> str:
         """The column that a table is ordered by: of that name, of that measure, or the only one; empty for none."""
         said = {root(word) for word in order.measures}
         named = [one.name for one in columns if said & self.fit.roots(one.name)]
@@ -317,7 +321,7 @@ class TablePlanner:
         return _likeliest(found)
 
 
-def _rounded(number: a.Number | a.Measure, digits: int) -> a.Calculated:
+def _rounded_number(number: a.Number | a.Measure, digits: int) -> a.Calculated:
     return a.Calculated("round", number, a.Constant(Decimal(digits)))
 
 

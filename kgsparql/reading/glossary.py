@@ -86,7 +86,7 @@ class Glossary:
         >>> german.meaning("gearbeitet").english[0], german.meaning("stadte", likely="nouns").english
         ('work', ('city',))
         """
-        verb, adjective, noun = self.verb, self._adjective, self._noun
+        verb, adjective, noun = self.verb, self._adjective_of, self._noun_of
         orders: dict[Kind, Sequence[Callable[[str], Meaning | None]]]
         orders = {"nouns": (noun, adjective, verb), "adjectives": (adjective, verb, noun)}
         own = self.meanings["closed"].get, self.meanings["names"].get
@@ -109,17 +109,19 @@ class Glossary:
             for e in self.endings["participle"]
             if word.startswith(own)
         )
-        return next((hit for form in (word, *forms) if (hit := self._inflected(form, "verbs")) is not None), None)
+        return next(
+            (hit for form in (word, *forms) if (hit := self._meaning_of_inflected(form, "verbs")) is not None), None
+        )
 
-    def _adjective(self, word: str) -> Meaning | None:
-        return self._inflected(word, "adjectives")
+    def _adjective_of(self, word: str) -> Meaning | None:
+        return self._meaning_of_inflected(word, "adjectives")
 
-    def _noun(self, word: str) -> Meaning | None:
+    def _noun_of(self, word: str) -> Meaning | None:
         """Return what a noun is; of one that is made of two words, the first tells what kind: ``Albumtitel``."""
-        if (found := self._inflected(word, "nouns")) is not None:
+        if (found := self._meaning_of_inflected(word, "nouns")) is not None:
             return found
         for at in range(len(word) - _SHORTEST, _SHORTEST - 1, -1) if self.endings["joints"] else ():
-            last = self._inflected(word[at:], "nouns")
+            last = self._meaning_of_inflected(word[at:], "nouns")
             stems = (word[:at].removesuffix(joint) for joint in ("", *self.endings["joints"]))
             tables = self.meanings["nouns"], self.meanings["verbs"]
             first = next((table[stem] for stem in stems for table in tables if stem in table), None)
@@ -127,7 +129,7 @@ class Glossary:
                 return Meaning("nouns", tuple(f"{first.english[0]} {own}" for own in last.english))
         return None
 
-    def _inflected(self, word: str, kind: Kind) -> Meaning | None:
+    def _meaning_of_inflected(self, word: str, kind: Kind) -> Meaning | None:
         """Find a word in a table, else without one of its endings."""
         stems = (word.removesuffix(end) for end in ("", *self.endings[kind]) if word.endswith(end))
         table = self.meanings[kind]
@@ -168,7 +170,7 @@ def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
     words = {key: frozenset(text.split()) for key, text in document["words"].items()}
     inflected = endings["infinitives"], words["accented"]
-    meanings = {kind: _meanings(kind, text, *inflected) for kind, text in document["meanings"].items()}
+    meanings = {kind: _meanings_by_word(kind, text, *inflected) for kind, text in document["meanings"].items()}
     pairs = {
         key: dict(pair.replace("_", " ").split(":") for pair in text.split()) for key, text in document["pairs"].items()
     }
@@ -188,7 +190,9 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(name for name in own if len(name) == 2 and name != lexicon().language))
 
 
-def _meanings(kind: Kind, text: str, infinitives: Sequence[str], accented: frozenset[str]) -> dict[str, Meaning]:
+def _meanings_by_word(
+    kind: Kind, text: str, infinitives: Sequence[str], accented: frozenset[str]
+) -> dict[str, Meaning]:
     """Return ``word:english`` pairs as a table; the first stem of a verb is an infinitive, which has an ending."""
     found: dict[str, Meaning] = {}
     for pair in text.split():

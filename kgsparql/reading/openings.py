@@ -92,11 +92,11 @@ class Openings(Cursor):
 
     def ranks(self) -> tuple[int, int, int]:
         """Return how many words say a rank or several, the first, and how many: ``second``, ``6th to the 10th``."""
-        first, ahead = self._rank(0), 2 + (self.word(2) in self.lexicon.definites)
-        last = self._rank(ahead) if self.word(1) in self.lexicon.range_words else 0
+        first, ahead = self._rank_at(0), 2 + (self.word(2) in self.lexicon.definites)
+        last = self._rank_at(ahead) if self.word(1) in self.lexicon.range_words else 0
         return (ahead + 1, first, last - first + 1) if 0 < first < last else (int(first > 0), first, 1)
 
-    def _rank(self, offset: int) -> int:
+    def _rank_at(self, offset: int) -> int:
         """Return the rank at a word, 0 for none."""
         word, lexicon = self.word(offset), self.lexicon
         digits = next((word.removesuffix(end) for end in lexicon.day_endings if word.endswith(end)), "")

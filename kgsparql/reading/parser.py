@@ -138,7 +138,7 @@ class _Parser(Endings):
             self._front_preposition(question.phrase, word)
             return question
         is_each = word in lexicon.prepositions and after in lexicon.distributives
-        if (found := self._for_each() if is_each else self._times() or self._difference()) is not None:
+        if (found := self._for_each() if is_each else self._read_times() or self._read_difference()) is not None:
             return found
         if word in lexicon.how_words and after in lexicon.amounts:
             self.skip(3 if self.word(2) in lexicon.of_words else 2)
@@ -158,7 +158,7 @@ class _Parser(Endings):
             return self.said_of(self.noun_phrase(with_modifiers=False), "", is_negated=False)
         return self.yes_no_question() if word in lexicon.auxiliaries else self.phrase_question()
 
-    def _times(self) -> Clauses | None:
+    def _read_times(self) -> Clauses | None:
         """Read ``how often did Ann win a prize`` as how many prizes she won; without object, whatever it leads to."""
         times = self.phrase_in(self.lexicon.times_phrases)
         if times is None:
@@ -173,7 +173,7 @@ class _Parser(Endings):
             question.phrase.restrictions.append(replace(only, object=None))
         return question
 
-    def _difference(self) -> Clauses | None:
+    def _read_difference(self) -> Clauses | None:
         """Read ``how many more films than books are there``; None for other questions."""
         lexicon, end = self.lexicon, self.end
         than = next((at for at in range(self.at + 3, end) if self.texts[at] in lexicon.than_words), None)

@@ -31,7 +31,13 @@ class RomanceOrder:
         found = list[Unit]()
         for start, end in itertools.pairwise([*starts, len(units)]):
             own = [replace(unit, sign="") for unit in units[start:end]]
-            for step in (self._prepared, self._compared, self._with_adjectives, self._without_clitics, self._ordered):
+            for step in (
+                self._without_unsaid,
+                self._with_comparisons,
+                self._with_adjectives,
+                self._without_clitics,
+                self._with_ordered_clauses,
+            ):
                 own = step(own)
             own = self._without_personal(own)
             found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []
@@ -43,7 +49,7 @@ class RomanceOrder:
 
     # --- Words that English has not, or not so
 
-    def _prepared(self, units: list[Unit]) -> list[Unit]:
+    def _without_unsaid(self, units: list[Unit]) -> list[Unit]:
         """Leave out what English does not say, and tell relative pronouns from question words."""
         found, is_reflexive = list[Unit](), False
         for at, said in enumerate(units):
@@ -51,17 +57,17 @@ class RomanceOrder:
             if said.said in self.words["reflexives"]:
                 is_reflexive = True
             if before is not None and before.kind == "verb" and said.said in self.words["impersonal"]:
-                found[-1] = self._done(before)  # parle-t-on
+                found[-1] = self._as_passive(before)  # parle-t-on
                 continue
             if said.said in self.words["reflexives"] or self._is_unsaid(said, before, after):
                 continue
-            unit = self._denied(self._of_day(said, after), units, at)
+            unit = self._in_neither_nor(self._of_day(said, after), units, at)
             if not unit.english:
                 continue
             if is_reflexive and unit.is_verb:
-                unit, is_reflexive = self._reflexive(unit), unit.kind == "auxiliary"
+                unit, is_reflexive = self._as_reflexive(unit), unit.kind == "auxiliary"
             if unit.said in self.glossary.pairs["relatives"] and before is not None:
-                unit = self._relative(unit, found)
+                unit = self._relative_pronoun(unit, found)
             found.insert(len(found) - self._is_late(unit, before), unit)
             if unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
                 found.append(replace(unit, english=self.written["we"], kind="pronoun", forms=()))
@@ -86,7 +92,7 @@ class RomanceOrder:
         is_free = before is None or before.is_verb or before.kind in {"preposition", "joint", "negation", "pronoun"}
         return is_free and unit.said in self.words["partitives"]  # Y a-t-il des films
 
-    def _denied(self, unit: Unit, units: Sequence[Unit], at: int) -> Unit:
+    def _in_neither_nor(self, unit: Unit, units: Sequence[Unit], at: int) -> Unit:
         """Say the first of *ni … ni* as *not*; after a negation, nothing."""
         nor = self.lexicon.nor_words
         is_first = unit.english in nor and all(one.english not in nor for one in units[:at])
@@ -99,7 +105,7 @@ class RomanceOrder:
         """Tell whether a negation stands after its verb: *ne travaille pas*."""
         return unit.kind == "negation" and before is not None and before.kind == "verb"
 
-    def _done(self, verb: Unit) -> Unit:
+    def _as_passive(self, verb: Unit) -> Unit:
         """Say a verb as what is done to something."""
         return replace(verb, forms=(verb.forms[PARTICIPLE],) * 3)
 
@@ -109,15 +115,15 @@ class RomanceOrder:
         is_day = is_day and any(one.english in self.lexicon.months for one in after[1:])
         return replace(unit, english=self.written["on"], kind="preposition") if is_day else unit
 
-    def _reflexive(self, unit: Unit) -> Unit:
+    def _as_reflexive(self, unit: Unit) -> Unit:
         """Say *se fundó* as what is done to a thing, and *se sont partagé* as what people do."""
         if unit.kind == "auxiliary":
             is_be = unit.english in self.lexicon.be_forms
             return replace(unit, english=self.written["have"]) if is_be else unit
         is_done = unit.forms[PARTICIPLE] not in self.lexicon.intransitives and bool(self.words["personal"])
-        return self._done(unit) if is_done else unit
+        return self._as_passive(unit) if is_done else unit
 
-    def _relative(self, unit: Unit, found: list[Unit]) -> Unit:
+    def _relative_pronoun(self, unit: Unit, found: list[Unit]) -> Unit:
         """Say what a pronoun is that may be relative, or compare; the article before it is taken away."""
         if (
             any(one.english in self.lexicon.same_words for one in found[-_NEAR:])
@@ -153,14 +159,14 @@ class RomanceOrder:
 
     # --- Comparison
 
-    def _compared(self, units: list[Unit]) -> list[Unit]:
+    def _with_comparisons(self, units: list[Unit]) -> list[Unit]:
         """Say *plus grand que*, *la plus grande*, *plus de … que*."""
         found, at = list[Unit](), 0
         while at < len(units):
             unit, is_more = units[at], units[at].said.split()[0] in self.words["more"]
             adjective = at if is_more and " " in unit.said else at + 1  # moins cher
             if is_more and units[adjective : adjective + 1] and self._has_degrees(units[adjective]):
-                found, at = self._degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
+                found, at = self._with_degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
                 continue
             is_degree = bool(found) and found[-1].english in self.lexicon.comparatives
             is_degree = is_degree or any(
@@ -180,7 +186,7 @@ class RomanceOrder:
         begins = len(units) > 1 and (units[1].is_verb or units[1].kind in {"pronoun", "negation"})
         return bool(units) and units[0].said in self.words["compares"] and not begins
 
-    def _degree(self, found: list[Unit], adjective: Unit, after: Sequence[Unit]) -> list[Unit]:
+    def _with_degree(self, found: list[Unit], adjective: Unit, after: Sequence[Unit]) -> list[Unit]:
         """Say an adjective as comparative before *que*, else as superlative after a noun or an article."""
         is_of_number = len(after) > 1 and after[1].kind == "number" and after[0].kind == "preposition"
         before = found[-1] if found else None
@@ -229,7 +235,7 @@ class RomanceOrder:
             return [*units[: at - 1], do, pronoun, base, *rest]
         start = self._start_of_subject(units[: at - 1])
         group = self._verb_group([verb, *rest])
-        before, after = self._conjugated([verb, *rest][:group], is_split=True)
+        before, after = self._conjugated_verb([verb, *rest][:group], is_split=True)
         subject = units[start : at - 1] or ([pronoun] if pronoun.english else [])
         moved = [*before[:1], *subject, *before[1:], *after]
         fixed = [replace(one, kind="word") if one.is_verb else one for one in moved]
@@ -285,11 +291,11 @@ class RomanceOrder:
 
     # --- Clauses
 
-    def _ordered(self, units: list[Unit]) -> list[Unit]:
+    def _with_ordered_clauses(self, units: list[Unit]) -> list[Unit]:
         """Order the clauses, each after the word that opens it."""
         found, at = list[Unit](), 0
         while at < len(units):
-            opening = self._opening(units, at)
+            opening = self._length_of_opening(units, at)
             end = at + opening
             group = end + self._verb_group(units[end:])
             more = self._end_of_phrase(units[group:]) if opening == 1 and self._is_counting(units[at]) else 0
@@ -300,19 +306,19 @@ class RomanceOrder:
             elif end > at and self._is_modifier(units, end):
                 said, end = [units[end].in_form(PARTICIPLE)], end + 1
             elif self._is_inverted(units, at, end, group):
-                said, end = self._inverted(units, end, group, is_relative=at > 0 and opening > 0)
+                said, end = self._subject_first(units, end, group, is_relative=at > 0 and opening > 0)
             elif not opening and at and units[at - 1].kind in _NOUNS and self._is_participle(units[at]):
                 said, end = [units[at].in_form(PARTICIPLE)], at + 1
             else:
-                before, after = self._conjugated(units[end:group], is_split=False)
+                before, after = self._conjugated_verb(units[end:group], is_split=False)
                 said, end = [*before, *after], group
                 if opening and units[at].english.split()[0] in self.lexicon.of_words:
-                    said, end = self._owned([*before, *after], units[group:]), len(units)
+                    said, end = self._with_owned_noun([*before, *after], units[group:]), len(units)
             found += [*units[at : at + opening], *said]
             at = end
         return found
 
-    def _owned(self, verb: list[Unit], rest: Sequence[Unit]) -> list[Unit]:
+    def _with_owned_noun(self, verb: list[Unit], rest: Sequence[Unit]) -> list[Unit]:
         """Say *¿de quién fue X director?* with the article that English has."""
         at = next((i for i, unit in enumerate(rest) if unit.kind == "noun"), 0)
         if not at or rest[at - 1].kind != "name":
@@ -328,7 +334,7 @@ class RomanceOrder:
         joints = (i for i, unit in enumerate(later) if unit.kind == "joint" or self._is_asking(unit))
         return self._is_participle(units[at]) and any(unit.is_verb for unit in later[: next(joints, len(later))])
 
-    def _opening(self, units: Sequence[Unit], at: int) -> int:
+    def _length_of_opening(self, units: Sequence[Unit], at: int) -> int:
         """Return how many units open a question or a relative clause here, with the noun that is asked for."""
         first = at + int(units[at].kind == "preposition" and not self._is_asking(units[at]))
         if first >= len(units) or not self._is_asking(units[first]):
@@ -377,7 +383,9 @@ class RomanceOrder:
         is_agent = last.endswith(tuple(own.agent_suffixes)) and last not in own.no_agents
         return last in own.persons | self.words["doers"] or is_agent
 
-    def _inverted(self, units: Sequence[Unit], start: int, group: int, *, is_relative: bool) -> tuple[list[Unit], int]:
+    def _subject_first(
+        self, units: Sequence[Unit], start: int, group: int, *, is_relative: bool
+    ) -> tuple[list[Unit], int]:
         """Order a verb, its subject after it, and its object; return them, and the place after them."""
         end = group + (self._end_of_phrase(units[group:]) or 1)
         subject, thing = list(units[group:end]), list[Unit]()
@@ -386,11 +394,11 @@ class RomanceOrder:
             thing, end = list(units[end : end + more]), end + more
             if subject[0].kind != "name" and subject[0].said not in self.words["articles"]:
                 subject, thing = thing, subject
-        before, after = self._conjugated(units[start:group], is_split=not is_relative)
+        before, after = self._conjugated_verb(units[start:group], is_split=not is_relative)
         split = 0 if is_relative else 1
         return [*before[:split], *subject, *before[split:], *after, *thing], end
 
-    def _conjugated(self, group: Sequence[Unit], *, is_split: bool) -> tuple[list[Unit], list[Unit]]:
+    def _conjugated_verb(self, group: Sequence[Unit], *, is_split: bool) -> tuple[list[Unit], list[Unit]]:
         """Return the auxiliaries and negations of a verb as English has them, and the verb.
 
         :param is_split: the subject stands between them.

@@ -135,20 +135,20 @@ class _Names:
         """Return the names by the position of their first word, the longest first."""
         found: dict[int, _Known] = {}
         taken: set[int] = set()
-        order = sorted(self._named(), key=lambda hit: (hit[0] - hit[1].end, hit[1].kind != "name", hit[0]))
-        for start, known in [*self._quoted(), *order]:
+        order = sorted(self._named_spans(), key=lambda hit: (hit[0] - hit[1].end, hit[1].kind != "name", hit[0]))
+        for start, known in [*self._quoted_spans(), *order]:
             if not taken & set(range(start, known.end)):
                 found[start] = known
                 taken.update(range(start, known.end))
         return found
 
-    def _quoted(self) -> Iterator[tuple[int, _Known]]:
+    def _quoted_spans(self) -> Iterator[tuple[int, _Known]]:
         for quoted in _QUOTED.finditer(self.question):
             own = [at for at, token in enumerate(self.tokens) if quoted.start() <= token.start < quoted.end()]
             if own:
                 yield own[0], _Known(own[-1] + 1, f'"{quoted[1].strip()}"')
 
-    def _named(self) -> Iterator[tuple[int, _Known]]:
+    def _named_spans(self) -> Iterator[tuple[int, _Known]]:
         """Yield what the graph has names for, the best connected of each first."""
         if self.search is None:
             return
@@ -167,11 +167,11 @@ class _Names:
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
-                    yield start, _Known(end, self._called(row, start, end, ending), is_owner=bool(ending))
+                    yield start, _Known(end, self._english_name(row, start, end, ending), is_owner=bool(ending))
                 elif row.kind != "entity" and row.language == self.words.language and is_noun[start]:
-                    yield start, _Known(end, self._called(row, start, end, "").lower(), "noun")
+                    yield start, _Known(end, self._english_name(row, start, end, "").lower(), "noun")
 
-    def _called(self, row: LabelRow, start: int, end: int, ending: str) -> str:
+    def _english_name(self, row: LabelRow, start: int, end: int, ending: str) -> str:
         """Return the English label for one in the language of the question; else what is written."""
         if row.language == self.words.language and self.called is not None:
             return self.called(IRI(row.iri)) + ending
@@ -253,45 +253,45 @@ class _Translator:
 
     def units(self) -> list[Unit]:
         """Return the parts of the question in their order."""
-        return self._with_owners(list(self._units()))
+        return self._with_owners(list(self._units_of_question()))
 
-    def _units(self) -> Iterator[Unit]:
+    def _units_of_question(self) -> Iterator[Unit]:
         """Yield the parts of the question, each with its English words."""
         at = 0
         while at < len(self.tokens):
-            unit, end = self._unit(at)
+            unit, end = self._unit_at(at)
             before = self.question[self.tokens[at - 1].end : self.tokens[at].start] if at else ""
             if unit is not None:
                 self.before = unit
                 yield replace(unit, sign=sign[0] if (sign := _STOPS.search(before)) else "")
             at = end
 
-    def _unit(self, at: int) -> tuple[Unit | None, int]:
+    def _unit_at(self, at: int) -> tuple[Unit | None, int]:
         """Return the unit that begins at a word, and the place after it; None for a word that is left out."""
         if (known := self.names.get(at)) is not None:
             self.owners |= {self.tokens[at].start} if known.is_owner else set()
-            return self._made(at, known.end, known.english, known.kind), known.end
-        raw = self._raw(at, at + 1)
+            return self._unit_of(at, known.end, known.english, known.kind), known.end
+        raw = self._text_of(at, at + 1)
         if raw[0].isdigit():
-            return self._number(at)
+            return self._number_at(at)
         ahead = self.texts[at : at + LONGEST_PHRASE]
         ends = next((i for i in range(len(ahead)) if at + i in self.names), len(ahead))
-        found = self.words.phrase(ahead[:ends], likely=self._likely(at))
+        found = self.words.phrase(ahead[:ends], likely=self._likeliest_meaning(at))
         if found is not None and found[0] == 1 and self._is_like_name(at):
             found = None
         end = at + (found[0] if found else 1)
         if found is None:
             if raw.lower() in self.words.words["fillers"] or self.texts[at] in self.words.words["fillers"]:
                 return None, end
-            unit = self._unknown(at)
+            unit = self._unknown_word(at)
             return unit, at + len(unit.said.split())
         return self._of_meaning(at, end, found[1]), end
 
-    def _likely(self, at: int) -> WordKind:
+    def _likeliest_meaning(self, at: int) -> WordKind:
         """Return what a word is that may be several: by its capital, or by what stands before it."""
         before, words = self.before, self.words.words
         if self.words.noun_capitals:
-            return "nouns" if (at > 0 or self.is_label) and self._raw(at, at + 1)[0].isupper() else "verbs"
+            return "nouns" if (at > 0 or self.is_label) and self._text_of(at, at + 1)[0].isupper() else "verbs"
         is_simple = before is not None and " " not in before.english
         if before is not None and (
             (before.kind in {"auxiliary", "negation", "joint"} and is_simple) or before.said in words["verb_openers"]
@@ -302,26 +302,26 @@ class _Translator:
 
     def _is_like_name(self, at: int) -> bool:
         """Tell whether a capital within a sentence begins a name, where nouns have none: *Marie*, *Roman Polanski*."""
-        if self.words.noun_capitals or at == 0 or not self._raw(at, at + 1)[0].isupper():
+        if self.words.noun_capitals or at == 0 or not self._text_of(at, at + 1)[0].isupper():
             return False
         return not self._has_entry(at) or (self._is_part_of_name(at + 1) and not self._has_entry(at + 1))
 
     def _has_entry(self, at: int) -> bool:
         return any(self.texts[at] in self.words.meanings[kind] for kind in ("nouns", "names", "closed"))
 
-    def _raw(self, start: int, end: int) -> str:
+    def _text_of(self, start: int, end: int) -> str:
         return self.question[self.tokens[start].start : self.tokens[end - 1].end]
 
-    def _made(self, start: int, end: int, english: str, kind: Kind, forms: tuple[str, ...] = ()) -> Unit:
+    def _unit_of(self, start: int, end: int, english: str, kind: Kind, forms: tuple[str, ...] = ()) -> Unit:
         said = " ".join(self.texts[start:end])
         return Unit(self.tokens[start].start, self.tokens[end - 1].end, said, english, kind, forms)
 
-    def _number(self, at: int) -> tuple[Unit, int]:
+    def _number_at(self, at: int) -> tuple[Unit, int]:
         """Read digits: 1.234,5 is 1,234.5 where commas are decimal; 1950er are the 1950s."""
         end = at + 1
-        while end < len(self.tokens) and self.texts[end].isdecimal() and self._gap(end) in {",", "."}:
+        while end < len(self.tokens) and self.texts[end].isdecimal() and self._gap_before(end) in {",", "."}:
             end += 1
-        raw = self._raw(at, end)
+        raw = self._text_of(at, end)
         parts = re.split("[.,]", raw)
         is_one = re.fullmatch(r"\d{1,3}(\.\d{3})*(,\d+)?", raw) is not None or len(parts) == 1
         if self.words.decimal_comma and is_one:
@@ -329,46 +329,48 @@ class _Translator:
         ending = self.words.decade_ending
         if ending and re.fullmatch(rf"\d{{3}}0{ending}", self.texts[at]):
             end += int(end < len(self.tokens) and self.words.meaning(self.texts[end]) is not None)
-            return self._made(at, end, raw.removesuffix(ending) + self.lexicon.decade_ending, "number"), end
+            return self._unit_of(at, end, raw.removesuffix(ending) + self.lexicon.decade_ending, "number"), end
         raw += " %" * self.question[self.tokens[end - 1].end :].lstrip().startswith("%")
-        return self._made(
+        return self._unit_of(
             at, end, raw, "number" if raw.strip(" %").replace(".", "").replace(",", "").isdecimal() else "name"
         ), end
 
-    def _gap(self, at: int) -> str:
+    def _gap_before(self, at: int) -> str:
         return self.question[self.tokens[at - 1].end : self.tokens[at].start]
 
-    def _unknown(self, at: int) -> Unit:
+    def _unknown_word(self, at: int) -> Unit:
         """Return a word that no table has: a name, or one that the graph has as it is, inflected or not."""
-        raw, text = self._raw(at, at + 1), self.texts[at]
+        raw, text = self._text_of(at, at + 1), self.texts[at]
         cognates = self.words.pairs["cognates"].items()
         alike = (text.removesuffix(end) + other for end, other in cognates if text.endswith(end))
         for form in (text, *self.words.stems_of(text), *alike):
             if stem(form) in self.type_stems:
-                return self._made(at, at + 1, form, "noun")
+                return self._unit_of(at, at + 1, form, "noun")
         if not raw[0].isupper():
-            return self._made(at, at + 1, raw, "word")
+            return self._unit_of(at, at + 1, raw, "word")
         end = at + 1  # of a name that the graph has not
         while self._is_part_of_name(end):
             end += 1
         if text.endswith(self.words.possessive) and len(text) > _SHORT and raw[-1].islower():
             self.owners.add(self.tokens[at].start)
-        return self._made(at, end, self._raw(at, end), "name")
+        return self._unit_of(at, end, self._text_of(at, end), "name")
 
     def _is_part_of_name(self, at: int) -> bool:
         """Tell whether a word has a capital and goes on with a name before it."""
-        if at >= len(self.tokens) or at in self.names or not self._gap(at).isspace():
+        if at >= len(self.tokens) or at in self.names or not self._gap_before(at).isspace():
             return False
         is_word = self.words.noun_capitals and self.words.meaning(self.texts[at], likely="nouns") is not None
-        return self._raw(at, at + 1)[0].isupper() and not is_word
+        return self._text_of(at, at + 1)[0].isupper() and not is_word
 
     def _of_meaning(self, start: int, end: int, meaning: Meaning) -> Unit:
         """Return the unit of words whose meaning is known."""
         if meaning.kind == "verbs":
-            return self._made(start, end, meaning.english[1], "verb", meaning.english)
+            return self._unit_of(start, end, meaning.english[1], "verb", meaning.english)
         english, *degrees = meaning.english[0].split("/")
         if meaning.kind == "closed":
-            is_asking = start == 0 or self._gap(start).strip() or self.texts[start - 1] in self.words.closed_words
+            is_asking = (
+                start == 0 or self._gap_before(start).strip() or self.texts[start - 1] in self.words.closed_words
+            )
             english = english if is_asking or degrees else meaning.english[-1]
             if self.texts[end : end + 1] and self.texts[end].isdecimal():
                 english = self.words.pairs["before_numbers"].get(self.texts[start], english)
@@ -378,7 +380,7 @@ class _Translator:
             english = plural(english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
         forms = (english, *degrees) if degrees else ()
-        return self._made(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
+        return self._unit_of(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
 
     def _is_plural(self, start: int, end: int) -> bool:
         """Tell whether a noun has the ending of a plural, and no word before it that only one thing has."""

@@ -53,15 +53,15 @@ class ValueFinder:
         self.starts = {token.start: at for at, token in enumerate(tokens)}
         self.ends = {token.end: at + 1 for at, token in enumerate(tokens)}
         pattern = _number_pattern(language.grouping_sign, language.decimal_sign)
-        spans = ((self._span(found), found) for found in pattern.finditer(question))
+        spans = ((self._span_of_match(found), found) for found in pattern.finditer(question))
         self.in_digits = {span.start: (span.stop, found) for span, found in spans if span}
 
-    def _span(self, found: re.Match[str]) -> range:
+    def _span_of_match(self, found: re.Match[str]) -> range:
         """Return the positions of the words of a match; none where it begins or ends within a word."""
         first = found.start() + len(found.groupdict().get("minus") or "")
         return range(self.starts.get(first, 0), self.ends.get(found.end(), 0))
 
-    def _chunk(self, start: int, end: int, **value: object) -> Chunk:
+    def _chunk_of(self, start: int, end: int, **value: object) -> Chunk:
         text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         return replace(Chunk(start, end, text), **value)  # type: ignore[arg-type]
 
@@ -70,12 +70,12 @@ class ValueFinder:
     def dates(self) -> Iterator[Chunk]:
         """Find days, months of a year, and times, which are no names."""
         for found in _NUMERIC_DATE.finditer(self.question):
-            if span := self._span(found):
+            if span := self._span_of_match(found):
                 value, problem = self._date_in_digits(found)
-                yield self._chunk(span.start, span.stop, is_strong=True, date=value, problem=problem)
+                yield self._chunk_of(span.start, span.stop, is_strong=True, date=value, problem=problem)
         for at in range(len(self.texts)):
             if (said := date_at(self.texts, at, self.language)) is not None:
-                chunk = self._chunk(at, at + said[1], is_strong=True, date=said[0])
+                chunk = self._chunk_of(at, at + said[1], is_strong=True, date=said[0])
                 yield chunk if chunk.date else replace(chunk, problem=(NO_DATE, chunk.text))
 
     def _date_in_digits(self, found: re.Match[str]) -> tuple[Literal | None, tuple[str, ...]]:
@@ -87,7 +87,7 @@ class ValueFinder:
             texts = [f"{found['year']}-{two}-{one}", f"{found['year']}-{one}-{two}"]
             order = self.language.date_orders.get(found["sign"], "")
             texts = {"day": texts[:1], "month": texts[1:]}.get(order, texts)
-        known = list(dict.fromkeys(own for text in texts if (own := _date(text)) is not None))
+        known = list(dict.fromkeys(own for text in texts if (own := _date_of_match(text)) is not None))
         why = ANY_ORDER if known else NO_DATE
         return next(iter(known), None), () if len(known) == 1 else (why, found[0], *(own.value for own in known))
 
@@ -117,7 +117,7 @@ class ValueFinder:
             first, end, years = (century - 1) * _HUNDRED + 1, at + 2, _HUNDRED if century else 0
         else:
             return None
-        made = self._chunk(at, end, number=Decimal(first), last=Decimal(first + years - 1), is_strong=True)
+        made = self._chunk_of(at, end, number=Decimal(first), last=Decimal(first + years - 1), is_strong=True)
         if years == 10 and first % _HUNDRED == 0:
             made = replace(made, problem=(ANY_PERIOD, made.text, str(first + 9), str(first + 99)))
         return made if years else None
@@ -140,7 +140,7 @@ class ValueFinder:
         is_beside = end < len(self.texts) and end not in taken and self.gaps[end - 1].isspace()
         if not unit and is_beside and self.texts[end] in own.units:
             unit, end = own.units[self.texts[end]], end + 1
-        chunk = self._chunk(start, end, unit=unit)
+        chunk = self._chunk_of(start, end, unit=unit)
         exponent = number.as_tuple().exponent
         is_long = not isinstance(exponent, int) or number.adjusted() >= _DIGITS or exponent < -_DIGITS
         if is_long:
@@ -168,7 +168,7 @@ class ValueFinder:
             elif not (is_and and texts[at + 1 : at + 2] and texts[at + 1] in own.numbers):
                 break
             at += 1
-        is_word = at == start or (at == start + 1 and not self._counts(start, at))
+        is_word = at == start or (at == start + 1 and not self._is_counting(start, at))
         return (None if is_word else total + group), max(at, start + 1)
 
     def is_compared(self, start: int) -> bool:
@@ -177,7 +177,7 @@ class ValueFinder:
         phrases = {" ".join(before[at:]) for at in range(len(before))}
         return not phrases.isdisjoint(own.than_words | own.between_words | own.bounds.keys())
 
-    def _counts(self, start: int, end: int) -> bool:
+    def _is_counting(self, start: int, end: int) -> bool:
         """Tell whether a word counts what follows, or is compared with: ``one`` may be a pronoun."""
         own, after = self.language, self.texts[end : end + 1]
         is_counting = bool(after) and after[0] not in own.function_words - own.or_words
@@ -197,22 +197,22 @@ class ValueFinder:
             is_dashed = not joint and self.gaps[one.end - 1].strip() in {"-", "–"}
             are_values = one.is_value and other.is_value and not (one.entities or other.entities)
             if are_values and (is_joined or is_dashed):
-                yield self._range(one, other)
+                yield self._range_at(one, other)
 
-    def _range(self, one: Chunk, other: Chunk) -> Chunk:
+    def _range_at(self, one: Chunk, other: Chunk) -> Chunk:
         unit = other.unit or one.unit
         first = one.date if one.number is None else converted(one.number, one.unit or unit, unit)
         last = next(end for end in (other.last, other.number, other.date) if end is not None)
         if isinstance(first, Decimal) and isinstance(last, Decimal) and len(one.text) == _YEAR and last < _HUNDRED:
             last += first // _HUNDRED * _HUNDRED  # 1914-18
-        made = self._chunk(one.start, other.end, is_strong=True, unit=unit)
-        if first is None or _order(first) > _order(last):
+        made = self._chunk_of(one.start, other.end, is_strong=True, unit=unit)
+        if first is None or _order_key(first) > _order_key(last):
             return replace(made, problem=(BACKWARDS if first is not None else TWO_UNITS, made.text))
         number, day = (first, None) if isinstance(first, Decimal) else (None, first)
         return replace(made, number=number, date=day, last=last)
 
 
-def _order(value: Decimal | Literal) -> tuple[Decimal, str]:
+def _order_key(value: Decimal | Literal) -> tuple[Decimal, str]:
     """Return what numbers, years and dates are ordered by."""
     return (Decimal(value.value[:_YEAR]), value.value[_YEAR:]) if isinstance(value, Literal) else (value, "")
 
@@ -236,11 +236,11 @@ def date_at(words: Sequence[str], at: int, language: Lexicon) -> tuple[Literal |
         is_day = known.isdecimal() and len(known) < 3
         if month in language.months and year.isdecimal() and len(year) == _YEAR and (is_day or not (day or has_of)):
             text = f"{year}-{language.months[month]:02}"
-            return (_date(f"{text}-{known:0>2}"), 3 + has_of) if is_day else (_date(text), 2)
+            return (_date_of_match(f"{text}-{known:0>2}"), 3 + has_of) if is_day else (_date_of_match(text), 2)
     return None
 
 
-def _date(text: str) -> Literal | None:
+def _date_of_match(text: str) -> Literal | None:
     """Return a day, a month of a year or a time; None where there is none, as the 31st of April."""
     try:
         datetime.fromisoformat(f"{text}-01" if len(text) == len("1990-05") else text)

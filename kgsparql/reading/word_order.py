@@ -48,12 +48,12 @@ class Unit:
 
 def in_english_order(units: Sequence[Unit], glossary: Glossary, lexicon: Lexicon) -> list[Unit]:
     """Put the units of a question into the order of English; some are added, such as ``did``."""
-    return list(_flat(_Orderer(glossary, lexicon).question(list(units))))
+    return list(_without_clauses(_Orderer(glossary, lexicon).question(list(units))))
 
 
-def _flat(units: Sequence[Unit]) -> Iterator[Unit]:
+def _without_clauses(units: Sequence[Unit]) -> Iterator[Unit]:
     for unit in units:
-        yield from _flat(unit.inner) if unit.kind == "clause" else (unit,)
+        yield from _without_clauses(unit.inner) if unit.kind == "clause" else (unit,)
 
 
 class _Orderer:
@@ -67,11 +67,11 @@ class _Orderer:
     def question(self, units: list[Unit]) -> list[Unit]:
         """Order a whole question."""
         units = self._with_clauses(units)
-        (_, first), *others = self._segments(units)
+        (_, first), *others = self._joined_clauses(units)
         return [*self._main(first), *self._further_all(others)]
 
     def _further_all(self, others: Sequence[tuple[list[Unit], list[Unit]]]) -> list[Unit]:
-        return [unit for joint, segment in others for unit in (*joint, *self._further(segment))]
+        return [unit for joint, segment in others for unit in (*joint, *self._further_clause(segment))]
 
     # --- Parts
 
@@ -89,7 +89,7 @@ class _Orderer:
         found, at = list[Unit](), 0
         while at < len(units):
             if self._begins_clause(units, at):
-                clause, at = self._clause(units, at)
+                clause, at = self._clause_at(units, at)
                 found.append(clause)
                 if at < len(units) and not self._begins_clause(units, at):
                     units[at] = replace(units[at], sign="")
@@ -98,7 +98,7 @@ class _Orderer:
                 at += 1
         return found
 
-    def _clause(self, units: Sequence[Unit], start: int) -> tuple[Unit, int]:
+    def _clause_at(self, units: Sequence[Unit], start: int) -> tuple[Unit, int]:
         """Read a relative clause, which ends at a comma after its verb; return it and the place after it."""
         at = start + self._begins_clause(units, start)
         opening, body = units[start:at], list[Unit]()
@@ -107,25 +107,25 @@ class _Orderer:
             if units[at].sign and is_whole:
                 break
             if self._begins_clause(units, at):
-                inner, at = self._clause(units, at)
+                inner, at = self._clause_at(units, at)
                 body.append(inner)
             else:
                 body.append(units[at])
                 at += 1
-        ordered = self._relative(list(opening), body)
+        ordered = self._relative_clause(list(opening), body)
         return Unit(units[start].start, units[at - 1].end, "", "", "clause", inner=tuple(ordered)), at
 
-    def _segments(self, units: list[Unit]) -> list[tuple[list[Unit], list[Unit]]]:
+    def _joined_clauses(self, units: list[Unit]) -> list[tuple[list[Unit], list[Unit]]]:
         """Split at what joins clauses: each with its joint, if it has one."""
         found, begun, joint = list[tuple[list[Unit], list[Unit]]](), 0, list[Unit]()
         for at, unit in enumerate(units):
             is_joint = unit.kind == "joint" and at > begun and self._joins_clauses(units[begun:at], units[at + 1 :])
-            if is_joint or (at > begun and unit.sign and (unit.sign in "?!" or self._asks(units[at:]))):
+            if is_joint or (at > begun and unit.sign and (unit.sign in "?!" or self._begins_question(units[at:]))):
                 found.append(([*joint], units[begun:at]))
                 joint, begun = [unit] * is_joint, at + is_joint
         return [*found, (joint, units[begun:])]
 
-    def _asks(self, units: Sequence[Unit]) -> bool:
+    def _begins_question(self, units: Sequence[Unit]) -> bool:
         """Tell whether a question begins, with or without a preposition."""
         return bool(units) and "asking" in (
             units[0].kind,
@@ -167,11 +167,11 @@ class _Orderer:
         if not is_subject:
             end = self._end_of_phrase(middle)
             subject, middle = middle[:end], middle[end:]
-        negation, middle = self._negation(middle)
+        negation, middle = self._split_negation(middle)
         head = self._verb_group(finite, verbs, is_passive=is_passive, negation=negation, is_split=not is_subject)
         first, last = head
         parts = [*before, *first, *subject, *negation, *last, *middle, *after]
-        return _governed(parts, next((unit for unit in verbs if unit.kind == "verb"), finite), self.glossary)
+        return _with_governed(parts, next((unit for unit in verbs if unit.kind == "verb"), finite), self.glossary)
 
     def _each_first(self, units: list[Unit]) -> list[Unit]:
         """Put what something is asked for each of before the question."""
@@ -258,11 +258,11 @@ class _Orderer:
     def _is_inflected(self, unit: Unit) -> bool:
         return unit.kind == "noun" and unit.said not in self.glossary.meanings["nouns"]
 
-    def _further(self, units: list[Unit]) -> list[Unit]:
+    def _further_clause(self, units: list[Unit]) -> list[Unit]:
         """Order a clause after ``and``, whose subject is that of the first one, or that is a question of its own."""
-        if self._asks(units) or (units and units[0].sign):
+        if self._begins_question(units) or (units and units[0].sign):
             return self._main(units)
-        negation, units = self._negation(units)
+        negation, units = self._split_negation(units)
         finite = units[0] if units and units[0].is_verb else None
         if finite is not None:
             finite, rest = self._with_particle(finite, units[1:])
@@ -274,13 +274,13 @@ class _Orderer:
             finite = next((unit for unit in reversed(verbs) if unit.kind == "auxiliary"), None)
             if not verbs:
                 return [*negation, *units]
-        return [*self._predicate(finite, verbs, middle, negation), *after]
+        return [*self._predicate_of(finite, verbs, middle, negation), *after]
 
-    def _predicate(
+    def _predicate_of(
         self, finite: Unit | None, verbs: list[Unit], middle: list[Unit], negation: list[Unit]
     ) -> list[Unit]:
         """Order the verbs and what else is said of a subject that stands before."""
-        more, middle = self._negation(middle)
+        more, middle = self._split_negation(middle)
         negation = negation + more
         mains = [unit for unit in verbs if unit.kind == "verb"]
         finite = finite or verbs[-1]
@@ -292,9 +292,9 @@ class _Orderer:
         first, last = self._verb_group(
             finite, mains or [finite], is_passive=is_passive, negation=negation, is_split=False
         )
-        return [*first, *negation, *last, *_governed(middle, mains[-1] if mains else finite, self.glossary)]
+        return [*first, *negation, *last, *_with_governed(middle, mains[-1] if mains else finite, self.glossary)]
 
-    def _relative(self, opening: list[Unit], body: list[Unit]) -> list[Unit]:
+    def _relative_clause(self, opening: list[Unit], body: list[Unit]) -> list[Unit]:
         """Order a relative clause, whose verbs stand at its end."""
         pronoun = opening[-1]
         word = self.glossary.pairs["relatives"][pronoun.said]
@@ -305,7 +305,7 @@ class _Orderer:
             ]
         else:
             opening = [replace(pronoun, english=word, kind="asking", sign="")]
-        (_, first), *others = self._segments(body)
+        (_, first), *others = self._joined_clauses(body)
         middle, verbs, after = self._final_verbs(first, is_due=True)
         if not verbs:
             return [*opening, *body]
@@ -317,7 +317,7 @@ class _Orderer:
             end = self._end_of_phrase(middle)
             subject, middle = middle[:end], middle[end:]
             opening = opening[:-1] if subject and subject[0].english in self.lexicon.owners else opening
-        return [*opening, *subject, *self._predicate(finite, verbs, middle, []), *after, *self._further_all(others)]
+        return [*opening, *subject, *self._predicate_of(finite, verbs, middle, []), *after, *self._further_all(others)]
 
     def _finite_of(self, others: Sequence[tuple[list[Unit], list[Unit]]]) -> Unit | None:
         """Find the auxiliary of a later clause that holds of an earlier one, too: ``geboren und begraben wurden``."""
@@ -370,7 +370,7 @@ class _Orderer:
             return finite, rest[:-1] if last.kind == "preposition" else rest
         return replace(finite, english=whole.english[0], forms=whole.english), rest[:-1]
 
-    def _negation(self, units: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    def _split_negation(self, units: list[Unit]) -> tuple[list[Unit], list[Unit]]:
         """Take the negation of a verb out of what stands beside it; one after ``but`` stays where it is."""
         for at, unit in enumerate(units):
             if unit.kind == "negation" and (at == 0 or units[at - 1].kind != "joint"):
@@ -418,7 +418,7 @@ class _Orderer:
         return at if has_noun else 0
 
 
-def _governed(units: Sequence[Unit], verb: Unit, glossary: Glossary) -> list[Unit]:
+def _with_governed(units: Sequence[Unit], verb: Unit, glossary: Glossary) -> list[Unit]:
     """Return what stands beside a verb, with the prepositions that English has after this verb."""
     own = {
         unit.said: glossary.pairs["governed"].get(f"{verb.forms[0]}.{unit.said}", "") for unit in units if verb.forms

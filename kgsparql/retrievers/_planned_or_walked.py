@@ -74,7 +74,7 @@ class PlannedOrWalked(Retriever):
         if not planned.gaps:
             session.notes.drop("order_unknown", [""])  # a plan says which
         chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
-        return replace(chosen, support=_support(planned, walked))
+        return replace(chosen, support=_support_of(planned, walked))
 
     def _written_or_walked(self, session: Session) -> Retrieval:
         """Return what a plan comes to that a model wrote; where it leaves something out, with paths beside it."""
@@ -127,7 +127,7 @@ def _planned_items(planned: Retrieval) -> set[Term]:
     return _shown(planned) if planned.computed is None else set(planned.computed.items)
 
 
-def _support(planned: Retrieval, walked: Retrieval) -> Support:
+def _support_of(planned: Retrieval, walked: Retrieval) -> Support:
     """Tell how clearly both opinions read the question, and whether they agree."""
     items, others = _planned_items(planned), _shown(walked)
     is_unlike = bool(items and others) and items.isdisjoint(others)  # a value is no item

@@ -11,6 +11,7 @@ import pytest
 import kgsparql
 from kgsparql.answering import composing, pipeline
 from kgsparql.answering.confidence import SIGNALS
+from kgsparql.errors import DataError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
 from kgsparql.reading import values
 from kgsparql.reading.glossary import glossary, glossary_of, languages
@@ -98,9 +99,9 @@ def test_any_words_in_any_order_are_read(language: str) -> None:
 def test_every_language_has_what_its_file_needs() -> None:
     assert [glossary(tag).language for tag in languages()] == list(languages())
     document = tomllib.loads(LEXICON.joinpath("fr.toml").read_text(encoding="utf-8"))
-    with pytest.raises(kgsparql.DataError, match=r"fr, \[words\], lacks clitics"):
+    with pytest.raises(DataError, match=r"fr, \[words\], lacks clitics"):
         glossary_of({**document, "words": {k: v for k, v in document["words"].items() if k != "clitics"}}, "fr")
-    with pytest.raises(kgsparql.DataError, match=r"fr, \[endings\], has unknown keys: tails"):
+    with pytest.raises(DataError, match=r"fr, \[endings\], has unknown keys: tails"):
         glossary_of({**document, "endings": {**document["endings"], "tails": "s"}}, "fr")
 
 
