@@ -245,7 +245,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         session = Session(
             question=text, labels=TermLabels(metered, notes, self.languages),
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
-            model=asking.model, allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
+            model=asking.model, require_model=asking.require_model,
+            allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed, min_confidence=asking.min_confidence,
         )  # fmt: skip
@@ -378,7 +379,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.retrievers._planned_question import planned_question
         from kgsparql.retrievers.query_plan import QueryPlan
 
-        asking = replace(asking, retriever=QueryPlan.name, options={}, model=None)
+        asking = replace(asking.without_model(), retriever=QueryPlan.name, options={})
         with self._recorded_session(question, asking) as (session, _, _):
             return planned_question(session)
 

@@ -55,6 +55,7 @@ class AskOptions:
     :param options: of a method that is named: ``{"paths_kept": 3}``.
     :param entities: of the question, if they are known: IRIs, CURIEs or exact labels.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
+    :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
@@ -74,6 +75,7 @@ class AskOptions:
     options: Mapping[str, Any] = field(default_factory=dict)
     entities: tuple[IRI | str, ...] = ()
     model: LanguageModel | None = None
+    require_model: bool = False
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
@@ -93,6 +95,8 @@ class AskOptions:
         if isinstance(self.model, str):
             message = f"model={printable(self.model, 60)!r} is only its name"
             raise OptionError(message, hint="open it: model=kgsparql.open_model(NAME)")
+        if self.require_model and self.model is None:
+            raise OptionError("a model is required, and none is named", hint="model=kgsparql.open_model(NAME)")
         if not isinstance(self.retriever, str | Retriever):
             message = f"no method: {printable(str(self.retriever), 80)}"
             raise OptionError(message, hint="its name, or one that is made: MindMap()")
@@ -105,6 +109,10 @@ class AskOptions:
         """Return the same options with these entities given."""
         return replace(self, entities=tuple(entities))
 
+    def without_model(self) -> AskOptions:
+        """Return the same options with nobody to ask."""
+        return replace(self, model=None, require_model=False)
+
     def described(self) -> dict[str, Any]:
         """Describe what makes the same question another one, as a JSON object."""
         method = self.retriever if isinstance(self.retriever, str) else self.retriever.name
@@ -116,6 +124,7 @@ class AskOptions:
             "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
             **({"language": self.language} if self.language else {}),
             **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
+            **({"require_model": True} if self.require_model else {}),
         }  # fmt: skip
 
 

@@ -89,6 +89,7 @@ class Session:
     :param labels: of the terms of the graph; with it come the graph, metered, and the notes.
     :param compared: labels that words of the question are compared with, where these are not shown.
     :param model: who is asked; ``None`` for nobody.
+    :param require_model: it is an error if that one fails.
     :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
@@ -104,6 +105,7 @@ class Session:
     linker: Linker | None
     ranker: Ranker
     model: LanguageModel | None = None
+    require_model: bool = False
     oracle: Oracle | None = None
     allow_model_knowledge: bool = False
     complete: bool = True

@@ -177,9 +177,13 @@ class ModelOptions:
     reply_tokens: Annotated[int, _model_option("--reply-tokens", "The longest reply, reasoning included.", min=16)] = (
         4096
     )
-    model_timeout: Annotated[float, _model_option("--model-timeout SECONDS", "For one call of the model.", min=0.1)] = (
-        60.0
-    )
+    model_timeout: Annotated[
+        float,
+        _model_option("--model-timeout SECONDS", "What one call may take; then the answer without it holds.", min=0.1),
+    ] = 60.0
+    require_model: Annotated[
+        bool, _model_option("--require-model", "A model that fails is an error, not an answer without it.")
+    ] = False
     fresh: Annotated[bool, _model_option("--fresh", "Ask models and endpoints again, whatever replies are kept.")] = (
         False
     )
@@ -194,6 +198,8 @@ class ModelOptions:
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
         if self.no_model or not self.is_named:
+            if self.require_model:
+                raise OptionError("--require-model without a model", hint="name one with -m MODEL")
             return None
         for option, value in (("--temperature", self.temperature), ("--model-timeout", self.model_timeout)):
             if not math.isfinite(value):
@@ -309,7 +315,12 @@ def opened_to_ask(
     load(method, options)
     opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
-        yield knowledge, AskOptions(retriever=method, options=options, budget=budget, model=used, **more)
+        yield (
+            knowledge,
+            AskOptions(
+                retriever=method, options=options, budget=budget, model=used, require_model=model.require_model, **more
+            ),
+        )
 
 
 @contextmanager

@@ -57,6 +57,7 @@ KEYS = {
     "model.temperature": _Key("number", "temperature"),
     "model.reply_tokens": _Key("number", "reply_tokens"),
     "model.timeout": _Key("number", "model_timeout"),
+    "model.required": _Key("switch", "require_model"),
     "model.prices": _Key("numbers", "prices"),
     "method.name": _Key("text", "retriever"),
     "method.preset": _Key("text", "preset"),
@@ -122,6 +123,10 @@ def _of_kind(kind: str, value: Any) -> Any:
         if isinstance(value, dict) and all(isinstance(one, str | int | float) for one in value.values()):
             return value
         raise ValueError("write a table: {name = value}")
+    if kind == "switch":
+        if isinstance(value, bool):
+            return value
+        raise ValueError("write true or false")
     values = value if isinstance(value, list) and kind in {"texts", "numbers"} else [value]
     wanted: Any = str if kind.startswith("text") else int | float
     if not values or not all(isinstance(one, wanted) and one != "" and not isinstance(one, bool) for one in values):
@@ -380,7 +385,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }
     values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
-    unused = ["model", "base_url"] if given.get("no_model") else []
+    unused = ["model", "base_url", "require_model"] if given.get("no_model") else []
     typed = given.get("retriever")
     is_other_method = given.get("preset") is not None or typed not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:

@@ -187,7 +187,7 @@ class QuestionOptions:
         asking = AskOptions(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
             complete=self.complete, qualifiers=self.qualifiers,
-            model=model.opened(seed=self.seed, snapshot=snapshot),
+            model=model.opened(seed=self.seed, snapshot=snapshot), require_model=model.require_model,
         )  # fmt: skip
         languages = c.languages(self.lang)
         opened = graph.opened(languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh)

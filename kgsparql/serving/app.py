@@ -318,7 +318,7 @@ class ServedPage:
                 raise OptionError(f"no method {printable(method, 40)}", hint=f"one of: {', '.join(names())}")
             asking = replace(asking, retriever=method, options={})
         if settings.get("use_model") is False:
-            asking = replace(asking, model=None)
+            asking = asking.without_model()
         load(asking.retriever, asking.options)
         return asking.about(knowledge.resolve(entity) for entity in settings.get("entities", []))
 

@@ -69,6 +69,16 @@ def test_U15_the_only_model_of_a_server_needs_no_name_and_a_limit_on_cost_stops_
     assert (done.exit_code, "budget reached: 0.01 cost" in done.stdout) == (6, True)
 
 
+def test_a_model_that_is_required_must_be_named_and_settings_require_none_of_who_wants_none(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run("ask", FEYNMAN, *PLAIN, "--require-model")
+    assert (done.exit_code, "--require-model without a model" in done.stderr) == (2, True)
+    (own := tmp_path / "own.toml").write_text('[model]\nname = "x"\nrequired = true')
+    monkeypatch.setenv("KGSPARQL_CONFIG", str(own))
+    assert run("ask", FEYNMAN, *PLAIN, "--no-model").exit_code == 0
+
+
 def test_without_a_model_one_line_says_how_to_add_one_and_bad_options_are_said_before_a_graph_is_read(run: Run) -> None:
     done = run("ask", FEYNMAN, *PLAIN)
     assert done.exit_code == 0, done.stdout

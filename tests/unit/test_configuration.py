@@ -126,6 +126,7 @@ def test_errors_name_file_and_key_or_line(home: Path) -> None:
         ('[limits]\nmax_cost = "much"', "limits.max_cost", ""),
         ("[model]\ntemperature = true", "model.temperature", ""),
         ("[model]\nprices = ['1']", "model.prices", ""),
+        ("[model]\nrequired = 1", "model.required: write true or false", ""),
         ("model = 1", "model: no such setting", ""),
         ('[graphs.a]\nsources = "x"\nprefixes = {ex = "no iri"}', "graphs.a: prefixes.ex", ""),
         ("[model]\nname = ''", "model.name", ""),

@@ -258,7 +258,7 @@ def _question_options(plan: Plan, method: Method, question: Question, emit: Call
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
     if not method.with_model:
-        return replace(asking, model=None)
+        return asking.without_model()
     if plan.oracle is not None and (oracle := plan.oracle(question)) is not None:
         return replace(asking, oracle=oracle)
     return asking
