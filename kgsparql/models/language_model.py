@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from kgsparql.errors import (
     StoreError,
     UnreachableError,
 )
-from kgsparql.events import Emit, FallbackUsed, ModelCalled
+from kgsparql.events import Emit, Event, FallbackUsed, ModelCalled
 from kgsparql.http.transport import Transport
 from kgsparql.models.chat_completion import (
     CAPABILITIES,
@@ -33,8 +34,10 @@ from kgsparql.models.chat_completion import (
     note_of,
     text_of,
     tokens_of,
+    tokens_text,
     with_note,
     without_note,
+    yes_or_no,
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
@@ -45,6 +48,7 @@ from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, Resp
 T = TypeVar("T")
 
 KIND = "model"  # the kind of exchange that a model's reply is
+_AT_ONCE = 4  # calls for one token that are under way together
 _MODELS = "models"  # the kind of exchange that keeps a server's list of its models
 
 
@@ -91,6 +95,31 @@ class LanguageModel(ClosedAtExit):
                 raise
         return self._value_at(1, call, usage, emit)
 
+    def log_odds(
+        self, purpose: str, asked: Sequence[tuple[Message, ...]], usage: Usage, emit: Emit
+    ) -> list[float | None]:
+        """Return log P(yes) − log P(no) of the replies, in their order; ``None`` where the server tells none.
+
+        The first is asked alone: it finds out what the server tells, and the server keeps what the prompts begin with.
+        Errors are those of :meth:`ask`; a reply that cannot be used tells nothing.
+        """
+
+        def told(messages: tuple[Message, ...]) -> tuple[float | None, list[Event]]:
+            events: list[Event] = []
+            with suppress(ModelReplyError, RequestRefusedError):
+                return self._value_at(0, yes_or_no(purpose, *messages), usage, events.append), events
+            return None, events
+
+        found: list[float | None] = []
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for some in (asked[:1], asked[1:]):
+                if self.capabilities.top_tokens:
+                    for value, events in pool.map(told, some):
+                        found.append(value)
+                        for event in events:  # on this thread, as whoever listens may expect
+                            emit(event)
+        return found + [None] * (len(asked) - len(found))
+
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
@@ -119,14 +148,15 @@ class LanguageModel(ClosedAtExit):
         """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
             **self._server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
-            "temperature": self.temperature, "seed": self.seed, "reply_tokens": self.reply_tokens, "attempt": attempt,
+            "temperature": self.temperature, "seed": self.seed, "attempt": attempt,
+            **({"one_token": True} if call.one_token else {"reply_tokens": self.reply_tokens}),
         }  # fmt: skip
         recording = self._snapshot_recording
         with nullcontext() if recording is None else recording.exclusive(KIND, request, cancel=usage.cancel):
             return self._value_of_reply(call, request, usage, emit)
 
     def _value_of_reply(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
-        reserved = estimated_tokens(call.messages), self.reply_tokens
+        reserved = estimated_tokens(call.messages), 1 if call.one_token else self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
         prompt = "\n\n".join(f"{m.role}\n{m.content}" for m in call.messages)
@@ -142,6 +172,8 @@ class LanguageModel(ClosedAtExit):
             raise
         text, problem = text_of(reply, call.purpose)
         tokens = tokens_of(reply, reserved, text)
+        if call.one_token and (problem is None or problem.code in {"E_LLM_LENGTH", "E_LLM_EMPTY"}):
+            text, problem = tokens_text(reply), None
         usage.settle_call(reserved, tokens, cached=is_kept)
         event = replace(
             event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
@@ -193,7 +225,7 @@ class LanguageModel(ClosedAtExit):
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
         self.client.prepare()
-        capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
+        capabilities, tokens, began = self.capabilities, 1 if call.one_token else self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         interrupt = AnyEvent(usage.cancel, usage.stop)
@@ -207,15 +239,23 @@ class LanguageModel(ClosedAtExit):
                     tokens = fewer
                 elif (less := capabilities.after(refusal)) is not None:
                     capabilities = less
+                    if call.one_token and not less.top_tokens:
+                        self._remember(less, emit)
+                        raise
                 else:
                     raise
             else:
-                if capabilities != self.capabilities:
-                    self._capabilities = capabilities
-                    self._keep_reply(CAPABILITIES, self._server_and_model, asdict(capabilities), emit)
+                if call.one_token and tokens_text(chat) == "{}":
+                    capabilities = replace(capabilities, top_tokens=0)
+                self._remember(capabilities, emit)
                 reply = without_note(chat)
                 is_missed = self.temperature > 0 and "temperature" in capabilities.without
                 return with_note(reply, left_out=["temperature"]) if is_missed else reply
+
+    def _remember(self, capabilities: Capabilities, emit: Emit) -> None:
+        if capabilities != self.capabilities:
+            self._capabilities = capabilities
+            self._keep_reply(CAPABILITIES, self._server_and_model, asdict(capabilities), emit)
 
     def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
         messages = call.messages
@@ -227,6 +267,8 @@ class LanguageModel(ClosedAtExit):
         body |= {name: value for name, value in optional.items() if name not in capabilities.without}
         if capabilities.limit:
             body[capabilities.limit] = tokens
+        if call.one_token:
+            return body | {"logprobs": True, "top_logprobs": capabilities.top_tokens}
         if capabilities.rung == "json_schema":
             named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
