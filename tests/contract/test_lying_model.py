@@ -1,0 +1,125 @@
+"""What a model that lies in every field makes of an answer: nothing of it is told, by any method, at any door."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from starlette.testclient import TestClient
+from typer.testing import CliRunner
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import AskOptions
+from kgsparql.cli import app
+from kgsparql.langchain import EvidenceRetriever
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.serving.app import ServedPage
+from kgsparql.serving.runs import KeptRuns
+from tests.conftest import FIXTURES
+from tests.deep import DEEP
+from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts
+from tests.model_server import ModelServer
+from tests.scripted import ask
+
+NOT_YET = pytest.mark.xfail(strict=True, reason="what a model writes is told: issue 41")
+BORN = "Where was Marie Curie born?"
+FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+COUNT = "How many Nobel laureates are there?"
+QUESTIONS = (BORN, FEYNMAN, "On what date did Richard Feynman die?", COUNT)
+METHODS: dict[str, dict[str, Any]] = {
+    "auto": {}, "path_ranking": {}, "query_plan": {}, "mindmap": {"verbalise": "model"}, "think_on_graph": {},
+    "struct_gpt": {}, "entity": {},
+}  # fmt: skip
+
+
+def is_of_the_graph(answer: Answer, knowledge: kgsparql.KnowledgeBase) -> bool:
+    """Tell whether what is answered is the whole of what a query of the answer gives: a set, a value, or rows."""
+    if not answer.best:
+        return answer.status != "answered" or answer.computed is not None
+    items = [answer.evidence[marker] for marker in answer.best[0].markers]
+    is_whole = any({one.term for one in answer.best} == set(item.ends) for item in items)
+    return (is_whole or answer.computed is not None) and knowledge.recheck(answer).stands
+
+
+@NOT_YET
+@pytest.mark.parametrize("method", METHODS)
+def test_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(nobel: kgsparql.KnowledgeBase, method: str) -> None:
+    for i, (name, liar) in enumerate(LIES.items()):
+        for question in QUESTIONS if DEEP else (BORN, QUESTIONS[1 + i % 3]):
+            asked = ask(nobel, question, liar, retriever=method, options=METHODS[method])
+            assert asked.bodies, "the model was asked"
+            assert told_lies(told_parts(asked.answer), liar) == [], (name, question)
+            assert is_of_the_graph(asked.answer, nobel), (name, question)
+
+
+@NOT_YET
+def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql.KnowledgeBase) -> None:
+    for name, plan in PLANS.items():
+        liar = Liar(plan=plan, invented=("Falk", "424242", "424,242"))
+        for method in ("query_plan", "auto"):
+            answer = ask(nobel, COUNT, liar, retriever=method).answer
+            assert told_lies(told_parts(answer), liar) == [], (name, method)
+            assert is_of_the_graph(answer, nobel), (name, method)
+
+
+@NOT_YET
+def test_a_passage_is_quoted_and_not_the_models_words(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
+        knowledge.indexes.index_texts(FIXTURES / "texts")
+        question = "What did Richard Feynman drop in a glass of ice water?"
+        for lie in (Liar(f"{INVENTED} [T1].", marker="T1"), Liar("It was murdered [T1].", marker="T1")):
+            asked = ask(knowledge, question, lie, retriever="entity")
+            assert any(item.kind == "passage" for item in asked.answer.evidence)
+            assert told_lies(told_parts(asked.answer), lie) == []
+
+
+# -- At the doors ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", *(pytest.param(form, marks=NOT_YET) for form in ("text", "json", "trig"))])
+def test_on_the_command_line(form: str) -> None:
+    """Over a socket."""
+    with ModelServer(LIES["a name"]) as server:
+        named = ("-k", str(FIXTURES / "nobel.ttl"), "--embedder", "none", "-m", "any", "--base-url", server.url)
+        done = CliRunner().invoke(app, ["ask", BORN, *named, "-f", form])
+        assert server.answered
+    assert done.exit_code in {0, 3}, done.stderr
+    assert told_lies(done.stdout, LIES["a name"]) == []
+
+
+def liar_model(lie: str = "a name") -> LanguageModel:
+    server = ModelServer(LIES[lie])
+    return LanguageModel("liar", server.client())
+
+
+@NOT_YET
+def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
+    page = ServedPage(nobel, AskOptions(model=liar_model()), KeptRuns(tmp_path))
+    with TestClient(page.app) as client:
+        run = client.post("/api/ask", json={"question": BORN}).json()["id"]
+        client.get(f"/api/runs/{run}/events")
+        found = client.get(f"/api/runs/{run}").json()
+        assert found["state"] == "finished"
+        told = [found["answer"], found["drawing"], *(client.get(f"/runs/{run}.{end}").text for end in ("md", "trig"))]
+    assert told_lies(json.dumps(told), LIES["a name"]) == []
+
+
+@NOT_YET
+def test_by_the_tools(nobel: kgsparql.KnowledgeBase) -> None:
+    toolbox = kgsparql.tools(nobel, model=liar_model())
+    found = toolbox.call_tool("ask", {"question": BORN})
+    assert found["evidence"]
+    assert told_lies(json.dumps(found), LIES["a name"]) == []
+
+
+def test_by_a_retriever(nobel: kgsparql.KnowledgeBase) -> None:
+    for method in ("auto", "mindmap", "entity"):
+        options = {"model": liar_model(), "retriever": method}
+        documents: list[Document] = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)
+        assert documents
+        assert told_lies(json.dumps([(one.page_content, one.metadata) for one in documents]), LIES["a name"]) == []
