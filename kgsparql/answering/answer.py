@@ -68,6 +68,8 @@ def unit_of(found: Computed) -> str:
             return "%"
         case a.SummaryOf(_, _, a.Value(_, _, unit) | a.Summarised(_, _, unit)):
             return unit
+        case a.Calculated("-", a.SummaryOf(_, _, a.Value(_, _, unit))):
+            return unit
     return ""
 
 

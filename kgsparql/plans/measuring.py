@@ -176,6 +176,8 @@ class Measuring(ABC):
         score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
         measure = a.Value(_path_of(uses), last.kind, self._unit_of(last, beside, is_far=is_far))
+        amount = self.amount_behind(items, uses[0]) if is_far else None
+        is_far = is_far and (amount is None or amount.path != measure.path)
         yield MeasureChoice(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
@@ -194,6 +196,15 @@ class Measuring(ABC):
                 unit = str(named.get(end) or getattr(end, "value", ""))
         return unit
 
+    def amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
+        """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
+        words = frozenset(map(root, self.lexicon.measure_words))
+        onward = self.view.uses(ends(items, use.path)) if use.kind == "item" else ()
+        numbers = [own for own in onward if own.kind == "number" and self.fit.label_roots(own.step.predicate) <= words]
+        if len(numbers) != 1:
+            return None
+        return a.Value(PropertyPath((use.step, numbers[0].step)), "number", numbers[0].unit)
+
     def _says_other(self, use: PredicateUse, texts: Sequence[str]) -> bool:
         """Whether the name of a date says of what it is, and the question does not."""
         said = {root(word) for word in (*texts, *self.texts, *self.lexicon.time_nouns)}
@@ -204,7 +215,7 @@ class Measuring(ABC):
     ) -> Iterator[MeasureChoice]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
         last, path, share = uses[-1], _path_of(uses), prod(use.share for use in uses)
-        if last.kind in _ORDERED:
+        if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
         own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
@@ -371,7 +382,7 @@ class Measuring(ABC):
             ]
         return [(given, one) for one in found]
 
-    def _in_its_unit(
+    def in_its_unit(
         self, measure: a.Measure, bounds: list[Decimal | Literal], unit: str
     ) -> tuple[list[Decimal | Literal], tuple[Doubt, ...]]:
         """The same numbers in the unit of what is measured, or a doubt where the graph states none, or another."""
@@ -418,7 +429,7 @@ class Measuring(ABC):
         bounds = [
             bound for bound in (value.number if value.date is None else value.date, value.last) if bound is not None
         ]
-        bounds, doubts = self._in_its_unit(measure, bounds, value.unit)
+        bounds, doubts = self.in_its_unit(measure, bounds, value.unit)
         sides: Sequence[a.Comparison] = (">=", "<=") if len(bounds) > 1 and comparison == "=" else (comparison,)
         if comparison in {">", "<="}:
             bounds = bounds[-1:]

@@ -16,11 +16,11 @@ from kgsparql.plans.denotation import (
     PlannedReading,
     best,
     ends,
-    left_out,
     unplanned,
 )
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
@@ -110,7 +110,7 @@ class Planner:
             case "choose":
                 return self._choice()
             case "compare" | "difference":
-                return self._comparison() if question.form == "compare" else self._difference_of_counts()
+                return PairPlanner(self.phrases, question).plan()
             case _:
                 return self._set()
 
@@ -187,7 +187,7 @@ class Planner:
                 reached = ends(one.known, option.path)
                 is_counted = isinstance(option.measure, a.HowMany)
                 if is_counted or self.view.members(reached):
-                    plan = _value_of(one.known, option.measure) if is_counted else reached
+                    plan = value_of(one.known, option.measure) if is_counted else reached
                     how = Match(self._said(phrase), option.path)
                     made.append(one.leaving_out(unsaid).reading(plan, option.score, how))
         return max(made, key=lambda own: own.score, default=None)
@@ -314,59 +314,10 @@ class Planner:
             found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
         return self._chosen(found)
 
-    def _difference_of_counts(self) -> PlannedReading:
-        """How many more there are of one set than of another."""
-        sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
-        one, other = (best(self.phrases.settled_of(own), 1) for own in sides)
-        if not one or not other:
-            return unplanned()
-        plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
-        return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
-
-    def _comparison(self) -> PlannedReading:
-        """Whether one thing is older, or has more of something, than another."""
-        question, by = self.question, self.question.comparative
-        phrase, opposite, measured = question.phrase, question.other, question.measured
-        if opposite is not None and phrase.of and opposite.of and phrase.chunks == opposite.chunks:
-            # the height of the one and that of the other
-            measured, phrase, opposite = self.phrases.positions(phrase.chunks), phrase.of, opposite.of
-        sides = [*best(self.phrases.denotations(phrase), 1)]
-        sides += best(self.phrases.denotations(opposite), 1) if opposite is not None else []
-        if by is None or len(sides) < 2 or any(side.is_free for side in sides):
-            return unplanned()
-        one, other = sides
-        summary = question.summary or ("" if one.is_named and other.is_named else "avg")
-        if self.texts[by.position] in self.lexicon.order_words:
-            options = self.phrases.times(one, measured)
-        elif measured:
-            options = self.phrases.measures_at(one, measured, counts=not summary)
-        else:
-            options = self.phrases.measures(one, (), by.measures) if by.measures else []
-        if not options:
-            return PlannedReading(None, doubts=left_out(measured or (by.position,)))
-        measure, path = options[0].measure, options[0].path
-        theirs = self.phrases.times(other, by.event) if by.event else options
-        both = [(one, measure), *((other, option.measure) for option in theirs[:1])]
-        values = [(own, ends(side.known, own.path)) for side, own in both]
-        if len(both) < 2 or not all(isinstance(own, a.HowMany) or self.view.members(some) for own, some in values):
-            return unplanned("the graph does not say it of both", by.position)
-        left, right = (_value_of(side.known, own, summary) for side, own in both)
-        whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts))
-        how = (*other.how, Match(self.texts[by.position], path))
-        return whole.reading(a.Compares(left, by.comparison, right), options[0].score, *how)
-
 
 def _exists(items: a.ItemSet) -> a.Plan:
     """Whether there is any; of one thing that has so many of something, how many there are is compared."""
     match items:
         case a.Where(a.Items((_,)) as one, a.HowMany() as measure, comparison, Literal(value=number)):
-            return a.Compares(_value_of(one, measure), comparison, a.Constant(Decimal(number)))
+            return a.Compares(value_of(one, measure), comparison, a.Constant(Decimal(number)))
     return a.Exists(items)
-
-
-def _value_of(items: a.ItemSet, measure: a.Value | a.HowMany | a.Summarised, summary: str = "") -> a.Number:
-    """The one number of a set: how many it has of something, or its value."""
-    if isinstance(measure, a.HowMany):
-        reached = ends(items, measure.path)
-        return a.Count(reached if measure.among is None else a.Both((reached, measure.among)))
-    return a.SummaryOf("avg" if summary == "avg" else "sum" if summary == "sum" else "max", items, measure)

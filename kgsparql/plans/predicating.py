@@ -230,11 +230,11 @@ class Predicating(Measuring):
         """When something was, by the words for what happened; else whenever it was."""
         hints = self.lexicon.hints["time"]
         found = self.measures(given, positions, hints) if positions else []
-        if named := [one for one in found if self._is_of_time(one)]:
+        if named := [one for one in found if self.is_of_time(one)]:
             return named
-        return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self._is_of_time(o)]
+        return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self.is_of_time(o)]
 
-    def _is_of_time(self, option: MeasureChoice) -> bool:
+    def is_of_time(self, option: MeasureChoice) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
         own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
         return option.kind in {"date", "time", "year"} or (bool(option.kind) and not own.isdisjoint(hints))

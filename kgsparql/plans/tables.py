@@ -22,7 +22,6 @@ from kgsparql.plans.denotation import (
 )
 from kgsparql.plans.measuring import MeasureChoice
 from kgsparql.plans.phrases_on_graph import Phrases
-from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction, Superlative, relations
@@ -234,17 +233,8 @@ class TablePlanner:
         if not named:
             return None
         use = max(named, key=lambda one: one[:2])[2]
-        measure = self._amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
+        measure = self.phrases.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
-
-    def _amount_behind(self, items: a.ItemSet, use: PredicateUse) -> a.Value | None:
-        """The number of what a predicate leads to, where it is no more than a number with its unit: of a price."""
-        words = frozenset(map(root, self.lexicon.measure_words))
-        onward = self.phrases.view.uses(ends(items, use.path)) if use.kind == "item" else ()
-        numbers = [own for own in onward if own.kind == "number" and self.fit.label_roots(own.step.predicate) <= words]
-        if len(numbers) != 1:
-            return None
-        return a.Value(PropertyPath((use.step, numbers[0].step)), "number", numbers[0].unit)
 
     def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
         """What is of the class of a noun beside each item, as a column: `the department they belong to`."""

@@ -228,8 +228,8 @@ class Alternatives:
 Restriction: TypeAlias = "Predication | Alternatives"
 
 Form = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
-"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage, how many
-more."""
+"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage, how much
+more: of one, by ``comparative``, than of the other; without, of two sets, or of what belongs to each of two."""
 
 
 @dataclass(slots=True)
@@ -245,7 +245,7 @@ class Clauses:
         of the noun (``more children than``) and ``summary`` how several values become one.
     :param order: in which order the answers are asked for: ``newest first``, ``by price``.
     :param asks_value: it asks for what is measured, too: ``and how many``.
-    :param digits: to how many digits numbers are rounded.
+    :param digits: to how many digits numbers are rounded. :param unit: that a difference is asked in: ``year``.
     :param is_definition: it asks what or who something is: ``Who is Ann?``.
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
@@ -267,6 +267,7 @@ class Clauses:
     order: Superlative | None = None
     asks_value: bool = False
     digits: int | None = None
+    unit: str = ""
     is_definition: bool = False
     is_listing: bool = False
     asks_existence: bool = False

@@ -117,6 +117,8 @@ class Lexicon:
     renowned: frozenset[str]
     measure_words: frozenset[str]
     between_words: frozenset[str]
+    difference_words: frozenset[str]
+    passing_words: frozenset[str]
     indefinites: frozenset[str]
     others: frozenset[str]
     reasons: frozenset[str]

@@ -18,7 +18,7 @@ from kgsparql.reading.clauses import (
     positions_in,
     relations,
 )
-from kgsparql.reading.endings import Endings
+from kgsparql.reading.differences import Differences
 from kgsparql.reading.lexicon import Lexicon, lexicon
 
 _ADVERBIAL = {"place", "time", "manner"}
@@ -30,7 +30,7 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
     return _Parser(read, language or lexicon()).question()
 
 
-class _Parser(Endings):
+class _Parser(Differences):
     """Reads one question."""
 
     _asks_number = False
@@ -39,7 +39,7 @@ class _Parser(Endings):
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
         self.take_order()
-        question = self._with_choices() or self._any_question()
+        question = self._with_choices() or self.any_question()
         question.order, question.asks_value, question.digits = self.order, self.asks_value, self.digits
         self._make_count(question)
         self._make_share(question)
@@ -99,7 +99,7 @@ class _Parser(Endings):
         if start is None:
             return None
         end, self.end = self.end, start
-        question = self._any_question()
+        question = self.any_question()
         self.at, self.end = max(self.at, start), end
         while self.word() in self.lexicon.of_choices | self.lexicon.of_words:
             self.skip()
@@ -126,20 +126,20 @@ class _Parser(Endings):
                 return position if (is_out or rest & lexicon.or_words) and not is_clause else None
         return None
 
-    def _any_question(self) -> Clauses:
-        """Read a question by its first words."""
+    def any_question(self) -> Clauses:
         lexicon = self.lexicon
         self._skip_openers()
         word, after = self.word(), self.word(1)
         measured = self.phrase_in(lexicon.measures)
+        is_each = word in lexicon.prepositions and after in lexicon.distributives
+        found = self.read_difference() or (self._for_each() if is_each else self._read_times())
+        if found is not None:
+            return found
         if word in lexicon.prepositions and after in lexicon.question_words and self.at + 2 < self.end:
             self.skip()
-            question = self._any_question()
+            question = self.any_question()
             self._front_preposition(question.phrase, word)
             return question
-        is_each = word in lexicon.prepositions and after in lexicon.distributives
-        if (found := self._for_each() if is_each else self._read_times() or self._read_difference()) is not None:
-            return found
         if word in lexicon.how_words and after in lexicon.amounts:
             self.skip(3 if self.word(2) in lexicon.of_words else 2)
             return self._after_phrase(self.noun_phrase(), "count")
@@ -173,33 +173,6 @@ class _Parser(Endings):
             question.phrase.restrictions.append(replace(only, object=None))
         return question
 
-    def _read_difference(self) -> Clauses | None:
-        """Read ``how many more films than books are there``; None for other questions."""
-        lexicon, end = self.lexicon, self.end
-        than = next((at for at in range(self.at + 3, end) if self.texts[at] in lexicon.than_words), None)
-        if than is None or self.word() not in lexicon.how_words or self.word(2) not in lexicon.quantifiers:
-            return None
-        mark, is_more = self.mark(), lexicon.quantifiers[self.word(2)]
-        self.skip(3)
-        self.end = than
-        phrase, self.end = self.noun_phrase(), end
-        self.skip()
-        if self.word() in lexicon.prepositions:
-            said = Predication(light="be", preposition=self.texts[self.skip()[0]], object=self.noun_phrase())
-            other = NounPhrase(chunks=list(phrase.chunks), restrictions=[said])
-        else:
-            other = self.noun_phrase()
-        while self.word() in lexicon.auxiliaries | lexicon.existence_words:
-            self.skip()
-        if not self.is_done or phrase.is_empty or other.is_empty:
-            self.end = end
-            self.back(mark)
-            return None
-        head, last = phrase.head, other.head
-        if head and last and last.classes and not head.classes:
-            phrase.chunks.append(last)  # more vegan than vegetarian recipes
-        return Clauses("difference", phrase if is_more else other, other=other if is_more else phrase)
-
     def _for_each(self) -> Clauses:
         """Read ``For each director, how many films did they make?``: what is asked has to do with the first phrase."""
         self.skip()
@@ -209,7 +182,7 @@ class _Parser(Endings):
         self.end = next(stops, end)
         each = self.noun_phrase()
         self.end = end
-        question = self._any_question() if not self.is_done else Clauses("set", NounPhrase())
+        question = self.any_question() if not self.is_done else Clauses("set", NounPhrase())
         phrase = question.phrase
         is_count = self._asks_number or any(self.texts[at] in self.lexicon.count_words for at in phrase.positions)
         if question.form == "count" or is_count:

@@ -75,6 +75,32 @@ def test_what_is_asked_is_computed() -> None:
         assert all(cited.verified is not False for item in answer.evidence for cited in item.triples)
 
 
+def test_how_much_more_one_of_two_has_is_told_in_the_unit_that_is_asked_for() -> None:
+    for turtle, question, expected in (
+        (SHOP, "How many kg heavier is Hammer than Saw?", "0.5"),
+        (SHOP, "What is the difference between the price of Hammer and Saw?", "7.5"),
+        (SHOP, "How many years passed between the founding of Idle Ltd and Ironworks?", "49"),
+        ("", "How many more children does Marie Curie have than Albert Einstein?", "1"),
+        ("", "How many years passed between the birth and the death of Marie Curie?", "67"),
+        ("", "By how much is the atomic number of radium higher than that of argon?", "70"),
+    ):
+        answer = ask(question, turtle)
+        assert (answer.status, said(answer)) == ("answered", [expected]), answer.text
+
+
+def test_where_it_is_the_other_one_or_the_unit_is_not_known_the_difference_is_doubted() -> None:
+    for turtle, question, doubt in (
+        (SHOP, "How much heavier is Saw than Hammer?", "it is the other one that is 'heavier', by so much"),
+        (SHOP, "How many EUR more expensive is Saw than Hammer?", "the graph does not say that the values are in eur"),
+        (SHOP, "How many cm heavier is Hammer than Saw?", "the values are in g, into which cm is not converted"),
+        ("", "How many days older is Marie Curie than Albert Einstein?", "how many there are, which is not computed"),
+        ("", "How much heavier is radium than argon?", "for a comparison, which is not computed"),
+    ):
+        answer = ask(question, turtle)
+        assert answer.status != "answered"
+        assert doubt in answer.text
+
+
 NAMED_BY_USERS = """
 :Ship a rdfs:Class ; rdfs:label "ship" . :Ferry a rdfs:Class ; rdfs:label "ferry" .
 :Port a rdfs:Class ; rdfs:label "port" . :Owner a rdfs:Class ; rdfs:label "private owner" .

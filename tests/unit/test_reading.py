@@ -214,6 +214,11 @@ FORMS = (
     ("List the films and their ratings", "set · <films> · with columns ratings"),
     ("Show the rating and the price of every film", "set · <film> · with columns rating of <film>, price of <film>"),
     ("What percentage of the films are French?", "share · <films> · be French"),
+    # how much more
+    ("How many years older than Niels Bohr is Marie Curie?", "difference · ‹Marie Curie› · older than ‹Niels Bohr›"),
+    ("How many more films does Berlin have than Paris?", "difference · ‹Berlin› · more than Paris · films"),
+    ("What is the difference in height between Jaws and Berlin?",
+     "difference · height of ‹Jaws› ·  than height of ‹Berlin›"),
 )  # fmt: skip
 
 

@@ -1,0 +1,128 @@
+"""Two things compared: whether one has more of something than the other, and how much more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, ends, left_out, unplanned
+from kgsparql.plans.evaluating import read_as
+from kgsparql.plans.measuring import MeasureChoice, by_year
+from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.reading.clauses import Clauses, NounPhrase
+
+Side = tuple[Denotation, MeasureChoice]
+"""One of the two, and what is measured of it."""
+
+
+class PairPlanner:
+    """Plans one question about two things, or two sets."""
+
+    def __init__(self, phrases: Phrases, question: Clauses) -> None:
+        self.phrases, self.question, self.view = phrases, question, phrases.view
+
+    def plan(self) -> PlannedReading:
+        """The likeliest comparison, or difference."""
+        question, by, phrases = self.question, self.question.comparative, self.phrases
+        if question.form == "difference" and by is not None and not (by.measures or question.measured):
+            return self._difference_of_counts()
+        phrase, opposite, left = question.phrase, question.other or NounPhrase(), list[int]()
+        measured = theirs = question.measured
+        if phrase.of and opposite.of and phrase.chunks and opposite.chunks:
+            # the height of the one and that of the other
+            measured, theirs = phrases.positions(phrase.chunks), phrases.positions(opposite.chunks)
+            left = [p for said in (*phrase.restrictions, *opposite.restrictions) for p in phrases.said_in(said)]
+            phrase, opposite = phrase.of, opposite.of
+        sides = [side for own in (phrase, opposite) for side in best(phrases.denotations(own), 1) if not side.is_free]
+        if len(sides) < 2:
+            return unplanned()
+        is_pair = all(side.is_named or len(self.view.members(side.known)) == 1 for side in sides)
+        summary = question.summary or ("" if is_pair else "avg")
+        options = self._measures_of(sides[0], measured, counts=not summary)
+        if not options:
+            return PlannedReading(None, doubts=left_out(measured or ((by.position,) if by else ())))
+        others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
+        others = phrases.times(sides[1], by.event) if by is not None and by.event else others
+        both = [(side, own[0]) for side, own in zip(sides, (options, others), strict=True) if own]
+        if len(both) < 2 or not all(self._values_of(*side) for side in both):
+            return unplanned("the graph does not say it of both", by.position if by is not None else -1)
+        one, other = sides
+        whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts)).leaving_out(left)
+        word = phrases.texts[by.position if by is not None else measured[-1]]
+        how = (*other.how, *(Match(word, path) for path in dict.fromkeys(option.path for _, option in both)))
+        if question.form == "difference":
+            return self._difference(whole, both, how) if is_pair else unplanned()
+        numbers = [value_of(side.known, option.measure, summary) for side, option in both]
+        comparison = "=" if by is None else by.comparison
+        return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)
+
+    def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
+        """What is compared of one of the two."""
+        by, lexicon = self.question.comparative, self.phrases.lexicon
+        word = "" if by is None else self.phrases.texts[by.position]
+        if word in lexicon.order_words or (positions and word in lexicon.last_words):  # died later
+            return self.phrases.times(side, positions)
+        if positions:
+            return self.phrases.measures_at(side, positions, counts=counts)
+        return self.phrases.measures(side, (), by.measures) if by is not None and by.measures else []
+
+    def _values_of(self, side: Denotation, option: MeasureChoice) -> list[Any]:
+        """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
+        measure = option.measure
+        reached = ends(side.known, option.path)
+        if isinstance(measure, a.Value):
+            return [own for end in self.view.members(reached) if (own := read_as(end, measure.kind)) is not None]
+        among = measure.among if isinstance(measure, a.HowMany) else None
+        return [len(self.view.members(reached if among is None else a.Both((reached, among))))]
+
+    # --- how much more
+
+    def _difference_of_counts(self) -> PlannedReading:
+        """How many more there are of one set than of another."""
+        sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
+        one, other = (best(self.phrases.settled_of(own), 1) for own in sides)
+        if not one or not other:
+            return unplanned()
+        plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
+        return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
+
+    def _difference(self, whole: Denotation, sides: Sequence[Side], how: Sequence[Match]) -> PlannedReading:
+        """How much more the one has than the other; of a difference, how much more the one that has more."""
+        by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
+        for side, option in sides:
+            own, unit, more = self._in_unit_asked(by_year(option))
+            found = self._values_of(side, own)
+            known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
+            doubts += [*more, *(Doubt(-1, _SEVERAL, (value,)) for value in known[:1])]
+            number = value_of(side.known, own.measure)
+            numbers.append(number if unit == 1 else a.Calculated("/", number, a.Constant(unit)))
+            values.append(max(found))
+        is_more = by is None or by.comparison not in {"<", "<="}
+        if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
+            doubts.append(Doubt(by.position, "it is the other one that is {!r}, by so much"))
+        if values[0] < values[1]:
+            numbers.reverse()
+        return whole.doubted(*doubts).reading(a.Calculated("-", *numbers), sides[0][1].score, *how)
+
+    def _in_unit_asked(self, option: MeasureChoice) -> tuple[MeasureChoice, Decimal, tuple[Doubt, ...]]:
+        """What is measured, by how much it is divided, and a doubt where it is not in the unit that is asked for."""
+        unit, own = self.question.unit, option.measure
+        is_year = isinstance(own, a.Value) and not own.unit and self.phrases.is_of_time(option)
+        if not unit or (is_year and unit == "year"):
+            return option, Decimal(1), ()
+        (factor, *_), doubts = self.phrases.in_its_unit(own, [Decimal(1)], unit)
+        return option, factor if isinstance(factor, Decimal) else Decimal(1), doubts
+
+
+_SEVERAL = "there are several values to compare with, such as {}"
+
+
+def value_of(items: a.ItemSet, measure: a.Value | a.HowMany | a.Summarised, summary: str = "") -> a.Number:
+    """The one number of a set: how many it has of something, or its value."""
+    if isinstance(measure, a.HowMany):
+        reached = ends(items, measure.path)
+        return a.Count(reached if measure.among is None else a.Both((reached, measure.among)))
+    return a.SummaryOf("avg" if summary == "avg" else "sum" if summary == "sum" else "max", items, measure)

@@ -1,0 +1,152 @@
+"""How much more one of two has than the other: ``how many years older``, ``the difference between``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+
+from kgsparql.reading.clauses import Clauses, Comparative, NounPhrase, Predication
+from kgsparql.reading.endings import Endings
+
+
+class Differences(Endings, ABC):
+    """Reads questions for the difference of two numbers, or of two dates."""
+
+    @abstractmethod
+    def any_question(self) -> Clauses:
+        """Read a question by its first words."""
+
+    def read_difference(self) -> Clauses | None:
+        """Read ``how much taller is A than B``, ``how many more films than books``; None for other questions."""
+        lexicon, start, end = self.lexicon, self.mark(), self.end
+        by, unit, ways = int(self.word() in lexicon.by_words), "", list[Callable[[], Clauses | None]]()
+        if self.word(by) in lexicon.how_words and self.word(by + 1) in lexicon.amounts:
+            self.skip(by + 2)
+            unit = lexicon.units.get(self.word(), "") if self.chunk() is None else ""
+            self.skip(int(unit != ""))
+            ways = [self._how_much_more, self._between, self._by_how_much]
+        elif self._skips_difference():
+            ways = [self._difference_between]
+        mark = self.mark()
+        for way in ways:
+            if (question := way()) is not None and self.is_done:
+                return replace(question, unit=unit)
+            self.main_verb, self.end = None, end
+            self.back(mark)
+        self.back(start)
+        return None
+
+    def _skips_difference(self) -> bool:
+        """Go over ``what is the difference``; return whether these are the next words."""
+        lexicon, words = self.lexicon, [self.word(ahead) for ahead in range(4)]
+        closed = (lexicon.question_words, lexicon.be_forms, lexicon.determiners, lexicon.difference_words)
+        is_difference = all(word in own for word, own in zip(words, closed, strict=True))
+        self.skip(len(words) * is_difference)
+        return is_difference
+
+    def _by_how_much(self) -> Clauses | None:
+        """Read ``is A taller than B`` after ``by how much``, ``how many years``."""
+        if self.word() not in self.lexicon.auxiliaries:
+            return None
+        question = self.any_question()
+        return replace(question, form="difference") if question.form == "compare" else None
+
+    def _how_much_more(self) -> Clauses | None:
+        """Read ``taller is A than B``, ``later did A die than B``, ``more films than books``."""
+        lexicon, end = self.lexicon, self.end
+        than = next((at for at in range(self.at + 1, end) if self.texts[at] in lexicon.than_words), None)
+        difference = self.phrase_in(lexicon.comparatives)
+        if than is None or difference is None or than in self.in_names:
+            return None
+        compared = Comparative(self.at, *difference[1])
+        self.take_words(difference[0])
+        self.end = than
+        if self.at == than:  # older than B is A
+            return self._turned(compared, end)
+        counted = NounPhrase() if self.word() in lexicon.auxiliaries else self.noun_phrase()
+        is_there = self.word() in lexicon.be_forms and self.word(1) in lexicon.existence_words
+        if is_there or self.word(1) in lexicon.owners:  # are there in A, do we have in A
+            self.skip(2 + (self.word(2) in lexicon.have_forms))
+            self.modifiers(counted)
+        if self.is_done:
+            return self._of_two_sets(counted, compared, end)
+        self.skip(int(self.word() in lexicon.auxiliaries))
+        first = self.noun_phrase(with_modifiers=False)
+        if not self.is_done:
+            self.modifiers(first)
+        self.skip(int(self.word() in lexicon.have_forms))
+        measured = (*sorted(counted.positions), *self.verb_words())
+        is_whole, self.end = self.is_done, end
+        self.skip()
+        other = self.noun_phrase()
+        self.skip(int(self.word() in lexicon.auxiliaries))
+        if not other.chunks and other.of is not None:  # than that of B
+            other.chunks = list(first.chunks)
+        is_pair = is_whole and not first.is_empty and not other.is_empty
+        return Clauses("difference", first, other=other, comparative=compared, measured=measured) if is_pair else None
+
+    def _turned(self, compared: Comparative, end: int) -> Clauses | None:
+        """Read the two in the other order: ``than B is A``."""
+        self.end = end
+        self.skip()
+        other = self.noun_phrase(with_modifiers=False)
+        if self.word() not in self.lexicon.be_forms:
+            return None
+        self.skip()
+        return Clauses("difference", self.noun_phrase(), other=other, comparative=compared)
+
+    def _of_two_sets(self, phrase: NounPhrase, compared: Comparative, end: int) -> Clauses | None:
+        """Read the second of two sets: ``than books are there``, ``than in France``."""
+        lexicon, self.end = self.lexicon, end
+        self.skip()
+        if self.word() in lexicon.prepositions:
+            said = Predication(light="be", preposition=self.texts[self.skip()[0]], object=self.noun_phrase())
+            other = NounPhrase(chunks=list(phrase.chunks), restrictions=[said])
+        else:
+            other = self.noun_phrase()
+        while self.word() in lexicon.auxiliaries | lexicon.existence_words:
+            self.skip()
+        if phrase.is_empty or other.is_empty or compared.measures:
+            return None
+        head, last = phrase.head, other.head
+        if head and last and last.classes and not head.classes:
+            phrase.chunks.append(last)  # more vegan than vegetarian recipes
+        sides = (phrase, other) if compared.comparison == ">" else (other, phrase)
+        return Clauses("difference", sides[0], other=sides[1], comparative=compared)
+
+    def _difference_between(self) -> Clauses | None:
+        """Read ``in height between A and B``, ``between the heights of A and B`` after ``what is the difference``."""
+        is_within = self.word() not in self.lexicon.between_words and self.word() in self.lexicon.prepositions
+        self.skip(int(is_within))
+        return self._between(self.noun_phrase(with_modifiers=False) if is_within else NounPhrase())
+
+    def _between(self, measured: NounPhrase | None = None) -> Clauses | None:
+        """Read ``between the birth of A and that of B``, with a verb before it that says nothing: ``passed``, ``lie``.
+
+        :param measured: of the difference *in* something.
+        """
+        lexicon = self.lexicon
+        self.skip(int(measured is None and self.word() in lexicon.passing_words))
+        while measured is None and self.word() in lexicon.be_forms | lexicon.existence_words:
+            self.skip()
+        if self.word() not in lexicon.between_words:
+            return None
+        self.skip()
+        phrase = self._without_count(self.noun_phrase())
+        pair = [self._without_count(part) for part in phrase.parts]
+        if phrase.of is not None and len(phrase.of.parts) == 2:  # the birth of A and B
+            pair = [self._without_count(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
+        elif measured is not None and measured.chunks:
+            pair = [replace(self._without_count(measured), of=part, of_form="of") for part in pair]
+        self.skip(int(self.word() in lexicon.passing_words))
+        are_measured = len(pair) == 2 and all(part.of is not None and part.chunks for part in pair)
+        return Clauses("difference", pair[0], other=pair[1]) if are_measured else None
+
+    def _without_count(self, phrase: NounPhrase) -> NounPhrase:
+        """Take ``the children of Ann`` for ``the number of children of Ann``."""
+        words = {self.texts[at] for at in phrase.positions}
+        if phrase.of is None or not words or not words <= self.lexicon.count_words:
+            return phrase
+        self.signposts += phrase.positions
+        return phrase.of
