@@ -25,7 +25,7 @@ _KEYS = {
         "meanings": "closed adjectives names nouns verbs",
     }.items()
 }
-_LAST_KEYS = {"words": frozenset("accusatives agents become have relative_objects".split())}
+_LAST_KEYS = {"words": frozenset("accusatives agents become".split())}
 """More of languages whose verbs stand last; below, of the others."""
 _OTHER_KEYS = {
     "words": frozenset(

@@ -6,24 +6,16 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgsparql.reading.glossary import Glossary
-from kgsparql.reading.lexicon import Lexicon
-from kgsparql.reading.word_order import BASE, PARTICIPLE, PAST, Unit
+from kgsparql.reading.word_order import BASE, NOMINAL, NOUNS, PARTICIPLE, PAST, Unit, WordOrder
 
-_NOUNS = {"noun", "name", "word", "number"}
-_CALLED = {"noun", "name", "word"}
-_NOMINAL = {*_NOUNS, "adjective", "determiner"}
+_CALLED = NOUNS - {"number"}
 _COMPARATIVE, _SUPERLATIVE = 1, 2
 _YEAR = 4  # digits
 _NEAR = 4  # units before `que` in which `plus` or `même` stands
 
 
-class RomanceOrder:
+class RomanceOrder(WordOrder):
     """Orders the units of one question, between its commas."""
-
-    def __init__(self, glossary: Glossary, lexicon: Lexicon) -> None:
-        self.glossary, self.lexicon, self.words = glossary, lexicon, glossary.words
-        self.written = lexicon.written
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
         """Order a whole question."""
@@ -31,21 +23,14 @@ class RomanceOrder:
         found = list[Unit]()
         for start, end in itertools.pairwise([*starts, len(units)]):
             own = [replace(unit, sign="") for unit in units[start:end]]
-            for step in (
-                self._without_unsaid,
-                self._with_comparisons,
-                self._with_adjectives,
-                self._without_clitics,
-                self._with_ordered_clauses,
-            ):
-                own = step(own)
-            own = self._without_personal(own)
+            own = self._with_adjectives(self._with_comparisons(self._without_unsaid(own)))
+            own = self._without_personal(self._with_ordered_clauses(self._without_clitics(own)))
             found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []
         return found
 
     def _asks_more(self, units: Sequence[Unit], at: int) -> bool:
         """Tell whether another question begins after *et*."""
-        return units[at - 1].kind == "joint" and self._is_asking(units[at])
+        return units[at - 1].kind == "joint" and self.is_asking(units[at])
 
     # --- Words that English has not, or not so
 
@@ -68,7 +53,8 @@ class RomanceOrder:
                 unit, is_reflexive = self._as_reflexive(unit), unit.kind == "auxiliary"
             if unit.said in self.glossary.pairs["relatives"] and before is not None:
                 unit = self._relative_pronoun(unit, found)
-            found.insert(len(found) - self._is_late(unit, before), unit)
+            is_late = unit.kind == "negation" and before is not None and before.kind == "verb"  # ne travaille pas
+            found.insert(len(found) - is_late, unit)
             if unit.kind == "verb" and unit.said.endswith(self.glossary.endings["we"]):
                 found.append(replace(unit, english=self.written["we"], kind="pronoun", forms=()))
         return found
@@ -79,14 +65,11 @@ class RomanceOrder:
             return unit.kind == "determiner" or unit.said in self.words["partitives"]  # dont le film
         if unit.kind == "negation" and self.words["personal"]:  # no trabajó en ninguna universidad
             return any(one.english in self.lexicon.no_words for one in after)
-        if unit.english not in self.lexicon.of_words or not after or self._is_asking(after[0]):
+        if unit.english not in self.lexicon.of_words or not after or self.is_asking(after[0]):
             return False
-        if {after[0].english, before.english if before else ""} & self.lexicon.months.keys():  # 14 de marzo de 1879
-            return True
-        if before is not None and (
-            before.english in self.lexicon.multipliers or before.english in self.lexicon.both_words
-        ):
-            return True  # deux millions de, à la fois des
+        own, said = self.lexicon, "" if before is None else before.english
+        if {after[0].english, said} & own.months.keys() or said in own.multipliers or said in own.both_words:
+            return True  # 14 de marzo de 1879, deux millions de, à la fois des
         if before is not None and before.kind in {"noun", "name"}:  # el premio de 1903
             return after[0].kind == "number" and len(after[0].english) == _YEAR
         is_free = before is None or before.is_verb or before.kind in {"preposition", "joint", "negation", "pronoun"}
@@ -100,10 +83,6 @@ class RomanceOrder:
             return unit
         is_denied = any(one.kind == "negation" for one in units[:at])
         return replace(unit, english="" if is_denied else self.written["not"], kind="word" if is_denied else "negation")
-
-    def _is_late(self, unit: Unit, before: Unit | None) -> bool:
-        """Tell whether a negation stands after its verb: *ne travaille pas*."""
-        return unit.kind == "negation" and before is not None and before.kind == "verb"
 
     def _as_passive(self, verb: Unit) -> Unit:
         """Say a verb as what is done to something."""
@@ -125,17 +104,15 @@ class RomanceOrder:
 
     def _relative_pronoun(self, unit: Unit, found: list[Unit]) -> Unit:
         """Say what a pronoun is that may be relative, or compare; the article before it is taken away."""
-        if (
-            any(one.english in self.lexicon.same_words for one in found[-_NEAR:])
-            and unit.said in self.words["compares"]
-        ):
+        is_same = any(one.english in self.lexicon.same_words for one in found[-_NEAR:])
+        if is_same and unit.said in self.words["compares"]:
             return replace(unit, english=self.written["as"], kind="preposition")
         if len(found) > 2 and found[-1].kind == "determiner" and found[-2].kind == "preposition":
             del found[-1]
         elif found[-1].kind == "preposition":  # del que
             found[-1] = replace(found[-1], english=found[-1].english.split()[0])
         noun = found[-2] if len(found) > 1 and found[-1].kind == "preposition" else found[-1]
-        if noun.kind in _NOUNS or (noun.kind == "adjective" and len(found) > 1):
+        if noun.kind in NOUNS or (noun.kind == "adjective" and len(found) > 1):
             return replace(unit, english=self.glossary.pairs["relatives"][unit.said], kind="asking")
         return unit
 
@@ -154,7 +131,7 @@ class RomanceOrder:
         """Tell whether something is done to what stands after a verb, or after *list*."""
         if unit.kind != "verb":
             return unit.english in self.lexicon.imperatives
-        is_active = unit.english in unit.forms[: PAST + 1] and not self._is_passive(unit)
+        is_active = unit.english in unit.forms[: PAST + 1] and not self.is_passive(unit)
         return is_active and unit.forms[PARTICIPLE] not in self.lexicon.intransitives
 
     # --- Comparison
@@ -192,9 +169,9 @@ class RomanceOrder:
         before = found[-1] if found else None
         last = found[-2:] if before is not None and before.kind == "number" else found[-1:]  # les cinq plus grands
         is_known = bool(last) and last[0].english in self.lexicon.definites
-        is_after_noun = before is not None and before.kind in {*_NOUNS, "adjective"}
+        is_after_noun = before is not None and before.kind in {*NOUNS, "adjective"}
         is_most = not (self._is_than(after[:2]) or is_of_number) and (is_known or is_after_noun)
-        is_repeated = len(last) == 1 and len(found) > 1 and found[-2].kind in {*_NOUNS, "adjective"}
+        is_repeated = len(last) == 1 and len(found) > 1 and found[-2].kind in {*NOUNS, "adjective"}
         if is_most and is_known and is_repeated:
             del found[-1]  # la chanson la plus longue
         degree = _SUPERLATIVE if is_most else _COMPARATIVE
@@ -216,8 +193,9 @@ class RomanceOrder:
                 others = [one for one in reversed(units[at:end]) if one not in extreme]
                 found[start:start] = [*extreme, *others]
             else:
-                found += units[at : max(end, at + 1)]
-            at = max(end, at + 1)
+                end = max(end, at + 1)
+                found += units[at:end]
+            at = end
         return found
 
     # --- Verbs before their subjects
@@ -230,9 +208,8 @@ class RomanceOrder:
             return units
         verb, pronoun, rest = units[at - 1], units[at], units[at + 1 :]
         if pronoun.said not in self.words["clitics"]:
-            do = replace(verb, english=self.written["do"], kind="auxiliary", forms=())
             base = replace(verb, english=verb.forms[BASE] if verb.forms else self.written["have"], kind="word")
-            return [*units[: at - 1], do, pronoun, base, *rest]
+            return [*units[: at - 1], verb.as_auxiliary(self.written["do"]), pronoun, base, *rest]
         start = self._start_of_subject(units[: at - 1])
         group = self._verb_group([verb, *rest])
         before, after = self._conjugated_verb([verb, *rest][:group], is_split=True)
@@ -246,11 +223,11 @@ class RomanceOrder:
         mark = next((i for i, unit in enumerate(units) if self._is_mark(unit)), None)
         if mark is None:
             return units
-        start = mark + self._is_asking(units[mark])
+        start = mark + self.is_asking(units[mark])
         found = [*units[:start], *units[mark + 1 :]]
         at = next((i for i in range(start, len(found)) if found[i].is_verb), None)
         if at is None:
-            return [*found[:start], replace(units[mark], english=self.written["is"], kind="auxiliary"), *found[start:]]
+            return [*found[:start], units[mark].as_auxiliary(self.written["is"]), *found[start:]]
         clitic = Unit(found[at].end, found[at].end, min(self.words["clitics"]), "", "pronoun")
         return [*found[: at + 1], clitic, *found[at + 1 :]]
 
@@ -266,13 +243,13 @@ class RomanceOrder:
 
     def _start_of_subject(self, units: Sequence[Unit]) -> int:
         """Return where the subject begins that the verb after these units has: after the phrase that is asked for."""
-        at = int(bool(units) and units[0].kind == "preposition" and not self._is_asking(units[0]))
-        if at >= len(units) or not self._is_asking(units[at]):
+        at = int(bool(units) and units[0].kind == "preposition" and not self.is_asking(units[0]))
+        if at >= len(units) or not self.is_asking(units[at]):
             return 0
         at += 1
         if self._stands_alone(units[at - 1]):
             return at
-        nouns = [i for i in range(at, len(units)) if units[i].kind in _NOUNS]
+        nouns = [i for i in range(at, len(units)) if units[i].kind in NOUNS]
         starts = (
             i
             for i in range(nouns[0] + 1 if nouns else at, len(units))
@@ -283,11 +260,8 @@ class RomanceOrder:
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Tell whether no noun belongs to a question word."""
-        is_alone = unit.said in self.words["objects"] or self._is_mark(unit) or unit.english in self.lexicon.reasons
-        return is_alone or self.lexicon.question_words.get(unit.english.split()[-1]) in {"place", "time", "agent"}
-
-    def _is_asking(self, unit: Unit) -> bool:
-        return unit.kind == "asking" or any(word in self.lexicon.question_words for word in unit.english.split())
+        is_alone = self.lexicon.question_words.get(unit.english.split()[-1], "any") != "any"
+        return is_alone or unit.said in self.words["objects"] or self._is_mark(unit)
 
     # --- Clauses
 
@@ -298,8 +272,8 @@ class RomanceOrder:
             opening = self._length_of_opening(units, at)
             end = at + opening
             group = end + self._verb_group(units[end:])
-            more = self._end_of_phrase(units[group:]) if opening == 1 and self._is_counting(units[at]) else 0
-            if more:  # combien y a-t-il de pays
+            is_counted = opening == 1 and not self.lexicon.amounts.isdisjoint(units[at].english.split())
+            if is_counted and (more := self.end_of_phrase(units[group:])):  # combien y a-t-il de pays
                 said, end = [*units[group : group + more], *units[end:group]], group + more
             elif group == end:
                 said, end = units[end : end + (not opening)], end + (not opening)
@@ -307,7 +281,7 @@ class RomanceOrder:
                 said, end = [units[end].in_form(PARTICIPLE)], end + 1
             elif self._is_inverted(units, at, end, group):
                 said, end = self._subject_first(units, end, group, is_relative=at > 0 and opening > 0)
-            elif not opening and at and units[at - 1].kind in _NOUNS and self._is_participle(units[at]):
+            elif not opening and at and units[at - 1].kind in NOUNS and self._is_participle(units[at]):
                 said, end = [units[at].in_form(PARTICIPLE)], at + 1
             else:
                 before, after = self._conjugated_verb(units[end:group], is_split=False)
@@ -325,25 +299,22 @@ class RomanceOrder:
             return [*verb, *rest]
         return [*verb, *rest[:at], replace(rest[at], english=self.written["the"], kind="determiner"), *rest[at:]]
 
-    def _is_counting(self, unit: Unit) -> bool:
-        return not self.lexicon.amounts.isdisjoint(unit.english.split())
-
     def _is_modifier(self, units: Sequence[Unit], at: int) -> bool:
         """Tell whether a participle belongs to the noun before it: the verb of the clause is a later one."""
         later = units[at + 1 :]
-        joints = (i for i, unit in enumerate(later) if unit.kind == "joint" or self._is_asking(unit))
+        joints = (i for i, unit in enumerate(later) if unit.kind == "joint" or self.is_asking(unit))
         return self._is_participle(units[at]) and any(unit.is_verb for unit in later[: next(joints, len(later))])
 
     def _length_of_opening(self, units: Sequence[Unit], at: int) -> int:
         """Return how many units open a question or a relative clause here, with the noun that is asked for."""
-        first = at + int(units[at].kind == "preposition" and not self._is_asking(units[at]))
-        if first >= len(units) or not self._is_asking(units[first]):
+        first = at + int(units[at].kind == "preposition" and not self.is_asking(units[at]))
+        if first >= len(units) or not self.is_asking(units[first]):
             return 0
         before = units[at - 1].kind if at else "joint"
-        if before not in {*_NOUNS, "joint"}:
+        if before not in {*NOUNS, "joint"}:
             return 0
         has_noun = before == "joint" and not self._stands_alone(units[first])
-        return first + 1 - at + (self._end_of_phrase(units[first + 1 :], with_clauses=False) if has_noun else 0)
+        return first + 1 - at + (self.end_of_phrase(units[first + 1 :], with_clauses=False) if has_noun else 0)
 
     def _verb_group(self, units: Sequence[Unit]) -> int:
         """Return how many units are a verb with its auxiliaries and negations."""
@@ -358,14 +329,13 @@ class RomanceOrder:
         after = units[group] if group < len(units) and units[group - 1].kind == "verb" else None
         if after is None or after.said in self.words["personal"]:
             return False
-        if after.kind not in _NOMINAL:
-            return after.kind == "pronoun" and after.english == self.written["we"] and not self.words["clitics"]
+        if after.kind not in NOMINAL - {"pronoun"}:
+            return after.kind == "pronoun" and not self.words["clitics"]
         if end == at:  # ¿Nació X en Y?
             return at == 0 and bool(self.words["personal"])
-        asked = next(unit for unit in units[at:end] if self._is_asking(unit))
-        asks_for = self.lexicon.question_words.get(asked.english, "")
-        if units[at].kind == "preposition" or asks_for in {"place", "time", "manner"}:
+        if self.is_adverbial(units[at]):
             return True
+        asked = next(unit for unit in units[at:end] if self.is_asking(unit))
         noun = units[at - 1] if at else units[end - 1]
         if asked.said in self.words["subjects"]:
             return False
@@ -374,7 +344,7 @@ class RomanceOrder:
         is_several = any(self.glossary.is_plural(unit.said) for unit in units[end:group])
         if noun.said.endswith(self.glossary.endings["many"]) != is_several and noun.kind == "noun":
             return True
-        subject = next((unit for unit in units[group:] if unit.kind in _NOUNS), after)
+        subject = next((unit for unit in units[group:] if unit.kind in NOUNS), after)
         return (after.kind == "name" or self._is_doer(subject)) and not self._is_doer(noun)
 
     def _is_doer(self, noun: Unit) -> bool:
@@ -387,9 +357,9 @@ class RomanceOrder:
         self, units: Sequence[Unit], start: int, group: int, *, is_relative: bool
     ) -> tuple[list[Unit], int]:
         """Order a verb, its subject after it, and its object; return them, and the place after them."""
-        end = group + (self._end_of_phrase(units[group:]) or 1)
+        end = group + (self.end_of_phrase(units[group:]) or 1)
         subject, thing = list(units[group:end]), list[Unit]()
-        more = self._end_of_phrase(units[end:])
+        more = self.end_of_phrase(units[end:])
         if more and subject[0].kind != "pronoun":
             thing, end = list(units[end : end + more]), end + more
             if subject[0].kind != "name" and subject[0].said not in self.words["articles"]:
@@ -405,61 +375,16 @@ class RomanceOrder:
         """
         auxiliaries = [unit for unit in group if unit.kind == "auxiliary"]
         negations = [unit for unit in group if unit.kind == "negation"]
-        own, first = self.lexicon, replace(group[0], kind="auxiliary", forms=())
+        did, have, was = (group[0].as_auxiliary(self.written[word]) for word in ("did", "have", "was"))
         if group[-1].kind != "verb":
-            if (is_split or negations) and auxiliaries and all(one.english in own.have_forms for one in auxiliaries):
-                return [replace(first, english=self.written["did"]), *negations], [
-                    replace(first, english=self.written["have"])
-                ]
-            if auxiliaries and auxiliaries[-1].english in own.be_forms and len(auxiliaries) > 1:
-                auxiliaries = [replace(first, english=self.written["was"])]  # a été
-            return [*auxiliaries[:1], *negations, *auxiliaries[1:]], []
-        verb, last = group[-1], auxiliaries[-1].english if auxiliaries else ""
-        is_perfect = last in own.have_forms or (
-            last in own.be_forms and verb.forms[BASE] in self.words["perfect_with_be"]
-        )
-        if self._is_passive(verb):
-            form = PARTICIPLE
-            if is_perfect or not auxiliaries:
-                auxiliaries = [replace(first, english=self.written["was"])]
-        elif auxiliaries and not is_perfect:
-            form = PARTICIPLE if last in own.be_forms else BASE
-        else:
-            is_added = is_split or bool(negations)
-            auxiliaries = [replace(first, english=self.written["did"])] if is_added else []
-            form = BASE if is_added else PAST
-        return [*auxiliaries[:1], *negations, *auxiliaries[1:]], [verb.in_form(form)]
-
-    def _is_passive(self, verb: Unit) -> bool:
-        """Tell whether English says a verb with *be* only: *was born*."""
-        return len(set(verb.forms)) == 1 and self.lexicon.is_participle(verb.forms[0])
+            is_have = bool(auxiliaries) and all(one.english in self.lexicon.have_forms for one in auxiliaries)
+            if is_have and (is_split or negations):
+                return [did, *negations], [have]
+            is_been = len(auxiliaries) > 1 and auxiliaries[-1].english in self.lexicon.be_forms  # a été
+            before = [was] if is_been else auxiliaries
+            return [*before[:1], *negations, *before[1:]], []
+        before, after = self.conjugated(auxiliaries, group[-1], is_split=is_split or bool(negations))
+        return [*before[:1], *negations, *before[1:]], after
 
     def _is_participle(self, unit: Unit) -> bool:
         return unit.kind == "verb" and unit.said.endswith(self.glossary.endings["participles"])
-
-    def _end_of_phrase(self, units: Sequence[Unit], *, with_clauses: bool = True) -> int:
-        """Return how many units are the noun phrase they begin with, with what belongs to it; 0 without a noun."""
-        at, has_noun = 0, False
-        while at < len(units):
-            unit = units[at]
-            if unit.kind in _NOMINAL:
-                if has_noun and self._begins_next(unit, units[at - 1], units[0]):
-                    break
-                has_noun = has_noun or unit.kind in _NOUNS
-            elif has_noun and (unit.english.split()[0] in self.lexicon.of_words or unit.kind == "joint"):
-                inner = self._end_of_phrase(units[at + 1 :], with_clauses=with_clauses)
-                if not inner:
-                    break
-                at += inner
-            elif has_noun and with_clauses and unit.kind == "asking":
-                return len(units)
-            else:
-                break
-            at += 1
-        return at if has_noun else 0
-
-    def _begins_next(self, unit: Unit, before: Unit, first: Unit) -> bool:
-        """Tell whether another noun phrase begins after one that has a noun."""
-        if unit.kind == "name":  # ¿Dirigió Tim Burton Batman?
-            return before.kind == "name" or first.english in self.lexicon.indefinites
-        return unit.kind == "determiner" or (before.kind == "name" and unit.kind != "number")

@@ -16,7 +16,7 @@ from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
 from kgsparql.reading.glossary import Kind as WordKind
 from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
 from kgsparql.reading.romance_order import RomanceOrder
-from kgsparql.reading.word_order import Kind, Unit, in_english_order
+from kgsparql.reading.word_order import Kind, Unit, VerbLastOrder
 
 _QUOTED = re.compile(r'["“„«]([^"”“„»«]+)["”“»]')
 _STOPS = re.compile(r"[,;:?!]")
@@ -233,12 +233,9 @@ class _Translator:
     def translated(self) -> Translation:
         """Return the question in English."""
         units = self._with_names(self.units())
-        if self.words.verb_last:
-            ordered = in_english_order(units, self.words, self.lexicon)
-        else:
-            ordered = RomanceOrder(self.words, self.lexicon).question(units)
+        order = VerbLastOrder if self.words.verb_last else RomanceOrder
         text, places = "", list[tuple[int, int, int, int]]()
-        for unit in ordered:
+        for unit in order(self.words, self.lexicon).question(units):
             if not unit.english:
                 continue
             sign = f"{unit.sign} " if text else ""
