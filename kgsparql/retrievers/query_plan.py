@@ -11,9 +11,11 @@ Source: ours; plans are made and ranked in place of written after Gu et al., "Do
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any
+from itertools import count
+from typing import Annotated, Any, cast
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
@@ -24,15 +26,16 @@ from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import words
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import MAX_DEPTH, read_plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.term_lists import TermLists
-from kgsparql.plans.type_check import check, terms_in
+from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.wording import none_in_words
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import IRI, Literal, printable
 
 RULES = """\
 You write a plan that computes the answer to a question from a graph of facts. A plan is one expression in parentheses
@@ -68,6 +71,9 @@ again with what was found, once. If no plan comes near the question, reply with 
 _ASKED = 3  # times that a model is asked, at most: once more to look up a name, once more to mend a plan
 _LOOKED_UP = 3
 _MAX_CHARACTERS = 4_000
+_MARKS = " .,;:!?()[]'\""
+_FACTORS = frozenset(map(Decimal, (1, 2, 7, 10, 12, 24, 60, 100, 365, 1000, 3600, 10**6)))  # between units of measure
+_COLUMN_WORDS = "n number count items total sum average avg mean least most min max year years name value share".split()
 _SCHEMA = object_schema(plan={"type": "string"}, left_out={"type": "string"}, search={"type": "string"})
 _TOKEN = re.compile(r"""[()]|"[^"]*"|'[^']*'|[^\s(),"']+""")
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
@@ -194,7 +200,9 @@ class _PlanWriting:
             return self.refused
         computed, self.fault = self._run_plan(written)
         if computed is not None:
-            self.best, self.left_out = computed, written.left_out
+            said = self.asked.session.original.casefold()  # a condition that it does not say is none of the question
+            left = (word for word in written.left_out.split() if word.strip(_MARKS).casefold() in said)
+            self.best, self.left_out = computed, " ".join(left)
         is_same = written.plan is not None and written.plan == self.before
         self.before = written.plan
         again = "If that is the answer, reply with the same plan, else mend it" if computed is not None else "Mend it"
@@ -206,8 +214,14 @@ class _PlanWriting:
         if written.plan is None:
             return None, f"It is no plan: {written.fault}."
         session = self.asked.session
+        own = [*_own_numbers(written.plan, self.asked)]
+        if own or not terms_in(written.plan):
+            said = f"the question does not say {own[0]:,}" if own else "it asks for nothing of the graph"
+            return None, f"It is no plan: {said}."
         try:
-            computed = run(written.plan, session.graph, vocabulary=self.asked.vocabulary)
+            computed = run(
+                _with_named_columns(written.plan, self.asked), session.graph, vocabulary=self.asked.vocabulary
+            )
         except (PlanError, QueryError) as error:
             return None, f"It could not be run: {error.message}."
         if computed.rows and computed.empty_part is None:
@@ -218,6 +232,62 @@ class _PlanWriting:
         labels = session.labels(terms_in(computed.empty_part), in_grace=True)
         none = none_in_words(computed.empty_part, labels.__getitem__)
         return computed, f"It comes to {comes_to}: {none} in this graph."
+
+
+def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
+    """Yield the numbers of a plan that the question does not say, and no conversion of one that it says."""
+    said = {Decimal(digits) for text in (asked.session.original, asked.session.question) for digits in _digits_in(text)}
+    for chunk in asked.chunks:
+        said |= {own for own in (chunk.number, chunk.last) if isinstance(own, Decimal)}
+    said |= {number + one for number in said for one in (-1, 1)}  # the ends of a range
+
+    for part in parts(plan):
+        numbers: list[Decimal] = []
+        match part:
+            case a.Calculated(operator, left, right):
+                numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
+                if operator not in {"+", "-"}:
+                    numbers = [one for one in numbers if one not in _FACTORS]
+            case a.Compares(left, _, right):
+                numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
+            case a.Where(value=Literal() as value) if _NUMBER.match(value.value):
+                numbers = [Decimal(value.value)]
+            case a.Grouped(having=(_, _, number)):
+                numbers = [number]
+        for number in numbers:
+            if number not in {0, 1} and not any(number in {one * by, one / by} for one in said for by in _FACTORS):
+                yield number
+
+
+def _digits_in(text: str) -> Iterator[str]:
+    """Yield the numbers in a text, with either sign as the decimal one.
+
+    >>> [*_digits_in("1,234 of 2.5")]
+    ['1234', '1.234', '25', '2.5']
+    """
+    for found in re.findall(r"\d[\d.,]*", text):
+        yield re.sub(r"[.,]", "", found)
+        whole, sign, part = found.rstrip(".,").replace(",", ".").rpartition(".")
+        yield from [f"{whole.replace('.', '')}.{part}"] if sign else []
+
+
+def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
+    """Name the columns of a table as the question or its predicates do: the names that a model gives are its words."""
+    if not isinstance(plan, a.ItemTable | a.Grouped):
+        return plan
+    labels, names = asked.session.labels(terms_in(plan), in_grace=True), dict[str, str]()
+    said = {*words(asked.session.original), *words(asked.session.question), *_COLUMN_WORDS}
+    said |= {word for label in labels.values() for word in words(label)}
+    for column in plan.columns:
+        predicates = [part for part in terms_in(cast("Any", column.measure)) if isinstance(part, IRI)]
+        own = column.name if said.issuperset(words(column.name.replace("_", " "))) else ""
+        name = own or next((labels[term] for term in predicates), "items")
+        names[column.name] = next(n for i in count(1) if (n := f"{name} {i}" if i > 1 else name) not in names.values())
+    columns: Any = tuple(replace(column, name=names[column.name]) for column in plan.columns)
+    made: a.ItemTable | a.Grouped = replace(plan, columns=columns, order_by=names.get(plan.order_by, ""))
+    if isinstance(made, a.Grouped) and made.having:
+        made = replace(made, having=(names[made.having[0]], *made.having[1:]))
+    return made
 
 
 def _plan_in_reply(text: str, terms: TermLists) -> _WrittenPlan:

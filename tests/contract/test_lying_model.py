@@ -54,7 +54,6 @@ def test_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(nobel: kgspar
             assert is_of_the_graph(asked.answer, nobel), (name, question)
 
 
-@NOT_YET
 def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql.KnowledgeBase) -> None:
     for name, plan in PLANS.items():
         liar = Liar(plan=plan, invented=("Falk", "424242", "424,242"))
