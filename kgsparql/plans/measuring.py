@@ -245,7 +245,8 @@ class Measuring(ABC):
 
     def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
         """What the words at some positions name: of ``has more children than``."""
-        return self.measures(given, positions, counts=counts, among=self.classes_named(positions)[:1])
+        kinds = [kind for chunk in self.chunked.chunks if chunk.start in positions for kind in chunk.classes[:1]]
+        return self.measures(given, positions, counts=counts, among=(kinds or self.classes_named(positions))[:1])
 
     # --- extremes
 
@@ -292,7 +293,13 @@ class Measuring(ABC):
         if best.is_share:
             number = max(1, -(-len(self.view.members(items)) * best.number // 100))
         top = a.Top(items, option.measure, number, largest=best.is_largest)
-        return given.kept(top, option.score, Match(self.texts[best.position], option.path))
+        kept = given.kept(top, option.score, Match(self.texts[best.position], option.path))
+        if number > 1:  # one more, and the last of them: are they alike?
+            more = a.Minus(replace(top, number=number + 1), top)
+            last = a.Either((more, a.Top(top, option.measure, largest=not best.is_largest)))
+            if self.view.members(more) & self.view.members(a.Top(last, option.measure, largest=best.is_largest)):
+                return kept.doubted(Doubt(best.position, "others have just as much as the last of these"))
+        return kept
 
     def extreme(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[Denotation]:
         """What has the most of something, or the highest value of it."""

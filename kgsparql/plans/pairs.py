@@ -12,6 +12,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, 
 from kgsparql.plans.evaluating import read_as
 from kgsparql.plans.measuring import MeasureChoice, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.rdf.terms import Literal
 from kgsparql.reading.clauses import Clauses, NounPhrase
 
 Side = tuple[Denotation, MeasureChoice]
@@ -93,12 +94,15 @@ class PairPlanner:
         """How much more the one has than the other; of a difference, how much more the one that has more."""
         by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
         for side, option in sides:
-            own, unit, more = self._in_unit_asked(by_year(option))
+            own, asked, one = by_year(option), self.question.unit, list[Decimal | Literal]([Decimal(1)])
+            is_year = isinstance(own.measure, a.Value) and not own.measure.unit and self.phrases.is_of_time(own)
+            in_unit, more = self.phrases.in_its_unit(own.measure, one, "" if is_year and asked == "year" else asked)
             found = self._values_of(side, own)
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
             doubts += [*more, *(Doubt(-1, _SEVERAL, (value,)) for value in known[:1])]
             number = value_of(side.known, own.measure)
-            numbers.append(number if unit == 1 else a.Calculated("/", number, a.Constant(unit)))
+            factors = (a.Constant(own) for own in in_unit if isinstance(own, Decimal))
+            numbers += [number if in_unit == one else a.Calculated("/", number, factor) for factor in factors]
             values.append(max(found))
         is_more = by is None or by.comparison not in {"<", "<="}
         if by is not None and values[0] != values[1] and (values[0] > values[1]) != is_more:
@@ -106,15 +110,6 @@ class PairPlanner:
         if values[0] < values[1]:
             numbers.reverse()
         return whole.doubted(*doubts).reading(a.Calculated("-", *numbers), sides[0][1].score, *how)
-
-    def _in_unit_asked(self, option: MeasureChoice) -> tuple[MeasureChoice, Decimal, tuple[Doubt, ...]]:
-        """What is measured, by how much it is divided, and a doubt where it is not in the unit that is asked for."""
-        unit, own = self.question.unit, option.measure
-        is_year = isinstance(own, a.Value) and not own.unit and self.phrases.is_of_time(option)
-        if not unit or (is_year and unit == "year"):
-            return option, Decimal(1), ()
-        (factor, *_), doubts = self.phrases.in_its_unit(own, [Decimal(1)], unit)
-        return option, factor if isinstance(factor, Decimal) else Decimal(1), doubts
 
 
 _SEVERAL = "there are several values to compare with, such as {}"

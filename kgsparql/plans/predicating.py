@@ -199,6 +199,8 @@ class Predicating(Measuring):
                 options = [one for one in options if one.kind == "number"]
             made = [self.keep(given, one, by.quantity) for one in options]
             return made or [given.leaving_out([by.position])]
+        if (beside := [*self._beside_itself(given, said, by, options)]) and said.object is None:
+            return beside
         others = self.denotations(said.object)[:_TRIED] if said.object is not None else []
         made = [
             given.kept(kept, option.score, Match(value.value, option.path)).doubted(*one.doubts, *doubts)
@@ -208,7 +210,23 @@ class Predicating(Measuring):
             for value, *doubts in self._values_beside(option, one, by, is_order=is_order)
             for kept in [a.Where(given.known, option.measure, by.comparison, value)]
         ]
-        return made or [given.leaving_out([by.position, *by.event])]
+        return made or beside or [given.leaving_out([by.position, *by.event])]
+
+    def _beside_itself(
+        self, given: Denotation, said: Predication, by: Comparative, options: Sequence[MeasureChoice]
+    ) -> Iterator[Denotation]:
+        """What is wider than it is tall, or has more children than prizes: two measures of each are compared."""
+        if said.object is None:
+            others = self.measures(given, (), by.own) if by.own else []
+        elif any(chunk.entities for chunk in said.object.chunks):
+            return
+        else:
+            options = self.measures_at(given, self.positions_of_verb(said), counts=True)
+            others = self.measures_of_noun(given, said.object)
+        for one, other in zip(options[:1], others[:1], strict=False):
+            kept = a.Where(given.known, one.measure, by.comparison, other.measure)
+            how = (Match(self.texts[by.position], own.path) for own in (one, other))
+            yield given.kept(kept, one.score + other.score, *how)
 
     def _values_beside(
         self, option: MeasureChoice, other: Denotation, by: Comparative, *, is_order: bool

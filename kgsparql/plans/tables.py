@@ -213,12 +213,14 @@ class TablePlanner:
             positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
-            column = self._column(key.known, texts, is_name=is_name) or self._column_of_reached(key, noun, positions)
-            made |= {} if column is None else {column.name: column}
-            left += positions if column is None and not is_name else ()
+            group = self._columns_of_group(key.known, texts)
+            column = None if group else self._column(key.known, texts, is_name=is_name)
+            column = column or (None if group else self._column_of_reached(key, noun, positions))
+            made |= {one.name: one for one in (*group, column) if one is not None}
+            left += positions if column is None and not is_name and not group else ()
             shows_items = shows_items and not (column and names_stand and is_name)
         if not made:
-            return PlannedReading(None, doubts=left_out(left))
+            return PlannedReading(key.known, key.score, (*key.doubts, *left_out(left)))
         table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
         return PlannedReading(table, key.score, (*key.doubts, *left_out(left)))
 
@@ -229,12 +231,26 @@ class TablePlanner:
         uses = [use for use in uses if not is_name or stem(self.fit.text(use.step.predicate)) == stem(noun)]
         self.fit.compare(texts, [use.step.predicate for use in uses])
         fits = [(self.fit.whole(texts, use.step.predicate), use) for use in uses]
-        named = [(fit * len(texts) + use.share, str(use.step), use) for fit, use in fits if fit]
-        if not named:
+        named = sorted(
+            ((fit * len(texts) + use.share, str(use.step), fit, use) for fit, use in fits if fit), reverse=True
+        )
+        rivals = [own for _, _, fit, own in named[1:] if fit == named[0][2] and 2 * own.share > named[0][3].share]
+        if not named or rivals:  # which date?
             return None
-        use = max(named, key=lambda one: one[:2])[2]
+        use = named[0][3]
         measure = self.phrases.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
+
+    def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column]:
+        """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""
+        group = self.lexicon.groups.get(" ".join(texts), ())
+        if any(
+            self.fit.roots(" ".join(texts)) <= self.fit.label_roots(own)
+            for own in self.phrases.view.predicates_called(texts)
+        ):
+            return []
+        found = (self._column(items, [word], is_name=True) for word in group)
+        return [one for one in found if one is not None]
 
     def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
         """What is of the class of a noun beside each item, as a column: `the department they belong to`."""

@@ -209,6 +209,7 @@ class Comparative:
     :param measures: words for what is measured, the likeliest first; empty of ``more``.
     :param quantity: the number it is compared with; None where it is a phrase, or nothing: ``Is A or B older?``.
     :param event: positions of the verb of ``before Ann died``.
+    :param own: words for another measure of the same thing: ``wider than they are tall``.
     """
 
     position: int
@@ -216,6 +217,7 @@ class Comparative:
     measures: tuple[str, ...] = ()
     quantity: Quantity | None = None
     event: tuple[int, ...] = ()
+    own: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

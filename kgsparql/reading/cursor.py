@@ -25,6 +25,7 @@ class Cursor:
     :ivar at: position of the next word. :ivar end: position after the last word that may be read.
     :ivar main_verb: position of the verb after ``AUXILIARY SUBJECT``, which no phrase before it may take.
     :ivar signposts: positions that were read, but stand in no clause: ``than``, numbers of a comparison.
+    :ivar inserted: positions that a noun phrase goes over: ``the films - list the years - that``.
     """
 
     def __init__(self, read: Chunked, lexicon: Lexicon) -> None:
@@ -35,6 +36,7 @@ class Cursor:
         self.end = min(len(read.texts), MAX_WORDS)
         self.main_verb: int | None = None
         self.signposts: list[int] = []
+        self.inserted = range(0)
         self.chunks = {chunk.start: chunk for chunk in read.chunks}
         covering = (chunk.span for chunk in read.chunks if chunk.is_strong or len(chunk.span) > 1)
         self.in_names = frozenset(position for span in covering for position in span)

@@ -26,8 +26,9 @@ class Differences(Endings, ABC):
             unit = lexicon.units.get(self.word(), "") if self.chunk() is None else ""
             self.skip(int(unit != ""))
             ways = [self._how_much_more, self._between, self._by_how_much]
-        elif self._skips_difference():
-            ways = [self._difference_between]
+        elif asked := self.phrase_in(lexicon.difference_phrases):
+            self.skip(asked[0])
+            ways = [self._between]
         mark = self.mark()
         for way in ways:
             if (question := way()) is not None and self.is_done:
@@ -36,14 +37,6 @@ class Differences(Endings, ABC):
             self.back(mark)
         self.back(start)
         return None
-
-    def _skips_difference(self) -> bool:
-        """Go over ``what is the difference``; return whether these are the next words."""
-        lexicon, words = self.lexicon, [self.word(ahead) for ahead in range(4)]
-        closed = (lexicon.question_words, lexicon.be_forms, lexicon.determiners, lexicon.difference_words)
-        is_difference = all(word in own for word, own in zip(words, closed, strict=True))
-        self.skip(len(words) * is_difference)
-        return is_difference
 
     def _by_how_much(self) -> Clauses | None:
         """Read ``is A taller than B`` after ``by how much``, ``how many years``."""
@@ -61,9 +54,12 @@ class Differences(Endings, ABC):
             return None
         compared = Comparative(self.at, *difference[1])
         self.take_words(difference[0])
-        self.end = than
         if self.at == than:  # older than B is A
-            return self._turned(compared, end)
+            self.skip()
+            other = self.noun_phrase(with_modifiers=False)
+            self.skip(int(self.word() in lexicon.be_forms))
+            return Clauses("difference", self.noun_phrase(), other=other, comparative=compared)
+        self.end = than
         counted = NounPhrase() if self.word() in lexicon.auxiliaries else self.noun_phrase()
         is_there = self.word() in lexicon.be_forms and self.word(1) in lexicon.existence_words
         if is_there or self.word(1) in lexicon.owners:  # are there in A, do we have in A
@@ -86,16 +82,6 @@ class Differences(Endings, ABC):
         is_pair = is_whole and not first.is_empty and not other.is_empty
         return Clauses("difference", first, other=other, comparative=compared, measured=measured) if is_pair else None
 
-    def _turned(self, compared: Comparative, end: int) -> Clauses | None:
-        """Read the two in the other order: ``than B is A``."""
-        self.end = end
-        self.skip()
-        other = self.noun_phrase(with_modifiers=False)
-        if self.word() not in self.lexicon.be_forms:
-            return None
-        self.skip()
-        return Clauses("difference", self.noun_phrase(), other=other, comparative=compared)
-
     def _of_two_sets(self, phrase: NounPhrase, compared: Comparative, end: int) -> Clauses | None:
         """Read the second of two sets: ``than books are there``, ``than in France``."""
         lexicon, self.end = self.lexicon, end
@@ -115,21 +101,14 @@ class Differences(Endings, ABC):
         sides = (phrase, other) if compared.comparison == ">" else (other, phrase)
         return Clauses("difference", sides[0], other=sides[1], comparative=compared)
 
-    def _difference_between(self) -> Clauses | None:
-        """Read ``in height between A and B``, ``between the heights of A and B`` after ``what is the difference``."""
-        is_within = self.word() not in self.lexicon.between_words and self.word() in self.lexicon.prepositions
-        self.skip(int(is_within))
-        return self._between(self.noun_phrase(with_modifiers=False) if is_within else NounPhrase())
-
-    def _between(self, measured: NounPhrase | None = None) -> Clauses | None:
-        """Read ``between the birth of A and that of B``, with a verb before it that says nothing: ``passed``, ``lie``.
-
-        :param measured: of the difference *in* something.
-        """
-        lexicon = self.lexicon
-        self.skip(int(measured is None and self.word() in lexicon.passing_words))
-        while measured is None and self.word() in lexicon.be_forms | lexicon.existence_words:
+    def _between(self) -> Clauses | None:
+        """Read ``between the births of A and B``, ``in height between A and B``; ``passed``, ``lie`` say nothing."""
+        lexicon, measured = self.lexicon, NounPhrase()
+        while self.word() in lexicon.be_forms | lexicon.existence_words | lexicon.passing_words:
             self.skip()
+        if self.word() in lexicon.prepositions - lexicon.between_words:
+            self.skip()
+            measured = self._without_count(self.noun_phrase(with_modifiers=False))
         if self.word() not in lexicon.between_words:
             return None
         self.skip()
@@ -137,8 +116,8 @@ class Differences(Endings, ABC):
         pair = [self._without_count(part) for part in phrase.parts]
         if phrase.of is not None and len(phrase.of.parts) == 2:  # the birth of A and B
             pair = [self._without_count(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
-        elif measured is not None and measured.chunks:
-            pair = [replace(self._without_count(measured), of=part, of_form="of") for part in pair]
+        elif measured.chunks:
+            pair = [replace(measured, of=part, of_form="of") for part in pair]
         self.skip(int(self.word() in lexicon.passing_words))
         are_measured = len(pair) == 2 and all(part.of is not None and part.chunks for part in pair)
         return Clauses("difference", pair[0], other=pair[1]) if are_measured else None

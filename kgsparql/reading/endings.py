@@ -1,12 +1,13 @@
-"""What stands at the end of a question: in which order, rounded to how many digits, ``and how many``."""
+"""What stands at the end of a question: in which order, rounded, ``and how many``, ``List their names``."""
 
 from __future__ import annotations
 
 from abc import ABC
 
-from kgsparql.reading.clauses import Superlative
+from kgsparql.reading.clauses import NounPhrase, Superlative
 from kgsparql.reading.verb_phrases import VerbPhrases
 
+_BREAKS, _CLOSING = frozenset(".?!;:-–—("), frozenset(("-", "–", "—", ")"))  # before a request; behind it
 _DIGIT_WORDS = 3  # after `rounded to`, at most: `two decimal places`
 
 
@@ -14,10 +15,11 @@ class Endings(VerbPhrases, ABC):
     """Reads the end of a question, before all else: no phrase may take its words.
 
     :ivar order: in which the answers are asked for. :ivar asks_value: what was measured is asked for, too.
-    :ivar digits: to how many numbers are rounded.
+    :ivar digits: to how many numbers are rounded. :ivar request: where the nouns stand that are asked for besides.
     """
 
     order: Superlative | None = None
+    request: range | None = None
     asks_value = False
     digits: int | None = None
 
@@ -44,6 +46,40 @@ class Endings(VerbPhrases, ABC):
             last = self.texts[position - 1] in lexicon.and_words | lexicon.dummies | lexicon.imperatives
             self.end = position - last
             return
+
+    def take_request(self) -> None:
+        """Take what is asked for besides: ``Show name and year``, ``and what are their names``, ``- list ids -``."""
+        for at in range(2, self.end - 1):
+            gap, is_joined = self.read.gaps[at - 1], self.word(at - 1) in self.lexicon.and_words
+            is_new = " " in gap and not _BREAKS.isdisjoint(gap)
+            start = self._start_of_request(at) if is_new or is_joined or "," in gap else at
+            if start > at and (is_new or self.word(start) in self.lexicon.possessive_pronouns):
+                ends = (p for p in range(start + 1, self.end) if not _CLOSING.isdisjoint(self.read.gaps[p - 1].split()))
+                self.request = range(start, next(ends, self.end))
+                self.inserted = range(at - is_joined, self.request.stop)
+                self.signposts += range(self.inserted.start, start)
+                self.end = self.inserted.start if self.request.stop == self.end else self.end
+                return
+
+    def _start_of_request(self, at: int) -> int:
+        """Return where the nouns of a request begin, after ``for each of them give me``, ``what are``; else its own."""
+        lexicon, first = self.lexicon, at
+        if self.word(at) in lexicon.prepositions and self.word(at + 1) in lexicon.distributives:
+            at += 4 if self.word(at + 2) in lexicon.of_words else 2
+        if self.word(at) in lexicon.imperatives:
+            while self.word(at + 1) in lexicon.after_imperatives:
+                at += 1
+            return at + 1
+        is_asked = lexicon.question_words.get(self.word(at)) == "any" and self.word(at + 1) in lexicon.be_forms
+        return at + 2 if is_asked and self.word(at + 2) in lexicon.possessive_pronouns else first
+
+    def columns_requested(self) -> tuple[NounPhrase, ...]:
+        """Read the nouns of a request."""
+        if self.request is None:
+            return ()
+        self.at, self.end, self.inserted, self.main_verb = self.request.start, self.request.stop, range(0), None
+        phrase = self.noun_phrase()
+        return phrase.parts or (phrase,)
 
     def _is_of_measure(self, start: int) -> bool:
         """Tell whether nothing else is asked for after ``and how many``: ``are they``, ``is that average``."""

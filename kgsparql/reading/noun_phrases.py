@@ -54,10 +54,24 @@ class NounPhrases(Openings, ABC):
         self.back(mark)
         if len(parts) == 1 or not joined_by:
             return first
-        _share_possessor(parts)
+        self._share_possessor(parts)
         is_negated, first.is_negated = first.is_negated, False
         joined: OneOf["and", "or"] = "or" if joined_by == "or" and not is_both else "and"
         return NounPhrase(parts=tuple(parts), joined_by=joined, is_negated=is_negated, is_both=is_both)
+
+    def _share_possessor(self, parts: list[NounPhrase]) -> None:
+        """Give the possessor of the last of some phrases to all: ``the director and writer of Jaws``."""
+        last = parts[-1]
+        if last.of is None or last.of_form != "of" or last.is_theirs:
+            return
+        owner = {self.texts[at] for at in last.of.positions}
+        of_itself = (
+            owner | self.lexicon.identity_nouns if owner & self.lexicon.facets else set()
+        )  # name, place of birth
+        for part in parts[:-1]:
+            is_own = any(self.texts[at] in of_itself for at in part.positions)
+            if part.of is None and not is_own and not (part.head and part.head.is_name):
+                part.of, part.of_form = copy(last.of), "of"
 
     def _skip_joint(self) -> str | None:
         """Go over what joins two noun phrases: ``and``, ``or``, empty for a comma; None where nothing does."""
@@ -101,6 +115,7 @@ class NounPhrases(Openings, ABC):
     def _with_nouns(self, phrase: NounPhrase) -> NounPhrase:
         """Read the chunks of a phrase; return it, or the phrase that belongs to it: ``X's films``."""
         while not self.is_done and not (phrase.chunks and self.is_at_comma()):
+            self.at = self.inserted.stop if self.at in self.inserted else self.at
             mark = self.possessive_words()
             if mark is not None and phrase.chunks and not (mark == 0 and not self.is_noun_phrase()):
                 self.skip(mark)
@@ -399,12 +414,3 @@ class NounPhrases(Openings, ABC):
             self.back(mark)
             return ()
         return verb
-
-
-def _share_possessor(parts: list[NounPhrase]) -> None:
-    """Give the possessor of the last of some phrases to all: ``the director and writer of Jaws``."""
-    last = parts[-1]
-    if last.of is not None and last.of_form == "of" and not last.is_theirs:
-        for part in parts[:-1]:
-            if part.of is None and not (part.head and part.head.is_name):
-                part.of, part.of_form = copy(last.of), "of"

@@ -39,11 +39,14 @@ class _Parser(Differences):
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
         self.take_order()
+        if self.word(1) not in self.lexicon.distributives:
+            self.take_request()
         question = self._with_choices() or self.any_question()
         question.order, question.asks_value, question.digits = self.order, self.asks_value, self.digits
         self._make_count(question)
         self._make_share(question)
         _note_each(question)
+        question.columns += self.columns_requested() if question.form == "set" else ()
         _note_number(question.phrase)
         question.is_listing = self._is_listing
         lexicon, passed = self.lexicon, set(self.signposts)

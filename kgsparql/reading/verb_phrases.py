@@ -315,7 +315,12 @@ class VerbPhrases(NounPhrases):
         return Predication(compared=Comparative(position, *found[1]))
 
     def _compared_with(self, verb: tuple[int, ...], comparative: Comparative) -> Predication:
-        """Read what something is compared with: a number or a phrase."""
+        """Read what something is compared with: a number, a phrase, or another measure of it: ``than it is tall``."""
+        lexicon, at = self.lexicon, 2 * (self.word() in self.lexicon.subject_pronouns)
+        adjectives = [f"{how} {self.word(at)}" for how in lexicon.how_words]
+        if own := next((lexicon.measures[key] for key in adjectives if key in lexicon.measures), ()):
+            self.skip(at + 1)
+            return Predication(verb=verb, light="" if verb else "be", compared=replace(comparative, own=own))
         if self.number() is None:
             other = self.noun_phrase()
             if self.texts[comparative.position] in self.lexicon.order_words:

@@ -101,6 +101,54 @@ def test_where_it_is_the_other_one_or_the_unit_is_not_known_the_difference_is_do
         assert doubt in answer.text
 
 
+def test_what_is_asked_for_besides_is_a_column_each() -> None:
+    for question, columns, first in (
+        ("Which laureates were born in Poland? List their birth dates.", ["item", "date of birth"], "1898-07-29"),
+        ("Which elements - list symbol - are radioactive?", ["item", "chemical symbol"], "Bh"),
+        ("List the books by Toni Morrison. Show name and year.", ["item", "year of publication"], "1987"),
+        ("Which laureates were born in Poland, and what are their places of birth?", ["item", "place of birth"], ""),
+        ("Who won the Nobel Prize in Physics in 1921? Give their names.", ["item"], "Albert Einstein"),
+    ):
+        computed = ask(question).computed
+        if computed is None:  # nothing besides the name: looked up
+            assert (ask(question).status, said(ask(question))) == ("answered", [first])
+            continue
+        assert (ask(question).status, list(computed.columns)) == ("answered", columns), question
+        assert first in str(computed.rows[0][-1])
+
+
+def test_which_date_is_asked_for_and_a_tie_at_the_end_of_a_list_is_doubted() -> None:
+    for question, doubt in (
+        ("Which laureates were born in Poland? List their dates.", "dates"),
+        ("Which three laureates have the most children?", "others have just as much as the last of these"),
+    ):
+        assert doubt in ask(question).text
+        assert ask(question).status != "answered"
+
+
+BOXES = """
+@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Box a rdfs:Class ; rdfs:label "box" . :Lid a rdfs:Class ; rdfs:label "lid" . :hasLid rdfs:label "lid" .
+:flat a :Box ; rdfs:label "Flat" ; :width_mm 9 ; :height_mm 2 ; :depth_mm 9 ; :hasLid :a .
+:tall a :Box ; rdfs:label "Tall" ; :width_mm 2 ; :height_mm 9 ; :depth_mm 3 .
+:a a :Lid ; rdfs:label "A" .
+"""
+
+
+def test_two_measures_of_one_thing_are_compared_and_dimensions_are_columns() -> None:
+    for turtle, question, expected in (
+        (BOXES, "Which boxes are wider than they are tall?", ["Flat"]),
+        (BOXES, "Which boxes are taller than deep?", ["Tall"]),
+        ("", "Which laureates have more children than prizes?",
+         ["Frédéric Joliot-Curie", "Irène Joliot-Curie", "Pierre Curie"]),
+    ):  # fmt: skip
+        assert (ask(question, turtle).status, said(ask(question, turtle))) == ("answered", expected)
+    computed = ask("Which boxes are wider than they are tall? List their dimensions.", BOXES).computed
+    assert computed is not None
+    assert computed.columns == ("item", "width", "height", "depth")
+    assert [term.value for term in computed.rows[0][1:] if isinstance(term, kgsparql.Literal)] == ["9", "2", "9"]
+
+
 NAMED_BY_USERS = """
 :Ship a rdfs:Class ; rdfs:label "ship" . :Ferry a rdfs:Class ; rdfs:label "ferry" .
 :Port a rdfs:Class ; rdfs:label "port" . :Owner a rdfs:Class ; rdfs:label "private owner" .
