@@ -76,8 +76,9 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     :param ends: what was found; of literals the name of the step says what they are, of things without a class nothing.
     :param steps: the name of the predicate that they are the values of; empty where they are none.
     """
-    language, (first, *_) = lexicon(), (*words(normalised(asked)), "")
-    sort = language.question_words.get(first, "")
+    language, (first, second, *_) = lexicon(), (*words(normalised(asked)), "", "")
+    is_beside = first in language.companions  # with whom one studies is no university
+    sort = language.question_words.get(second if is_beside else first, "")
     if sort not in {"agent", "place"} or not ends:
         return None
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]], in_grace=True)
@@ -85,8 +86,9 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
         return None
     sorts = language.sorts
-    others = [name for own in ("agent", "place", "other") for name in sorts[own] if name not in sorts[sort]]
-    mine, other = _likeness_of(said, sorts[sort], session), _likeness_of(said, others, session)
+    wanted_names = [name for name in sorts[sort] if not is_beside or name not in sorts["place"]]
+    others = [name for own in ("agent", "place", "other") for name in sorts[own] if name not in wanted_names]
+    mine, other = _likeness_of(said, wanted_names, session), _likeness_of(said, others, session)
     nearer = other - mine
     is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
     if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():

@@ -70,9 +70,14 @@ class Glossary:
 
         :param likely: what the first word is, where it may be several.
         """
-        firsts = (texts[0], *self.stems_of(texts[0])) if len(texts) > 1 else texts
-        tables = [table for kind, table in self.meanings.items() if kind != "verbs"]
-        hits = (longest_phrase(table, [first, *texts[1:]]) for table in tables for first in firsts)
+        stems = self.stems_of(texts[0]) if len(texts) > 1 else []
+        firsts = [
+            (table, first)
+            for kind, table in self.meanings.items()
+            if kind != "verbs"
+            for first in (texts[0], *(stems if kind != "closed" else ()))
+        ]
+        hits = (longest_phrase(table, [first, *texts[1:]]) for table, first in firsts)
         longest = max((hit for hit in hits if hit is not None), key=lambda hit: hit[0], default=None)
         if longest is not None and longest[0] > 1:
             return longest
@@ -123,7 +128,7 @@ class Glossary:
         for at in range(len(word) - _SHORTEST, _SHORTEST - 1, -1) if self.endings["joints"] else ():
             last = self._meaning_of_inflected(word[at:], "nouns")
             stems = (word[:at].removesuffix(joint) for joint in ("", *self.endings["joints"]))
-            tables = self.meanings["nouns"], self.meanings["verbs"]
+            tables = self.meanings["nouns"], self.meanings["verbs"], self.meanings["adjectives"]
             first = next((table[stem] for stem in stems for table in tables if stem in table), None)
             if first is not None and last is not None:
                 return Meaning("nouns", tuple(f"{first.english[0]} {own}" for own in last.english))

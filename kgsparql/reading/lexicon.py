@@ -140,6 +140,7 @@ class Lexicon:
     agent_suffixes: frozenset[str]
     no_agents: frozenset[str]
     persons: frozenset[str]
+    companions: frozenset[str]
     identity_nouns: frozenset[str]
     gendered: frozenset[str]
     containment: frozenset[str]

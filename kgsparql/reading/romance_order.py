@@ -23,6 +23,8 @@ class RomanceOrder(WordOrder):
         found = list[Unit]()
         for start, end in itertools.pairwise([*starts, len(units)]):
             own = [replace(unit, sign="") for unit in units[start:end]]
+            for verb in [at for at, unit in enumerate(own) if unit.kind == "verb"]:
+                own[verb + 1 : verb + 2] = self.with_governed(own[verb + 1 : verb + 2], own[verb])
             own = self._with_adjectives(self._with_comparisons(self._without_unsaid(own)))
             own = self._without_personal(self._with_ordered_clauses(self._without_clitics(own)))
             found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []

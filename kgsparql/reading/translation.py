@@ -188,11 +188,7 @@ class _Names:
     def _may_be(self, row: LabelRow, start: int, end: int) -> bool:
         """Tell whether words that are the name of something are meant as a name."""
         text = self.question[self.tokens[start].start : self.tokens[end - 1].end]
-        if (
-            end - start > 1
-            and row.role != "label"
-            and all(map(self.words.meaning, key_of(self.tokens[start:end]).split()))
-        ):
+        if row.role != "label" and all(map(self.words.meaning, key_of(self.tokens[start:end]).split())):
             return False  # rather word by word, beside others of the name: *Nobelpreis für Chemie* 2020
         if row.text == text and end - start > 1:
             return True

@@ -97,6 +97,11 @@ class WordOrder:
         is_other = unit.kind == "name" and first.english in self.lexicon.indefinites
         return is_other or unit.kind in {"determiner", "adjective"} or before.kind in {"name", "pronoun"}
 
+    def with_governed(self, units: Sequence[Unit], verb: Unit) -> list[Unit]:
+        """Return what stands beside a verb, with the prepositions that English has after this verb."""
+        governed, base = self.glossary.pairs["governed"], verb.in_form(BASE).english
+        return [replace(unit, english=governed.get(f"{base}.{unit.said}", unit.english)) for unit in units]
+
     def is_past(self, auxiliary: Unit, verb: Unit) -> bool:
         """Tell whether an auxiliary makes a verb past, and no passive: *hat geschrieben*, *ist gestorben*."""
         is_be = auxiliary.english in self.lexicon.be_forms and verb.forms[:1]
@@ -128,7 +133,11 @@ class VerbLastOrder(WordOrder):
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
         """Order a whole question; some units are added, such as ``did``."""
-        (_, first), *others = self._joined_clauses(self._with_clauses(list(units))[0])
+        own = self._with_clauses(list(units))[0]
+        for at in range(1, len(own)):  # …, starben aber dort
+            if own[at].kind == "joint" and own[at - 1].sign and own[at - 1].is_verb:
+                own[at - 1 : at + 1] = [own[at], replace(own[at - 1], sign="")]
+        (_, first), *others = self._joined_clauses(own)
         return _without_clauses([*self._main(first), *self._further_all(others)])
 
     def _further_all(self, others: Sequence[tuple[list[Unit], list[Unit]]]) -> list[Unit]:
@@ -140,7 +149,8 @@ class VerbLastOrder(WordOrder):
         """Return how many units are a relative pronoun after a comma, with its preposition; 0 where there is none."""
         last = at + (units[at].kind == "preposition")
         is_relative = any(unit.said in self.glossary.pairs["relatives"] for unit in units[last : last + 1])
-        return last + 1 - at if is_relative and units[at].sign == "," else 0
+        has_verb = any(unit.is_verb for unit in units[last:]) or units[-1].kind == "word"  # not: A, der Sohn, oder B
+        return last + 1 - at if is_relative and units[at].sign == "," and has_verb else 0
 
     def _with_clauses(self, units: list[Unit], at: int = 0, *, is_inner: bool = False) -> tuple[list[Unit], int]:
         """Make one unit of each relative clause; return them all, and the place after them.
@@ -207,7 +217,7 @@ class VerbLastOrder(WordOrder):
         negation, more = self._split_negation(middle[end:])
         first, last = self._verb_group(finite, main, is_split=not is_subject or bool(negation))
         parts = [*before, *first, *middle[:end], *negation, *last, *more, *after]
-        return self._with_governed(parts, main)
+        return self.with_governed(parts, main)
 
     def _each_first(self, units: list[Unit]) -> list[Unit]:
         """Put what something is asked for each of before the question."""
@@ -274,7 +284,8 @@ class VerbLastOrder(WordOrder):
             is_inflected = any(
                 one.kind == "noun" and one.said not in self.glossary.meanings["nouns"] for one in middle[:end]
             )
-            return not (is_known and is_inflected) and all(unit.kind != "joint" for unit in middle[:end])
+            is_joint = any(unit.english in self.lexicon.and_words for unit in middle[:end])
+            return not is_joint and not (is_known and is_inflected)
         return head.kind != "name" and not is_known
 
     def _further_clause(self, units: list[Unit]) -> list[Unit]:
@@ -305,7 +316,7 @@ class VerbLastOrder(WordOrder):
         if self._is_done(finite, main):
             middle = self._with_agent(middle)
         first, last = self._verb_group(finite, main, is_split=bool(negation))
-        return [*first, *negation, *last, *self._with_governed(middle, main)]
+        return [*first, *negation, *last, *self.with_governed(middle, main)]
 
     def _relative_clause(self, opening: list[Unit], body: list[Unit]) -> list[Unit]:
         """Order a relative clause, whose verbs stand at its end."""
@@ -325,6 +336,10 @@ class VerbLastOrder(WordOrder):
             end = self.end_of_phrase(middle)
             subject, middle = middle[:end], middle[end:]
             opening = opening[:-1] if subject and subject[0].english in self.lexicon.owners else opening
+        main = next((unit for unit in verbs if unit.kind == "verb"), finite)
+        if subject and subject[0].english in self.lexicon.no_words and self._is_done(finite, main) and not prepositions:
+            owned = replace(opening[0], english=self.written["with"], kind="preposition")  # denen kein X zugewiesen ist
+            return [owned, *subject, main.in_form(PARTICIPLE), *middle, *after, *self._further_all(others)]
         return [*opening, *subject, *self._predicate_of(finite, verbs, middle, []), *after, *self._further_all(others)]
 
     # --- Places
@@ -367,11 +382,6 @@ class VerbLastOrder(WordOrder):
                 by = " ".join([self.written["by"], *units[at].english.split()[1:]])
                 return [*units[:at], replace(units[at], english=by), *units[at + 1 :]]
         return units
-
-    def _with_governed(self, units: Sequence[Unit], verb: Unit) -> list[Unit]:
-        """Return what stands beside a verb, with the prepositions that English has after this verb."""
-        governed, base = self.glossary.pairs["governed"], verb.in_form(BASE).english
-        return [replace(unit, english=governed.get(f"{base}.{unit.said}", unit.english)) for unit in units]
 
 
 def _without_clauses(units: Sequence[Unit]) -> list[Unit]:

@@ -29,6 +29,7 @@ from kgsparql.linking.words import root, word_overlap, words
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.retrievers._listed_paths import (
     Enumeration,
     LikelyPath,
@@ -49,6 +50,7 @@ from kgsparql.retrievers._walking import SAMPLE, note_order
 _SHORTLIST, _SHORTLIST_FOR_EACH_KEPT = 50, 4
 _LESS_KNOWN_PENALTY = 0.05  # how much lower a link scores for each ten times fewer triples than another meaning is in
 _HOUSEKEEPING_PENALTY = 0.3  # taken off the score of a path to identifiers, pictures and the like that nobody asked for
+_OWN_NAME_PENALTY = 1.0  # nor is the name of what is named the answer to anything but how it is called
 _JOB = root("profession")
 _KINDS = (RDF_TYPE, INSTANCE_OF, SUBCLASS_OF)
 # Beginnings of the IRIs of classes that say nothing to a reader, such as `owl:NamedIndividual`.
@@ -151,6 +153,7 @@ class PathRanking(Weights, Retriever):
         link, others = known.link, others_named(known.link, session)
         labels = session.compared_labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
+        asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
         question = ScoredQuestion.of(session, link)
         scores = score_paths(question, kinded, session.label_fit, weights).tolist()
@@ -159,8 +162,11 @@ class PathRanking(Weights, Retriever):
             last, constraint = path.steps[-1].predicate, known.constraints.get(path)
             besides = sum(others.get(value, 0.0) for value in constraint.values) if constraint else 0.0
             bonus = self.link_weight * (link.score + besides)
-            if is_housekeeping(labels[last], last, known.ends.get(path, ()), asked):
+            ends = known.ends.get(path, ())
+            if is_housekeeping(labels[last], last, ends, asked):
                 bonus -= _HOUSEKEEPING_PENALTY
+            if [link.label] == [end.value for end in ends if isinstance(end, Literal)] and not asks_name:
+                bonus -= _OWN_NAME_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found
 

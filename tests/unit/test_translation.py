@@ -76,6 +76,20 @@ def test_spanish_is_put_in_the_order_of_english(question: str, english: str) -> 
     assert in_english(question) == english
 
 
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("Wer ist reicher, der Sohn von Ann oder Bob?", "Who is reicher, the son of Ann or Bob?"),
+        ("Wer wurde in Bonn geboren, starb aber in Ulm?", "Who was born in Bonn but died in Ulm?"),
+        ("Gibt es Städte, denen kein Preis verliehen wurde?", "Are there cities with no prize awarded?"),
+        ("Welche Stadt, in der die Firma, die Ann gründete, ihren Sitz hat?",
+         "Which city in which the company which Ann founded has her headquarters?"),
+    ],
+)  # fmt: skip
+def test_what_stands_after_a_comma_is_told_by_its_verb(question: str, english: str) -> None:
+    assert in_english(question, "de") == english
+
+
 @pytest.mark.parametrize("question", ["Who directed La La Land?", "Was Ada fired?", "Berlin?", "居里夫人"])
 def test_what_may_be_english_or_unknown_stays_as_it_is(question: str) -> None:
     assert in_english(question) == question
@@ -152,6 +166,12 @@ def test_answers_and_doubts_are_in_the_language_of_the_question() -> None:
     assert texts[1].startswith("Pas de réponse sûre :")
     assert "violets" in texts[1]
     assert texts[2].startswith("Sin respuesta segura:")
+
+
+def test_with_whom_somebody_took_a_doctorate_is_no_university() -> None:
+    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
+        asked = [nobel.ask(q) for q in ("Bei wem promovierte Werner Heisenberg?", "Under whom did Max Planck study?")]
+    assert [(one.status, one.gaps[0].values[-1]) for one in asked] == [("partial", "organisation")] * 2
 
 
 def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_words() -> None:
