@@ -217,6 +217,10 @@ class Measuring(ABC):
         last, path, share = uses[-1], _path_of(uses), prod(use.share for use in uses)
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
+        is_noun = bool(texts) and self.fit.form(last.step.predicate) in {"noun", "agent"}
+        is_noun = is_noun and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
+        if is_noun and not self.fit.allows(last.step, "of", texts[-1]):  # children of each, not parents
+            return
         own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
         is_of_class = not frozenset(among).isdisjoint(self.view.profiler.with_broader(last.classes))
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common

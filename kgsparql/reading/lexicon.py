@@ -143,6 +143,7 @@ class Lexicon:
     companions: frozenset[str]
     identity_nouns: frozenset[str]
     gendered: frozenset[str]
+    distancing: frozenset[str]
     containment: frozenset[str]
     location_labels: frozenset[str]
     locations: frozenset[str]

@@ -80,7 +80,8 @@ class NounPhrases(Openings, ABC):
         if joining is not None and self.begins_object(joining[0]):
             self.skip(joining[0])
             return "and"
-        is_and, is_or = word in lexicon.and_words, word in lexicon.or_words
+        is_and = word in lexicon.and_words
+        is_or = word in lexicon.or_words and self.word(1) not in lexicon.comparatives  # in 1905 or later
         if is_and or is_or:
             repeated = self.word(1) in lexicon.place_prepositions | lexicon.by_words | lexicon.of_words
             if not self.begins_object(1) and not (repeated and self.is_noun_phrase(2)):

@@ -164,6 +164,15 @@ class Openings(Cursor):
         is_or = self.number() is not None and self.word(1) in self.lexicon.or_words
         return is_or and self.word(2) in self.lexicon.quantifiers
 
+    def open_preposition(self, value: NounPhrase) -> str:
+        """Take ``or later`` behind a value; return the preposition that says the same: ``since``."""
+        difference = self.lexicon.comparatives.get(self.word(1)) if self.word() in self.lexicon.or_words else None
+        if difference is None or value.head is None or not value.head.is_value:
+            return ""
+        self.skip(2)
+        prepositions = self.lexicon.value_prepositions.items()
+        return next(word for word, comparison in prepositions if comparison == f"{difference.comparison}=")
+
     def _bound_words(self) -> tuple[Comparison, int]:
         """Return how a number that follows compares, and how many words say so."""
         if self.is_range():

@@ -323,8 +323,10 @@ class _Parser(Differences):
         auxiliary = self.texts[self.skip()[0]]
         if self.word() in lexicon.regarded and self.word(1) in lexicon.regarded_as:
             self.skip(2)
-        if self.word() in lexicon.existence_words and not self.is_verb(1):
-            self.skip()
+        rest = {self.word(ahead) for ahead in range(1, self.end - self.at)}
+        is_anywhere = self.word() in lexicon.locatives and rest <= lexicon.determiners | lexicon.fillers  # in the graph
+        if is_anywhere or (self.word() in lexicon.existence_words and not self.is_verb(1)):
+            self.skip(1 + is_anywhere * len(rest))
             self.modifiers(phrase)
             if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
                 phrase.restrictions += self.verb_phrases()

@@ -216,6 +216,7 @@ class VerbPhrases(NounPhrases):
                 return
             self.skip()
             found = self.noun_phrase()
+            word = self.open_preposition(found) or word
             if found.is_negated:  # in neither France nor Germany
                 relation.is_negated, found.is_negated = True, False
             if relation.object is None:

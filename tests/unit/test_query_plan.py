@@ -179,7 +179,10 @@ def test_what_users_found_wrong_or_missing_is_right() -> None:
         ("", "How many laureates does the country with the most laureates have?", ["32"]),
         ("", "How many laureates did not work at a university?", ["13"]),
         ("", "Who is older, Marie Curie or Albert Einstein?", ["Marie Curie"]),
-    ):
+        ("", "Which laureates have only one child and were born in 1885 or later?", ["Manne Siegbahn", "Niels Bohr"]),
+        ("", "Which kinds of organisations are in the graph?",
+         ["college", "company", "research institute", "university"]),
+    ):  # fmt: skip
         answer = ask(question, turtle)
         assert (answer.status, said(answer)) == ("answered", expected), answer.text
 
@@ -477,6 +480,7 @@ def test_what_the_graph_says_otherwise_is_a_doubt() -> None:
         ("In which year were the most prizes awarded?", "does not say 'first awarded in the year'"),
         ("Which laureates did not study in Germany?", "said of nothing of this kind"),
         ("Who is the daughter of Marie Curie?", "the graph says 'child', and not 'daughter'"),
+        ("Who is the grandchild of Marie Curie?", "the graph says 'child', and not 'grandchild'"),
         ("How old was Albert Einstein when he died?", "asks for an amount, and what was found is a date"),
         ("Where was Alfred Nobel born?", "'Alfred Nobel' was taken for Nobel Prize in Physics"),
     ):
