@@ -187,6 +187,10 @@ class RateLimitError(UnreachableError, code="E_RATE"):
     """Too many requests, or no quota left."""
 
 
+MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
+"""Failures of a model that leave what was found without it valid."""
+
+
 class EndpointAuthenticationError(AuthenticationError, EndpointError):
     """An endpoint that wants other credentials, or refuses every user."""
 

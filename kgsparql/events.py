@@ -135,6 +135,14 @@ class Verified(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted(Event):
+    """The question is answered without the model, which is asked now; the answer itself."""
+
+    status: str = ""
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finished(Event):
     """The question is answered; the last event, with the answer itself."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
@@ -79,7 +79,7 @@ COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table compu
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
-Grounding = OneOf["graph", "model", "mixed"]
+Grounding = OneOf["graph", "document", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,6 @@ class Draft:
 
     :param text: the answer in words; empty if there is none but the ranked candidates.
     :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
-    :param removed: how many citations, choices and steps the writer made up, which are gone.
-    :param removed_names: some of them, as a reader may be told.
-    :param is_ungrounded: the writer answered, but none of the evidence carries it; ``text`` says so.
     :param is_ranked: nobody chose among the answers: they are candidates in order.
     """
 
@@ -137,9 +134,6 @@ class Draft:
     inference: tuple[InferenceStep, ...] = ()
     tree: DecisionTree = _NO_TREE
     sufficient: bool | None = None
-    removed: int = 0
-    removed_names: tuple[str, ...] = field(default=(), compare=False)
-    is_ungrounded: bool = False
     is_ranked: bool = False
 
 
@@ -195,6 +189,20 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a question: a line that a model may choose by its number.
+
+    :param text: what it is, and what it comes to, in words.
+    :param follow: finds all that it comes to; ``None`` where that is nothing.
+    :param passage: a text that it is, of which words may be quoted.
+    """
+
+    text: str
+    follow: Callable[[], Retrieval | None]
+    passage: EvidenceItem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """What a method found.
 
@@ -205,6 +213,7 @@ class Retrieval:
     :param is_judged: the gaps are all that there are.
     :param support: how clearly the question was read, as far as the method says; ``None`` where it does not.
     :param confidence: how likely the best candidates are right, once that was weighed.
+    :param readings: lists the ways to read the question, where the method knows more than the evidence shows.
     """
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -216,6 +225,7 @@ class Retrieval:
     is_judged: bool = False
     support: Support | None = None
     confidence: float = 0.0
+    readings: Callable[[], Sequence[Reading]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def best_item(self) -> EvidenceItem | None:
@@ -233,7 +243,6 @@ class Answer:
     :param labels: a label for every term of the evidence, predicates too, and of what was computed; answers and links
         carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
-    :param removed: citations and steps that a model made up; none of them is shown.
     :param gaps: what of the question the answer does not account for; there is none in an answer that is `answered`.
     :param confidence: how likely the answer, or the best candidate, is right, in [0, 1]; 0 where there is none.
     :param signals: what the confidence rests on, each in [0, 1] and 1 at best.
@@ -258,7 +267,6 @@ class Answer:
     notes: tuple[Note, ...] = ()
     labels: Labels = field(default_factory=dict)
     fallbacks: tuple[Fallback, ...] = ()
-    removed: int = 0
     is_ranked: bool = False
     gaps: tuple[Gap, ...] = ()
     confidence: float = 0.0

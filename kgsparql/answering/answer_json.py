@@ -160,7 +160,7 @@ class AnsweredObject(TypedDict):
     id: NotRequired[str | int]
     question: str
     status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
-    grounding: OneOf["graph", "model", "mixed"]
+    grounding: OneOf["graph", "document", "model"]
     graphs: list[str]
     retriever: str
     model: str
@@ -184,7 +184,6 @@ class AnsweredObject(TypedDict):
     not_understood: list[GapObject]
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]
-    removed: int
     error: ErrorObject | None
 
 

@@ -38,7 +38,7 @@ def computed_retrieval(
     ).__getitem__
     for sentence, *values in (own.sentence(label) for own in found.left_out):
         gaps = (*gaps, Gap("value", "", sentence, tuple(values)))
-    reading, value, shown = reading_in_words(found.plan, label), _value_text(found, label), found.facts
+    reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), found.facts
     if len(shown) > _MAX_CITED:  # first those that name an item of the answer
         items = frozenset(found.items)
         shown = tuple(sorted(shown, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
@@ -70,7 +70,8 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
     return f"{done}: {printable(said, 600)}"
 
 
-def _value_text(found: Computed, label: Label) -> str:
+def computed_words(found: Computed, label: Label) -> str:
+    """Say what a plan came to, on one line."""
     if found.has_failed:
         return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):

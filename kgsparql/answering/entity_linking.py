@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from shlex import quote
+from typing import TYPE_CHECKING
 
-from kgsparql.answering.choosing import Links, choose_or_mend
+from kgsparql.answering.choosing import Links, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.notes import MISSING_NAME
@@ -18,6 +19,9 @@ from kgsparql.linking.linked_entity import LinkedEntity, mention_in
 from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
+
+if TYPE_CHECKING:
+    from kgsparql.models.replies import SaidReading
 
 MAX_NAMESAKES_SHOWN = 3  # of the things that are called the same as what is linked, those that are named
 _OPTIONAL_SHARE = 0.25  # of the time of a question, for each query to find equivalents: most need none
@@ -136,9 +140,9 @@ def find_links(session: Session) -> bool:
     if is_linked or session.linker is None or not session.model_reads or not session.can_spare_call("links"):
         return False
     with session.within_budget():
-        said = choose_or_mend([], "links", 1, session, links_to_mend(session))
-        found = said.links or looked_up(said.search, session, at_most=_MAX_MEANINGS)
-        if found:
+        links = links_to_mend(session)
+        said = session.ask_model(reading_call(session.original, (), links))
+        if found := () if said is None else meant_by(said, links, session):
             mend_links(session, [replace(found[0], candidates=tuple(found[1:]))])
     return True
 
@@ -197,6 +201,15 @@ def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntit
             session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")
         return tuple(replace(one, mention=mention_in(session.question, one.label)) for one in found[:at_most])
     return ()
+
+
+def meant_by(said: SaidReading, links: Links | None, session: Session) -> tuple[LinkedEntity, ...]:
+    """Find what a model says that a name means: one of those it was shown, or what is called as it says."""
+    if links is None:
+        return ()
+    if said.meaning is not None:
+        return (links.others[said.meaning][0],)
+    return looked_up(said.search, session, at_most=_MAX_MEANINGS)
 
 
 def mend_links(session: Session, meant: Sequence[LinkedEntity]) -> None:

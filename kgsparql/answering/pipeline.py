@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status, Support
-from kgsparql.answering.composing import closed_book, compose_from_templates, evidence_labels
+from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
+from kgsparql.answering.readings import chosen_reading
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, UnreachableError
-from kgsparql.events import EvidenceFound, Finished
+from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, UnreachableError
+from kgsparql.events import Drafted, EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
@@ -31,7 +32,6 @@ _NOTHING: dict[Status, str] = {
     "answered": "There is evidence, but nothing in it that the question did not name already.",
 }
 
-_MAX_REMOVED_NAMES = 5  # of what a model made up
 _NOT_SURE = "No sure answer:"
 _WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
 # Words that ask for something that Wikidata says about a statement, not about a thing.
@@ -41,8 +41,8 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
-    found = _verified_retrieval(retriever, session)
-    judged, draft, known = _judged_draft(found, compose_from_templates(found, session.say), session, failed=False)
+    found, session = _found(retriever, session)
+    judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
         session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
         is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
@@ -52,21 +52,63 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
-    """Answer one question.
+    """Answer one question: without a model first, then by the reading that a model chooses, where there is one.
 
-    If a model or an endpoint fails when there is evidence already, the answer is made of that, and ``error`` says what
-    happened. If one of several graphs fails, the answer is partial.
+    If a model fails, what was found without it is the answer. If an endpoint fails when there is evidence already, the
+    answer is made of that, and ``error`` says what happened. If one of several graphs fails, the answer is partial.
 
-    :raises UnreachableError: if a model, or the only graph, fails before there is any evidence.
+    :raises UnreachableError: if the only graph fails before there is any evidence; if a model fails that is required.
     :raises CancelledError: if the session was stopped.
     """
-    found = _verified_retrieval(retriever, session)
-    draft, error = _draft_and_error(retriever, found, session)
-    if draft.removed:
-        session.notes.append(f"removed, since it is not in the evidence: {_removed_text(draft)}", code="made_up")
-    found, draft, known = _judged_draft(found, draft, session, failed=error is not None)
+    found, session = _found(retriever, session, drafts=True)
+    made = _answer_of(found, retriever, session)
+    session.emit(Finished(status=made.status, answer=made))
+    return made
+
+
+def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> tuple[Retrieval, Session]:
+    """Return what is found without a model, or by what a model chooses; and the session in which it was found.
+
+    :param drafts: the answer without the model is emitted before it is asked.
+    """
+    again, drafting = session.anew(), replace(session, model=None)
+    found = _verified_retrieval(retriever, drafting)
+    if session.model is None or session.oracle is not None or session.notes.partial:
+        return found, drafting
+    if drafts:
+        shown = replace(drafting, labels=replace(drafting.labels, notes=drafting.notes.copied()))
+        drafted = _answer_of(found, retriever, shown)
+        session.emit(Drafted(status=drafted.status, answer=drafted))
+    asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
+    try:
+        return _chosen(retriever, found, asking), asking
+    except (*MODEL_FAILED, BudgetExceededError) as error:
+        if session.require_model:
+            raise
+        cause = f"{error.message} [{error.code}]"
+        what = f"{session.model.name} did not help, the answer is the one without it: {error.message}"
+        drafting.notes.append(what, code="model_failed", cause=cause)
+        drafting.notes.fallbacks += [one for one in asking.notes.fallbacks if one not in drafting.notes.fallbacks]
+        return found, replace(drafting, rounds=asking.rounds)
+
+
+def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval:
+    """Return what the reading comes to that a model chooses, verified."""
+    if retriever.asks_on_the_way:
+        found = _verified_retrieval(retriever, session)
+        if found.draft is not None:
+            return found
+    return without_lost_items(chosen_reading(retriever, found, session), session)
+
+
+def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:
+    """Make the answer of what was found, with what of the question it leaves out."""
+    draft = retriever.compose(found, session)
+    answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
+    draft = replace(draft, answers=answers, claims=claims)
+    found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
-    outcome = _answer_status(session, found.evidence, draft, failed=error is not None)
+    outcome = _answer_status(session, found.evidence, draft)
     if missing and (outcome == "answered" or (draft.text and outcome == "not_in_graph")):
         outcome = "partial" if outcome == "answered" else outcome
         draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}".rstrip())
@@ -74,15 +116,17 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     if outcome == "no_entity":
         session.notes.extend([Note("way_out", _WAY_OUT)])
     labels = evidence_labels(found.evidence, session, besides=found.computed.terms if found.computed else ())
+    text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
+    is_known = outcome in {"no_entity", "not_in_graph"} and (known_text := _closed_book_text(session))
     made = Answer(
         question=session.original,
         status="partial" if session.graph.failures else outcome,
-        text=draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome])),
+        text=known_text if is_known else text,
         answers=draft.answers,
         claims=draft.claims,
         evidence=found.evidence,
         linked=tuple(_at_own_place(link, session) for link in session.links),
-        grounding=draft.grounding,
+        grounding="model" if is_known else draft.grounding,
         inference=draft.inference,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
@@ -91,16 +135,22 @@ def answer(retriever: Retriever, session: Session) -> Answer:
         labels=labels,
         notes=session.notes.lines(link_notes(session.links)),
         fallbacks=tuple(session.notes.fallbacks),
-        removed=draft.removed,
         is_ranked=draft.is_ranked,
         gaps=missing,
         computed=found.computed,
-        error=error or session.notes.lost or next(iter(session.graph.errors.values()), None),
+        error=session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
     )
-    made = _weighed_answer(made, found, session, is_judged=known is not None)
-    session.emit(Finished(status=made.status, answer=made))
-    return made
+    return _weighed_answer(made, found, session, is_judged=known is not None)
+
+
+def _closed_book_text(session: Session) -> str:
+    """Ask what the model knows by itself, where that is wanted; a model that fails is noted."""
+    try:
+        return closed_book(session)
+    except (*MODEL_FAILED, BudgetExceededError) as error:
+        session.notes.append(f"what the model knows was not asked: {error.message}", code="model_failed")
+        return ""
 
 
 def _not_sure(gap: Gap, session: Session) -> str:
@@ -146,17 +196,6 @@ def _drawn_items(evidence: Evidence, draft: Draft) -> list[EvidenceItem]:
     cited = evidence.keep(marker for claim in draft.claims for marker in claim.markers)
     drawn = cited if len(cited) and not draft.is_ranked else evidence
     return [item for item in drawn if item.kind != "passage"]
-
-
-def _removed_text(draft: Draft) -> str:
-    """Name what a model made up, for a note.
-
-    >>> _removed_text(Draft("", removed=3, removed_names=("[P77]", "candidate 99")))
-    '[P77], candidate 99 and 1 more'
-    """
-    names = draft.removed_names[:_MAX_REMOVED_NAMES]
-    more, named = draft.removed - len(names), ", ".join(names)
-    return f"{named} and {more} more" if named and more else named or f"{more} of what the model cited or chose"
 
 
 def _verified_retrieval(retriever: Retriever, session: Session) -> Retrieval:
@@ -205,34 +244,14 @@ def _with_descriptions(found: Retrieval, session: Session) -> Retrieval:
     return replace(found, evidence=evidence, candidates=described(found.candidates), draft=draft)
 
 
-def _draft_and_error(retriever: Retriever, found: Retrieval, session: Session) -> tuple[Draft, UnreachableError | None]:
-    draft, failure = None, None
-    try:
-        with session.within_budget():
-            if len(found.evidence) or found.draft is not None:
-                draft = retriever.compose(found, session)
-            else:
-                draft = closed_book(session) or Draft("")
-    except UnreachableError as error:  # a model, but an endpoint or an embedder too: its message says which
-        failure, cause = error, f"{error.message} [{error.code}]"
-        session.notes.append(f"no answer was written: {error.message}", code="model_failed", cause=cause)
-    draft = draft or compose_from_templates(found, session.say)
-    answers, claims = (with_reasons(some, found.evidence, session.same) for some in (draft.answers, draft.claims))
-    return replace(draft, answers=answers, claims=claims), failure
-
-
-def _judged_draft(
-    found: Retrieval, draft: Draft, session: Session, *, failed: bool
-) -> tuple[Retrieval, Draft, tuple[Gap, ...] | None]:
+def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Retrieval, Draft, tuple[Gap, ...] | None]:
     """Return what was found and drafted, or what is computed of it, and what of the question is left out.
 
-    ``None`` for the latter where that was not checked: a model that wrote the answer has judged it.
+    ``None`` for the latter where that was not checked.
     """
-    if found.computed is not None:
-        return found, draft, found.gaps if draft == found.draft else None
-    if found.is_judged:
+    if found.computed is not None or found.is_judged or draft.grounding == "document":
         return found, draft, found.gaps
-    if (draft.text and not draft.is_ranked) or failed or session.notes.partial:
+    if session.notes.partial:
         return found, draft, None
     try:
         missing = gaps(session, found)
@@ -244,15 +263,12 @@ def _judged_draft(
 
         if counted := counted_beside(found, session, missing):
             return counted, counted.draft or draft, counted.gaps
-    return found, draft, missing
+    return found, draft, (*found.gaps, *missing)
 
 
-def _answer_status(session: Session, evidence: Evidence, draft: Draft, *, failed: bool) -> Status:
-    if session.notes.partial or failed:
+def _answer_status(session: Session, evidence: Evidence, draft: Draft) -> Status:
+    if session.notes.partial:
         return "partial"
-    is_written, is_enough = draft.grounding != "graph" and bool(draft.text), draft.sufficient is not False
-    if draft.is_ungrounded and not is_written:
-        return "partial"
-    if is_written or len(evidence):
-        return "answered" if is_enough else "not_in_graph"
+    if len(evidence):
+        return "answered" if draft.sufficient is not False else "not_in_graph"
     return "not_in_graph" if session.links else "no_entity"

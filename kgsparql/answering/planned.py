@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
-from kgsparql.answering.answer import Gap, Retrieval
-from kgsparql.answering.computed import computed_retrieval, reading_in_words
+from kgsparql.answering.answer import Gap, Reading, Retrieval
+from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import sort_gap_of
 from kgsparql.answering.plan_question import common_profiler, predicates_of
@@ -36,6 +37,8 @@ from kgsparql.reading.clauses import Clauses
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
+
+_PLANS_LISTED = 3  # plans that a model reads beside the paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,26 @@ def _read_event(words: Chunked, clauses: Clauses, reading: PlannedReading, sessi
         plan="" if plan is None else reading_in_words(plan, label.__getitem__),
         matches=tuple((said, " ".join(arrow(step, label) for step in way.steps)) for said, way in ways),
     )
+
+
+def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session) -> list[Reading]:
+    """List the likeliest plans of a question as readings; what the first comes to is known, and said with it.
+
+    :param found: what the likeliest plan came to.
+    """
+    plans = [read.reading, *(one for one in read.reading.others if one.plan != read.reading.plan)]
+    plans = [one for one in plans if one.plan is not None][:_PLANS_LISTED]
+    terms = {term for one in plans if one.plan is not None for term in terms_in(one.plan)}
+    label = session.labels(sorted(terms, key=str), in_grace=True).__getitem__
+    readings = []
+    for one in plans:
+        text = reading_in_words(one.plan, label) if one.plan is not None else ""
+        own = replace(read, reading=one)
+        if one is read.reading and found is not None and found.computed is not None:
+            known = session.labels(found.computed.terms, in_grace=True)
+            text = f"{text} ({computed_words(found.computed, known.__getitem__)})"
+        readings.append(Reading(text, partial(planned_retrieval, own, session)))
+    return readings
 
 
 def read_clauses(session: Session) -> Clauses:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
-from kgsparql.answering.composing import compose
+from kgsparql.answering.answer import AnswerTerm, Draft, Reading, Retrieval
+from kgsparql.answering.composing import compose_from_templates
 from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.events import Verified
@@ -17,6 +17,7 @@ from kgsparql.evidence.evidence import Evidence, verify
 from kgsparql.evidence.path_expansion import LABELLED
 from kgsparql.evidence.same_as import with_reasons
 from kgsparql.exploration.labels import own_label
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term
 
@@ -135,12 +136,17 @@ class Retriever(ABC):
     """A method. Implementations are frozen dataclasses whose fields are the options.
 
     ``source`` names the paper, ``summary`` says in one line what the method does. Fields that are annotated with
-    :class:`Within` are checked.
+    :class:`Within` are checked. A method that ``asks_on_the_way`` has a model choose while it looks for evidence: it
+    runs once without, for the draft, and once with it. Of others a model chooses among the readings; one that
+    ``mends`` lists those of another meaning of a name, one that ``computes`` has a model write a plan.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
+    asks_on_the_way: ClassVar[bool] = False
+    mends: ClassVar[bool] = False
+    computes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -165,8 +171,16 @@ class Retriever(ABC):
         return self
 
     def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """Write the draft of an answer from verified evidence; a method that has a prompt of its own overrides this."""
-        return retrieval.draft or compose(retrieval, session)
+        """Draft an answer of verified evidence: what was chosen or computed, else the candidates in order."""
+        return compose_from_templates(retrieval, session.say)
+
+    def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> Sequence[Reading]:  # noqa: ARG002
+        """List the readings of the question, where its names mean these things; only of a method that ``mends``."""
+        return ()
+
+    def written_plan(self, session: Session) -> Retrieval | None:  # noqa: ARG002 - only of a method that ``computes``
+        """Return what a plan that a model writes comes to; ``None`` where it writes none that can be run."""
+        return None
 
 
 AUTO = "auto"

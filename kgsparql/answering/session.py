@@ -97,6 +97,8 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
+    :param is_trusted: the model has shown that it chooses well: what it chooses against the ranking is no doubt.
+    :param require_model: a model that fails is an error; else the answer without it stands.
     :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     """
 
@@ -118,6 +120,8 @@ class Session:
     min_confidence: float = 0.0
     rounds: int = 0
     kept_a_call: bool = False
+    is_trusted: bool = False
+    require_model: bool = False
     is_linked: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
@@ -173,6 +177,10 @@ class Session:
     def unlimited(self) -> Session:
         """Return the same question, with the graph asked however little of the budget is left."""
         return replace(self, labels=self.labels.unlimited())
+
+    def anew(self) -> Session:
+        """Return the same question as it was before anything was done for it, with notes of its own."""
+        return replace(self, labels=replace(self.labels, notes=self.notes.copied()))
 
     def within_budget(self) -> AbstractContextManager[None]:
         """Run a step that may end early: if the budget is spent, or an endpoint gone, what was found stands."""

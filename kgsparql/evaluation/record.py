@@ -104,7 +104,6 @@ class Record:
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
     :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
         ``None`` if it was not noted.
-    :param removed: citations, choices and steps that the model made up.
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out; ``None`` if it
         was not noted.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
@@ -129,7 +128,6 @@ class Record:
     linked: tuple[RecordedLink, ...] | None = ()
     chosen_by: tuple[str, ...] | None = None
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    removed: int = 0
     notes: tuple[str, ...] = ()
     is_cut_short: bool | None = None
     fallbacks: tuple[tuple[str, str], ...] = ()
@@ -176,7 +174,7 @@ class Record:
             evidence=tuple(_recorded_evidence(item, answer.cited) for item in answer.evidence),
             linked=tuple(map(_recorded_link, answer.linked)) if links else None,
             chosen_by=tuple(sorted(set(chosen_by))),
-            claims=tuple((claim.text, claim.markers) for claim in answer.claims), removed=answer.removed,
+            claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),

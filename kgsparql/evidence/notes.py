@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import FallbackUsed, LimitReached
@@ -53,6 +53,12 @@ class Notes:
     def texts(self) -> list[Note]:
         """The notes so far, in the order they came up."""
         return [*self._notes]
+
+    def copied(self) -> Notes:
+        """Return the same notes, to go on apart from these."""
+        return replace(
+            self, fallbacks=[*self.fallbacks], labels=dict(self.labels), _notes=[*self._notes], _cuts=dict(self._cuts)
+        )
 
     def causes(self, code: str) -> list[str]:
         """List the causes of the notes with a code."""

@@ -1,7 +1,7 @@
-"""Read what a language model replied: choices, mentions, quantities and answers.
+"""Read what a language model replied: choices, mentions, readings.
 
 Every prompt asks for JSON. A reply that has none chooses and names nothing: the ranker and the words of the question
-do it instead. Only an answer may be prose.
+do it instead.
 """
 
 from __future__ import annotations
@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.citations import listed_markers
 from kgsparql.models.reply_json import (
     by_lower_name,
-    empty_reply,
     filled_body,
     find_json,
     first_member,
     plain_text,
     unusable,
-    without_reasoning,
 )
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import normalised, printable
 
 _NONE = {"none", "nothing", "no", "n/a", "none of them", "none of these", "none of the above", "[]"}
 _MARKS = " \t\r\n\"'“”‘’`*{}<>"
@@ -31,10 +28,8 @@ _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 _WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
 _LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
 _SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
-_QUANTITY = re.compile(
-    r"(?<![\w.,:/−–-])([-−]?)[$€£]?\s?(\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d*\.?\d+(?:[eE]-?\d{1,4})?)"
-    r"(?!\w|[.,:/–-]\d|\s?(?:thousand|million|billion))",
-    re.IGNORECASE,
+_UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
+    {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
 )
 _MAX_SEARCH = 200
 
@@ -101,9 +96,9 @@ def says_none(text: str) -> bool:
 def _choices_in(value: Any) -> Iterator[tuple[int | None, Any]]:
     """Yield the number of each choice, ``None`` if it cannot be read, and its score as written."""
     members = by_lower_name(value)
-    if "choices" in members:
-        value = members["choices"]
-    elif members.keys() == {"search"}:
+    if listed := [name for name in ("choices", "numbers") if name in members]:
+        value = members[listed[0]]
+    elif members and members.keys() <= {"search", "meaning", "compute", "quote"}:
         return
     if isinstance(value, str) and says_none(value):
         return
@@ -169,158 +164,62 @@ def truth_of(value: Any) -> bool | None:
     return _TRUTH.get(str(value).strip(_MARKS + ".!").casefold())
 
 
-def quantity(text: str) -> float | None:
-    """Read the only number in the answer of a reply, in JSON or prose.
+# --- Readings, and what a model knows by itself
 
-    >>> quantity("It is 1,234.5 km."), quantity('{"answer": "-40 %"}'), quantity("3 million"), quantity("3 of 12")
-    (1234.5, -40.0, None, None)
+
+@dataclass(frozen=True, slots=True)
+class SaidReading:
+    """What a model said of the readings of a question.
+
+    :param numbers: of readings, each once, in the order of the reply.
+    :param meaning: the place in its list of what a name means, other than it was taken for.
+    :param search: a name to look up, on one line.
+    :param compute: none of them says what has to be computed.
+    :param quote: words of a passage; nobody has looked yet whether they stand there.
+    :param dropped: how many parts of the reply were not used.
     """
-    body = without_reasoning(text)
+
+    numbers: tuple[int, ...] = ()
+    meaning: int | None = None
+    search: str = ""
+    compute: bool = False
+    quote: str = ""
+    dropped: int = 0
+
+
+def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
+    """Read which of ``count`` readings a reply chooses.
+
+    :raises ModelReplyError: for one that says nothing of them.
+
+    >>> said_reading('{"numbers": [3, 9], "compute": false}', count=4)
+    SaidReading(numbers=(3,), meaning=None, search='', compute=False, quote='', dropped=1)
+    >>> said_reading("2", count=4).numbers
+    (2,)
+    """
+    chosen, body = numbers(text, count=count), filled_body(text)
     found, _ = find_json(body)
     members = by_lower_name(found[-1].value) if found else {}
-    said = str(first_member(members, "answer", "value", "number", "result")) if members else plain_text(body)
-    numbers = _QUANTITY.findall(re.sub(r"\[[^\[\]]{0,40}\]", " ", said))
-    values = {float(re.sub(r"[, ]", "", digits)) * (-1 if sign else 1) for sign, digits in numbers}
-    value = values.pop() if len(values) == 1 else math.inf
-    return value if math.isfinite(value) else None
+    letter = str(members.get("meaning") or "").strip(_MARKS + ".").casefold()
+    at = ord(letter) - ord("a") if len(letter) == 1 else -1
+    said = SaidReading(
+        chosen.numbers, at if 0 <= at < meanings else None, chosen.search,
+        truth_of(members.get("compute")) is True, str(members.get("quote") or ""), chosen.dropped,
+    )  # fmt: skip
+    if chosen.dropped and said == SaidReading(dropped=chosen.dropped):
+        raise unusable(body, "a number of the list")
+    return said
 
 
-# --- Written answers
+def own_knowledge(text: str) -> str:
+    """Read what a model says that was asked without the graph; empty where it does not know.
 
-_ANSWER = ("answer", "final_answer", "final answer", "response")
-_CITED = ("used", "evidence", "markers", "marker", "citations")
-_TEXT = ("text", "answer", "name", "label", "claim")
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenStep:
-    """A step of inference as the model wrote it; ``marker`` is empty if it cites nothing."""
-
-    marker: str
-    subject: str
-    predicate: str
-    object: str
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenClaim:
-    """A claim and the markers that are listed as its evidence; its text may cite more."""
-
-    text: str
-    markers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenAnswer:
-    """An answer as a model wrote it; nothing is checked yet.
-
-    :param answer: in words; empty only if there are ``entities`` instead, or ``sufficient`` is false.
-    :param entities: the numbers of the entities that are the answer.
-    :param markers: listed as used, such as ``P1``; each once.
-    :param sufficient: whether the evidence suffices; ``None`` if the reply does not say.
-    :param dropped: how many parts could not be read; the end of a reply that breaks off counts as one.
-    :param names_entities: whether the reply has a list of entities; an empty list says that none is the answer.
-    """
-
-    answer: str
-    entities: tuple[int, ...] = ()
-    steps: tuple[WrittenStep, ...] = ()
-    claims: tuple[WrittenClaim, ...] = ()
-    markers: tuple[str, ...] = ()
-    sufficient: bool | None = None
-    dropped: int = 0
-    names_entities: bool = False
-
-
-def written_answer(text: str) -> WrittenAnswer:
-    """Read the answer in a reply: JSON, or prose.
-
-    >>> read = written_answer('{"answer": "Paris", "entities": [2, "all"], "used": ["p1, N2"]}')
-    >>> read.answer, read.entities, read.markers, read.dropped
-    ('Paris', (2,), ('P1', 'N2'), 1)
-    >>> written_answer("It is Paris [P1].").answer
-    'It is Paris [P1].'
+    >>> own_knowledge('{"answer": "Paris"}'), own_knowledge("It is Paris."), own_knowledge('{"answer": "unknown"}')
+    ('Paris', 'It is Paris.', '')
     """
     body = filled_body(text)
-    plain = plain_text(body).strip()
-    is_json = plain.startswith(("{", "["))
-    found, is_broken = find_json(body if is_json or "{" in body else "")
+    found, _ = find_json(body)
     members = by_lower_name(found[-1].value) if found else {}
-    if any(name in members for name in _ANSWER) or truth_of(members.get("sufficient")) is False:
-        reader = _AnswerReader(int(not found[-1].whole))
-        return replace(reader.read(members), dropped=reader.dropped)
-    if (found or is_broken) and (is_json or is_broken):
-        raise unusable(body, "an answer in JSON")
-    if not plain:
-        raise empty_reply()
-    return WrittenAnswer(plain)
-
-
-@dataclass(slots=True)
-class _AnswerReader:
-    """Reads the members of a JSON answer and counts what it cannot read."""
-
-    dropped: int = 0
-    seen: set[int] = field(default_factory=set)
-
-    def read(self, members: dict[str, Any]) -> WrittenAnswer:
-        answer, sufficient = _answer_words(first_member(members, *_ANSWER)), truth_of(members.get("sufficient"))
-        entities = tuple(self._entity_numbers(members.get("entities")))
-        if not answer and not entities and sufficient is not False:
-            raise empty_reply()
-        return WrittenAnswer(
-            answer, entities, tuple(self._written_steps(members.get("inference"))),
-            tuple(self._written_claims(members.get("claims"))), self._cited_markers(first_member(members, *_CITED)),
-            sufficient, names_entities=members.get("entities") is not None,
-        )  # fmt: skip
-
-    def _entity_numbers(self, value: Any) -> Iterator[int]:
-        for member in _as_list(value):
-            number = whole_number(member)
-            if number is None or number < 1 or number in self.seen:
-                self.dropped += 1
-            else:
-                self.seen.add(number)
-                yield number
-
-    def _written_steps(self, value: Any) -> Iterator[WrittenStep]:
-        for member in map(by_lower_name, _as_list(value)):
-            words = [_answer_words(member.get(name)) for name in ("subject", "predicate", "object")]
-            if not all(words):
-                self.dropped += 1
-                continue
-            markers = self._cited_markers(first_member(member, *_CITED))
-            self.dropped += max(0, len(markers) - 1)
-            yield WrittenStep(markers[0] if markers else "", *words)
-
-    def _written_claims(self, value: Any) -> Iterator[WrittenClaim]:
-        for one in _as_list(value):
-            member = by_lower_name(one)
-            text = _answer_words(first_member(member, *_TEXT) if member else one)
-            if text:
-                yield WrittenClaim(text, self._cited_markers(first_member(member, *_CITED)))
-            else:
-                self.dropped += 1
-
-    def _cited_markers(self, value: Any) -> tuple[str, ...]:
-        markers: dict[str, None] = {}
-        for member in _as_list(value):
-            read = listed_markers(str(member))
-            self.dropped += not read and member != ""
-            markers.update(dict.fromkeys(read))
-        return tuple(markers)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return [] if value is None else value if isinstance(value, list) else [value]
-
-
-def _answer_words(value: Any) -> str:
-    """Return an answer of any JSON type in words; empty if it says nothing."""
-    if isinstance(value, list):
-        return ", ".join(filter(None, (_answer_words(member) for member in value if not isinstance(member, list))))
-    if isinstance(value, dict):
-        return _answer_words(first_member(by_lower_name(value), *_TEXT))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None or (isinstance(value, float) and not math.isfinite(value)) else str(value).strip()
+    answer = first_member(members, "answer", "response") if members else plain_text(body)
+    said = answer.strip() if isinstance(answer, str) else ""
+    return "" if normalised(said) in _UNKNOWN else said

@@ -6,21 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from kgsparql.answering.answer import Gap, Retrieval, Support
+from kgsparql.answering.answer import Gap, Reading, Retrieval, Support
 from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.coverage import gaps
-from kgsparql.answering.planned import ReadQuestion, planned_retrieval, read_and_planned, read_clauses
+from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import TURNED
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import Term
-from kgsparql.reading.clauses import is_computed
 
-_MOST_LEFT = 0.34  # share of the words of a question that a plan may leave out and still be shown, as no sure answer
 _NOTHING = Gap("reading", "", "nothing else was found")
 _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
 _OTHERWISE = Gap("reading", "", "a path that fits the question leads to something else")
@@ -36,6 +35,8 @@ class PlannedOrWalked(Retriever):
     name: ClassVar[str] = AUTO
     summary: ClassVar[str] = "a plan of what is asked, with what paths lead to as the other opinion"
     source: ClassVar[str] = "kgsparql"
+    mends: ClassVar[bool] = True
+    computes: ClassVar[bool] = True
     planning: Callable[[], Retriever] = field(repr=False)
     walking: Retriever = field(repr=False)
 
@@ -54,49 +55,56 @@ class PlannedOrWalked(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to, or what paths lead to.
 
-        A model writes the plan where something is to be computed; at an endpoint nothing is planned by itself: plans
-        are made with more queries than its limits allow.
+        At an endpoint nothing is planned by itself: plans are made with more queries than its limits allow.
         """
-        is_here = session.graph.is_one_local_graph and not is_foreign(session.question)
-        if is_here and session.model_reads and is_computed(read_clauses(session)):
-            return self._written_or_walked(session)
-        found: tuple[ReadQuestion, Retrieval] | None = None
+        found: tuple[ReadQuestion, Retrieval | None] | None = None
         with session.within_budget():
             found = _planned(session)
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
-        if read.reading.is_impossible or (not planned.gaps and not _is_lookup(read.reading.plan)):
-            return planned
+        if planned is not None and (
+            read.reading.is_impossible or (not planned.gaps and not _is_lookup(read.reading.plan))
+        ):
+            return replace(planned, readings=lambda: self._readings(read, planned, None, session))
         walked = self.walking.retrieve(session)
+        if planned is None:
+            return replace(walked, readings=lambda: self._readings(read, None, walked, session))
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
         judged = replace(walked, gaps=missing, is_judged=True)
         if not planned.gaps:
             session.notes.drop("order_unknown", [""])  # a plan says which
         chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
-        return replace(chosen, support=_support_of(planned, walked))
+        support = _support_of(planned, walked)
+        return replace(chosen, support=support, readings=lambda: self._readings(read, planned, walked, session))
 
-    def _written_or_walked(self, session: Session) -> Retrieval:
-        """Return what a plan comes to that a model wrote; where it leaves something out, with paths beside it."""
-        written = self.planning().retrieve(session)
-        if written.computed is not None and not written.gaps:
-            return written
-        walked = self.walking.retrieve(session)
-        left = sum(len(gap.words.split()) for gap in written.gaps) / max(1, len(session.question.split()))
-        if not written.candidates or left > _MOST_LEFT:
-            return walked
-        return replace(written, evidence=Evidence([*written.evidence, *walked.evidence]))
+    def _readings(
+        self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session
+    ) -> list[Reading]:
+        """List the likeliest plans, then the paths; a plan that only follows a path is among these."""
+        walked = walked or self.walking.retrieve(session)
+        paths = list(walked.readings()) if walked.readings is not None else []
+        plans = [] if _is_lookup(read.reading.plan) and paths else plan_readings(read, planned, session)
+        return [*plans, *paths]
+
+    def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> Sequence[Reading]:
+        """List the paths from these entities."""
+        return self.walking.readings_about(meant, session)
+
+    def written_plan(self, session: Session) -> Retrieval | None:
+        """Return what the plan comes to that a model writes."""
+        return self.planning().written_plan(session) if session.graph.is_one_local_graph else None
 
 
-def _planned(session: Session) -> tuple[ReadQuestion, Retrieval] | None:
-    """Plan the question, where plans are made by themselves: on one graph of this machine, without a model."""
-    if not session.graph.is_one_local_graph or session.reads_lists or is_foreign(session.question):
+def _planned(session: Session) -> tuple[ReadQuestion, Retrieval | None] | None:
+    """Plan the question, where plans are made by themselves: on one graph of this machine."""
+    if not session.graph.is_one_local_graph or session.oracle is not None or is_foreign(session.question):
         return None
     read = read_and_planned(session)
     named = {name.term for chunk in read.words.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
     planned = None if read.clauses.is_definition or is_about_others else planned_retrieval(read, session)
-    return None if planned is None else (read, planned)
+    return read, planned
 
 
 def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: tuple[Gap, ...]) -> Retrieval:

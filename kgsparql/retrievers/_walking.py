@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import AnswerTerm
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.entity_linking import mend_links
 from kgsparql.answering.path_scoring import UNWORDED, ScoredQuestion, Weights, score_paths
-from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.errors import AuthenticationError, ModelError, RateLimitError
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import read_statements, statement_labels
@@ -34,7 +32,6 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, as_iri, local_name, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE, is_mediator
 
-MODEL_FAILED = (ModelError, AuthenticationError, RateLimitError)
 SAMPLE = 20  # paths, or ends of a path, from which the kinds of the terms along the path are taken
 SHOWN = 50  # ways of a line that are shown, and whose triples are cited
 
@@ -158,20 +155,6 @@ def is_opaque(term: Term, session: Session) -> bool:
         return False
     name = local_name(term)
     return any(map(str.isdigit, name)) and not _WORD.search(name)
-
-
-class WalkingRetriever(Retriever):
-    """A method that walks step by step, and asks a model on the way whether to go on."""
-
-    def compose(self, retrieval: Retrieval, session: Session) -> Draft:
-        """Compose as :meth:`Retriever.compose`, with a note if the budget kept back calls for looking further."""
-        draft = super().compose(retrieval, session)
-        is_lacking = draft is not retrieval.draft and draft.sufficient is False and draft.grounding == "graph"
-        if is_lacking and session.kept_a_call and not session.notes.partial:
-            why = "the budget held too few model calls to look further"
-            session.notes.append(f"{why}: the graph may know more (raise it with --max-calls)")
-            session.notes.partial = True
-        return draft
 
 
 def gold_steps(path: PropertyPath, session: Session) -> int:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import log10
 from operator import attrgetter
 from typing import Annotated
 
-from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.choosing import Choice, Chosen, choose_or_mend, ranked_choices
-from kgsparql.answering.entity_linking import alternatives, find_links, links_to_mend, looked_up, mend_links
+from kgsparql.answering.answer import Reading, Retrieval
+from kgsparql.answering.choosing import Choice, choose
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
+from kgsparql.answering.readings import readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -74,6 +75,7 @@ class PathRanking(Weights, Retriever):
     name = "path_ranking"
     summary = "whole predicate paths ranked against the question, the best followed to every answer"
     source = "kgsparql"
+    mends = True
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -85,22 +87,24 @@ class PathRanking(Weights, Retriever):
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(calls=3, rounds=3, queries=(entities + 1) * self.link_candidates * 16 + 30)
+        return Cost(calls=2, rounds=2, queries=(entities + 1) * self.link_candidates * 16 + 30)
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
-        searched = find_links(session)
         found = self.likely_paths(session)
         chosen: list[LikelyPath] = []
+        defining: list[EvidenceItem] = []
         evidence = Evidence()
         with session.within_budget():
-            chosen = self._chosen_paths(found, session, mends=not searched)
+            first = self._listed_first(found, session)
+            choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
+            chosen = from_all_nodes(_taken_paths(first, choices)[: self.paths_kept], session)
             if all(one.by_ranker for one in chosen):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
-            first = 1.0 + (found[0].score if found else 0.0)
             steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
             around = [step.predicate for step in steps if step.direction == "forward"]
-            defining = [replace(item, score=first) for item in definitions(session, around)]
+            top = 1.0 + (found[0].score if found else 0.0)
+            defining += (replace(item, score=top) for item in definitions(session, around))
             said = [_path_of(item) for item in defining]
             evidence = Evidence([*defining, *(i for i in self._items_of(chosen, session) if _path_of(i) not in said)])
         if session.notes.partial and found and not len(evidence):
@@ -108,6 +112,28 @@ class PathRanking(Weights, Retriever):
             best, unlimited = (chosen or found)[:1], replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best, unlimited))
+        of_things = Retrieval(Evidence(defining))
+        return Retrieval(
+            evidence, answers_at_ends(evidence, session),
+            readings=lambda: [*readings_in(of_things, session), *self._readings_of(found, session)],
+        )  # fmt: skip
+
+    def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> list[Reading]:
+        """List the paths from these entities, which names of the question may mean, the best first."""
+        return self._readings_of(self.likely_paths(session, meant), session)
+
+    def _listed_first(self, found: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
+        # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
+        likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
+        return likely[: self.prompt_paths]
+
+    def _readings_of(self, found: Sequence[LikelyPath], session: Session) -> list[Reading]:
+        listed = self._listed_first(found, session)
+        lines = [candidate.text for candidate in numbered_list(listed, session)]
+        return [Reading(text, partial(self._followed, one, session)) for one, text in zip(listed, lines, strict=True)]
+
+    def _followed(self, one: LikelyPath, session: Session) -> Retrieval:
+        evidence = Evidence(self._items_of(from_all_nodes([replace(one, by_ranker=False)], session), session))
         return Retrieval(evidence, answers_at_ends(evidence, session))
 
     def _likely_meanings(self, session: Session) -> list[LinkedEntity]:
@@ -134,7 +160,7 @@ class PathRanking(Weights, Retriever):
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
         kept = {own.link.term: own.paths for own in enumerations}
-        shortlist = _SHORTLIST if session.reads_lists else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
+        shortlist = _SHORTLIST if session.oracle is not None else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
@@ -169,56 +195,6 @@ class PathRanking(Weights, Retriever):
                 bonus -= _OWN_NAME_PENALTY
             found.append(LikelyPath(known, path, score + bonus))
         return found
-
-    def _chosen_paths(self, found: Sequence[LikelyPath], session: Session, *, mends: bool) -> list[LikelyPath]:
-        """Choose the best paths; a model reads the likeliest, and is asked once more where these are not enough.
-
-        :param mends: a model may say that a link is wrong, or read more; not if it has looked up a name before.
-        """
-        # Of paths to the same ends a model reads one; who chooses by the path itself, such as an oracle, needs its own.
-        likely = found if session.oracle is not None else distinct_paths(found, 2 * self.prompt_paths)
-        first = likely[: self.prompt_paths]
-        spared = session.oracle is not None or session.can_spare_call("paths")
-        said = Chosen()
-        with session.within_budget():
-            listed = numbered_list(first, session)
-            if spared:
-                links = links_to_mend(session) if mends and session.model_reads else None
-                said = choose_or_mend(listed, "paths", self.paths_kept, session, links)
-            else:
-                said = Chosen(tuple(ranked_choices(session.question, listed, "paths", self.paths_kept, session)))
-        chosen = _taken_paths(first, said.choices)
-        if said.wants_more:
-            with session.within_budget():
-                chosen += self._second_choices(said, likely, session) if mends else []
-            if not chosen and not session.notes.partial:
-                session.notes.append("no path that the model read leads to an answer", code="nothing_chosen")
-        return from_all_nodes(chosen[: self.paths_kept], session)
-
-    def _second_choices(self, said: Chosen, likely: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
-        """Ask a model again: about the paths of other entities, where it says that a link is wrong, or the next paths.
-
-        Where it chose nothing, the best of the first are listed again, but for those from a wrong link. Where there are
-        no next paths, those of what else the names may mean are listed. A model that read on may still mend a link: the
-        likeliest paths are taken then, for it is asked no third time. It is not asked about nothing.
-        """
-        others = said.links or looked_up(said.search, session, at_most=self.link_candidates)
-        listed = [] if others else list(likely[self.prompt_paths :])
-        if not listed:
-            meant = others or alternatives(session)[: self.link_candidates]
-            listed = distinct_paths(self.likely_paths(session, meant), self.prompt_paths) if meant else []
-        if not listed or not session.can_spare_call("paths"):
-            return []
-        wrong = [other.mention for other in others]
-        right = [one for one in likely if not any(one.link.mention.overlaps(mention) for mention in wrong)]
-        listed += [] if said.choices else right[: self.paths_kept]
-        candidates, links = numbered_list(listed, session), None if others else links_to_mend(session)
-        again = choose_or_mend(candidates, "paths", self.paths_kept, session, links)
-        chosen = _taken_paths(listed, again.choices)
-        if not chosen and (meant := again.links or looked_up(again.search, session, at_most=self.link_candidates)):
-            chosen = distinct_paths(self.likely_paths(session, meant), self.paths_kept)
-        mend_links(session, [one.link for one in chosen])
-        return chosen
 
     def _items_of(self, chosen: Sequence[LikelyPath], session: Session) -> list[EvidenceItem]:
         walks = [one.enumeration.walk(one.path) for one in chosen]

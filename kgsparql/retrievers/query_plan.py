@@ -21,7 +21,7 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.planned import planned_retrieval, read_and_planned
+from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
@@ -94,32 +94,35 @@ class QueryPlan(Retriever):
     name = "query_plan"
     summary = "what is asked as one checked query: lookups, counts, yes or no, extremes, comparisons, tables"
     source = "kgsparql"
+    computes = True
 
     sets: Annotated[int, Within(1, 500)] = 60
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(calls=4, rounds=4, queries=8 * self.sets + entities + 84)
+        return Cost(calls=5, rounds=5, queries=8 * self.sets + entities + 84)
 
     def retrieve(self, session: Session) -> Retrieval:
-        """One item (Q1): what the plan that a model wrote, or the likeliest, comes to, with the facts it rests on."""
-        if session.model_reads:
-            writing = _PlanWriting(PlanQuestion.of(session, sets=self.sets))
-            with session.within_budget():
-                writing.run()
-            if writing.best is not None:
-                left = writing.left_out
-                gaps = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
-                return computed_retrieval(writing.best, session, gaps=gaps)
-            if writing.refused:
-                return Retrieval()
-        found = None
+        """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
+        read: ReadQuestion | None = None
+        found: Retrieval | None = None
         with session.within_budget():
-            found = planned_retrieval(read_and_planned(session), session)
-        if found is None:
+            read = read_and_planned(session)
+            found = planned_retrieval(read, session)
+        if read is None:
             return Retrieval()
-        # A model that wrote no plan says whether this one is what was asked.
-        return replace(found, draft=None) if session.model_reads else found
+        planned = read
+        return replace(found or Retrieval(), readings=lambda: plan_readings(planned, found, session))
+
+    def written_plan(self, session: Session) -> Retrieval | None:
+        """Return what the plan comes to that a model writes, asked for a second and third time to mend it."""
+        writing = _PlanWriting(PlanQuestion.of(session, sets=self.sets))
+        writing.run()
+        if writing.best is None:
+            return None
+        left = writing.left_out
+        gaps = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
+        return computed_retrieval(writing.best, session, gaps=gaps)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated
 
-from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
-from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import alternatives, find_links
-from kgsparql.answering.retriever import Cost, Within, answers_at_ends
+from kgsparql.answering.readings import enough, first_items_chosen
+from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
+from kgsparql.errors import MODEL_FAILED
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.notes import Cut
@@ -38,9 +39,7 @@ from kgsparql.retrievers._struct_gpt_facts import (
     shown_facts,
 )
 from kgsparql.retrievers._walking import (
-    MODEL_FAILED,
     SAMPLE,
-    WalkingRetriever,
     candidates_by_start,
     items_at_ends,
     places_by_likeness,
@@ -73,7 +72,7 @@ class _Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class StructGPT(WalkingRetriever):
+class StructGPT(Retriever):
     """Predicates of the entities reached so far are chosen one by one, until their facts answer the question.
 
     :param max_steps: predicates on the longest path.
@@ -86,6 +85,7 @@ class StructGPT(WalkingRetriever):
     name = "struct_gpt"
     summary = "predicates chosen step by step until their facts answer the question"
     source = "Jiang et al., EMNLP 2023, arXiv 2305.09645"
+    asks_on_the_way = True
 
     max_steps: Annotated[int, Within(1, 10)] = 3
     predicates_per_step: Annotated[int | None, Within(1, 3)] = None
@@ -105,7 +105,6 @@ class StructGPT(WalkingRetriever):
         walked = _Walked([frontier_at(link.term) for link in session.links], asks_again=not was_asked)
         found: list[FoundFacts] = []
         step: list[FoundFacts] = []
-        draft: Draft | None = None
         for number in range(1, self.max_steps + 1):
             step = []
             try:
@@ -116,11 +115,11 @@ class StructGPT(WalkingRetriever):
                     break
                 with session.within_budget():
                     seen = facts_retrieval(found, session, latest=len(step))
-                    draft = draft_if_enough(seen, session) if session.can_spare_call("enough") else None
-                    if draft is not None and draft.sufficient:  # an oracle writes no text
-                        if draft.text:
-                            return _cited_retrieval(seen, found, draft, session)
-                        return _ends_retrieval(found, session)
+                    is_enough, chosen = enough(seen, session) if session.can_spare_call("enough") else (False, None)
+                    if chosen is not None:
+                        return _chosen_retrieval(seen, found, chosen, session)
+                    if is_enough:
+                        break
                     walked.frontiers = self._next_frontiers(step, session)
             except MODEL_FAILED as error:
                 if not found:
@@ -129,8 +128,6 @@ class StructGPT(WalkingRetriever):
                 break
             if session.notes.partial or not walked.frontiers:
                 break
-        if draft is not None and step:
-            session.fall_back("enough", "no step was said to be enough: the answer is made of the facts of all")
         return _ends_retrieval(found, session)
 
     def _step_facts(self, walked: _Walked, session: Session) -> list[FoundFacts]:
@@ -261,51 +258,24 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
     return replace(one, units=(*plain_units, *kept), conditions=conditions)
 
 
-def _cited_retrieval(seen: Retrieval, found: Sequence[FoundFacts], draft: Draft, session: Session) -> Retrieval:
-    """Follow the walks that a draft rests on to all their ends; if that finds more, the draft is dropped."""
-    seen = replace(seen, draft=draft)
-    cited = {marker for claim in draft.claims for marker in claim.markers}
-    cited |= {marker for answer in draft.answers for marker in answer.markers}
-    used = [(item, one) for item, one in zip(seen.evidence, found, strict=True) if item.marker in cited]
-    others = [replace(item, ends=()) for item in seen.evidence if item.marker not in cited][:_OTHER_ITEMS_SHOWN]
+def _chosen_retrieval(seen: Retrieval, found: Sequence[FoundFacts], chosen: Retrieval, session: Session) -> Retrieval:
+    """Follow the walks of the facts that were chosen to all their ends, which are the answer."""
+    terms = {answer.term for answer in chosen.candidates}
+    cited = {chosen.evidence[marker].text for answer in chosen.candidates for marker in answer.markers}
+    used = [one for item, one in zip(seen.evidence, found, strict=True) if item.text in cited]
+    others = [replace(item, ends=(), marker="") for item in seen.evidence if item.text not in cited]
     walks: dict[Walk, float] = {}
-    for _, one in used:  # behind mediators, only what leads to an answer
-        reached, answers = one.reached(), {answer.term for answer in draft.answers}
-        walks |= {own.walk: one.score for own in [own for own in reached if answers & own.ways.keys()] or reached}
-    walks = dict(islice(walks.items(), _MAX_COMPLETED_WALKS))
-    expanded: list[EvidenceItem | None] = []
-    with session.within_budget():
-        expanded = expanded_items(list(walks), session.labels) if session.complete else []
-    if not any(expanded):
-        return seen
-    read = {way.end for _, one in used for way in one.ways}
-    if all(item is None or read.issuperset(item.ends) for item in expanded):
-        whole = {walk: item for walk, item in zip(walks, expanded, strict=True) if item is not None}
-        evidence = Evidence([*_complete_items(used, whole, first=len(seen.evidence) + 1), *others])
-        left = (replace(c, markers=tuple(m for m in c.markers if m in evidence)) for c in seen.candidates)
-        return replace(seen, evidence=evidence, candidates=tuple(c for c in left if c.markers))
-    if session.usage.calls_left == 0:
-        session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
-        return seen
-    items = [replace(item, score=1.0 + walks[w]) for w, item in zip(walks, expanded, strict=True) if item is not None]
-    evidence = Evidence([*items, *(replace(item, marker="") for item in others)])
-    return Retrieval(evidence=evidence, candidates=answers_at_ends(evidence, session))
-
-
-def _complete_items(
-    used: Iterable[tuple[EvidenceItem, FoundFacts]], whole: Mapping[Walk, EvidenceItem], *, first: int
-) -> list[EvidenceItem]:
-    """Give each item that a model read the query and the ends of its first walk; other walks are items of their own."""
+    for one in used:  # behind mediators, only what leads to an answer
+        reached = one.reached()
+        walks |= {own.walk: one.score for own in [own for own in reached if terms & own.ways.keys()] or reached}
     items: list[EvidenceItem] = []
-    more: dict[Walk, EvidenceItem] = {}
-    given: set[Walk] = set()
-    for item, one in used:
-        own = [reached.walk for reached in one.reached() if reached.walk in whole]
-        items.append(replace(item, query=whole[own[0]].query, ends=whole[own[0]].ends) if own else item)
-        given.update(own[:1])
-        more |= {walk: replace(whole[walk], score=item.score) for walk in own[1:]}
-    others = [complete for walk, complete in more.items() if walk not in given]
-    return [*items, *(replace(complete, marker=f"P{number}") for number, complete in enumerate(others, first))]
+    with session.within_budget():
+        whole = expanded_items(list(walks)[:_MAX_COMPLETED_WALKS], session.labels) if session.complete else []
+        items += (item for item in whole if item is not None)
+    if not items:
+        return chosen
+    evidence = Evidence([*items, *others[:_OTHER_ITEMS_SHOWN]])
+    return first_items_chosen(Retrieval(evidence, answers_at_ends(evidence, session)), len(items))
 
 
 def _ends_retrieval(found: Sequence[FoundFacts], session: Session) -> Retrieval:

@@ -14,12 +14,13 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from kgsparql.answering.answer import MAX_CHOICES, Draft, Retrieval
+from kgsparql.answering.answer import MAX_CHOICES, Retrieval
 from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, ranker_scores
-from kgsparql.answering.composing import draft_if_enough
 from kgsparql.answering.entity_linking import alternatives, find_links
-from kgsparql.answering.retriever import Cost, Within
+from kgsparql.answering.readings import enough, first_items_chosen
+from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
+from kgsparql.errors import MODEL_FAILED
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
@@ -41,8 +42,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     walk_along,
 )
 from kgsparql.retrievers._walking import (
-    MODEL_FAILED,
-    WalkingRetriever,
     in_turn,
     is_opaque,
     note_order,
@@ -66,7 +65,7 @@ class _Walked:
 
     :param led_to: the neighbours by each step from a term, so that none is queried twice.
     :param met: the siblings of every walk.
-    :param draft: the answer of the model that judged the evidence enough.
+    :param chosen: what of the evidence a model chose that judged it enough.
     """
 
     beam: tuple[Chain, ...]
@@ -74,9 +73,15 @@ class _Walked:
     led_to: dict[tuple[Term, Step], NeighbourGroup] = field(default_factory=dict)
     met: dict[Walk, list[Path]] = field(default_factory=dict)
     by_model: bool = False
-    draft: Draft | None = None
+    chosen: Retrieval | None = None
     asks_again: bool = True
     stopped: bool = False
+
+    def judge(self, found: Retrieval, session: Session) -> None:
+        """Stop if the evidence is judged enough."""
+        is_enough, self.chosen = enough(found, session)
+        self.stopped |= is_enough
+        self.by_model |= session.model_reads
 
     def stop(self, error: Exception, session: Session) -> None:
         """End the walk where a model failed."""
@@ -85,7 +90,7 @@ class _Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkOnGraph(WalkingRetriever):
+class ThinkOnGraph(Retriever):
     """Evidence as in Think-on-Graph: at each hop the predicates, then the entities, that fit the question are kept.
 
     What a beam finds is a sample: the paths that the answer rests on are followed to every answer, if that is wanted.
@@ -103,6 +108,7 @@ class ThinkOnGraph(WalkingRetriever):
     name = "think_on_graph"
     summary = "a beam of chains from the question's entities, pruned and judged hop by hop"
     source = "Sun et al., ICLR 2024, arXiv 2307.07697"
+    asks_on_the_way = True
 
     width: Annotated[int, Within(1, 50)] = 3
     depth: Annotated[int, Within(1, 10)] = 3
@@ -151,7 +157,7 @@ class ThinkOnGraph(WalkingRetriever):
         try:
             if walked.depths and session.can_spare_call("enough"):
                 with session.within_budget():
-                    _take_judgement(draft_if_enough(chains_retrieval(walked.depths, session), session), walked, session)
+                    walked.judge(chains_retrieval(walked.depths, session), session)
             if not walked.stopped:
                 listed, _ = self._listed_predicates(offered, session)
                 if self.prune == "model" and session.model_reads:
@@ -251,28 +257,20 @@ class ThinkOnGraph(WalkingRetriever):
 
     def _retrieval_of(self, walked: _Walked, session: Session) -> Retrieval:
         """Retrieve the chains, or, if more answers are wanted and found, the walks with all their ends."""
-        so_far = chains_retrieval(walked.depths, session)
-        found = replace(so_far, draft=walked.draft)
+        so_far = walked.chosen or chains_retrieval(walked.depths, session)
         if not session.complete or not walked.depths:
-            return found
+            return so_far
         with session.within_budget():
-            walks, leading = self._walks_to_follow(walked, so_far, session)
+            walks, leading = self._walks_to_follow(walked, session)
             kept = [chain for depth in walked.depths for chain in depth]
             whole = ends_retrieval(walks, kept, session)
-            ends = {end for item in list(whole.evidence)[:leading] for end in item.ends}
-            answers = {answer.term for answer in walked.draft.answers} if walked.draft is not None else None
-            if ends == answers:
-                return found
-            if answers is not None and session.usage.calls_left == 0:
-                session.notes.append("the budget holds no call for all that was found: the answer rests on a sample")
-                return found
-            return whole
-        return found
+            return whole if walked.chosen is None else first_items_chosen(whole, leading)
+        return so_far
 
-    def _walks_to_follow(self, walked: _Walked, so_far: Retrieval, session: Session) -> tuple[dict[Walk, float], int]:
-        """List the walks to follow to all their ends, the best first, and count those to a draft's answers."""
-        if walked.draft is not None:
-            leading, others = cited_walks(walked.draft, so_far.evidence)
+    def _walks_to_follow(self, walked: _Walked, session: Session) -> tuple[dict[Walk, float], int]:
+        """List the walks to follow to all their ends, the best first, and count those to what a model chose."""
+        if walked.chosen is not None and walked.chosen.draft is not None:
+            leading, others = cited_walks(walked.chosen.draft, walked.chosen.evidence)
             walks = [*leading, *others]
             return {walk: float(len(walks) - place) for place, walk in enumerate(walks)}, len(leading)
         if walked.by_model:  # the model chose these, and reads them all
@@ -284,17 +282,6 @@ class ThinkOnGraph(WalkingRetriever):
 def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], session: Session) -> list[Candidate]:
     own = [offered[candidate.number] for candidate in candidates]
     return with_examples(candidates, [(offer.path, offer.step) for offer in own], session)
-
-
-def _take_judgement(draft: Draft | None, walked: _Walked, session: Session) -> None:
-    """Stop if the evidence was judged enough; a reply that does not say so is a fallback: a no."""
-    if draft is None:
-        return
-    walked.stopped |= draft.sufficient is True
-    walked.draft = draft if draft.sufficient and draft.text else None  # an oracle writes nothing
-    walked.by_model |= bool(draft.text) or not draft.sufficient
-    if draft.sufficient is None:
-        session.fall_back("enough", "the reply does not say whether the facts are enough: taken for a no")
 
 
 def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:

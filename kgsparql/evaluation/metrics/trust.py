@@ -102,9 +102,7 @@ def _is_grounded(_question: Question, record: Record) -> float | None:
     if is_silent(record):
         return None
     cited = {m for _, markers in record.claims for m in markers} | {m for a in record.answers for m in a.markers}
-    return float(
-        record.grounding == "graph" and not record.removed and bool(cited) and cited <= _markers_found_again(record)
-    )
+    return float(record.grounding == "graph" and bool(cited) and cited <= _markers_found_again(record))
 
 
 def _unsupported_share(_question: Question, record: Record) -> float | None:

@@ -252,15 +252,13 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 def prompts_hash() -> str:
     """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
     from kgsparql.answering import choosing, composing
-    from kgsparql.retrievers import entity, mindmap, query_plan, struct_gpt
+    from kgsparql.retrievers import mindmap, query_plan, struct_gpt
 
     prompts = (
-        choosing.MENDING, choosing.RULES,
+        choosing.COMPUTING, choosing.MENDING, choosing.QUOTING, choosing.READING, choosing.RULES,
         baselines.NOT_KNOWN, baselines.RULES,
-        composing.CLOSED_BOOK, composing.NOT_ANSWERED, composing.NO_EVIDENCE, composing.OWN_KNOWLEDGE, composing.REPLY,
-        composing.RULES, composing.UNGROUNDED,
-        entity.NUMERIC, entity.REASONING, entity.RULES, entity.TEXT,
-        mindmap.MENTIONS, mindmap.REPLY, mindmap.RULES, mindmap.SENTENCES,
+        composing.CLOSED_BOOK, composing.OWN_KNOWLEDGE,
+        mindmap.MENTIONS,
         struct_gpt.CONSTRAINTS,
         query_plan.RULES,
     )  # fmt: skip

@@ -1,0 +1,226 @@
+"""What a model may do for an answer: choose which reading of a question is meant, by its number in a list of ours.
+
+What is answered is all that the chosen reading leads to, or comes to, as without a model: no word of a reply is shown
+but a passage of a document that it quotes letter by letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Grounding, Reading, Retrieval, Support
+from kgsparql.answering.choosing import MAX_LINE, MAX_PASSAGE, Links, reading_call
+from kgsparql.answering.confidence import path_lead
+from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
+from kgsparql.answering.retriever import Retriever
+from kgsparql.answering.session import Session
+from kgsparql.errors import ModelReplyError
+from kgsparql.events import CandidatesChosen
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.rdf.terms import Term, printable
+from kgsparql.rdf.vocabulary import is_mediator
+
+if TYPE_CHECKING:
+    from kgsparql.models.replies import SaidReading
+
+LISTED_READINGS = 10  # lines that a model reads at once: more make a small one choose worse
+_MAX_QUOTE = 300  # characters
+_MAX_NAMES = 60  # names that stand in the text of an answer
+_EXAMPLES = 2
+_KEPT_BESIDE = 3  # readings of what was linked first that are listed again beside those of another meaning
+_NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
+_NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The talk with a model about the readings of one question.
+
+    :param listed: the readings that it has not seen, the likeliest first.
+    """
+
+    retriever: Retriever
+    found: Retrieval
+    session: Session
+    listed: Sequence[Reading]
+
+    def outcome(self) -> Retrieval:
+        """Ask for a reading, once more where that is wanted, and follow what was chosen."""
+        session, retriever = self.session, self.retriever
+        links = links_to_mend(session) if retriever.mends else None
+        said = self._asked(self.listed[:LISTED_READINGS], links)
+        if made := self._followed(said, self.listed):
+            return made
+        meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
+        if meant:
+            others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]
+        if others and session.can_spare_call("reading") and (made := self._followed(self._asked(others), others)):
+            used = {path.start for item in made.evidence for path in item.paths}
+            mend_links(session, [one for one in meant if one.term in used])
+            return made
+        return replace(self.found, gaps=(*self.found.gaps, _NONE_FITS))
+
+    def _asked(self, readings: Sequence[Reading], links: Links | None = None) -> SaidReading:
+        session = self.session
+        call = reading_call(
+            session.original, [one.text for one in readings], links,
+            computes=self.retriever.computes, quotes=any(one.passage for one in readings),
+        )  # fmt: skip
+        said = session.ask_model(call, required=True)
+        if said is None:
+            raise ModelReplyError("no model was asked")
+        if said.dropped:
+            session.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
+        kept = tuple(printable(readings[n - 1].text, 120) for n in said.numbers)
+        by = "" if session.model is None else session.model.name
+        session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))
+        return said
+
+    def _followed(self, said: SaidReading, listed: Sequence[Reading]) -> Retrieval | None:
+        """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
+        if said.compute and (written := self.retriever.written_plan(self.session)) is not None:
+            return written
+        chosen = [listed[number - 1] for number in said.numbers]
+        if chosen and chosen[0].passage is not None:
+            return _quoted(chosen[0].passage, said.quote, self.found)
+        return _together([one.follow() for one in chosen], self.found, self.session)
+
+
+def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval:
+    """Have the model of a session say which reading of its question is meant; what that comes to, as evidence.
+
+    :raises ModelError: if the server cannot be reached, fails or refuses.
+    :raises ModelReplyError: for a reply that cannot be used.
+    :raises BudgetExceededError: if the budget does not hold the call.
+    """
+    listed = list(found.readings()) if found.readings is not None else readings_in(found, session)
+    return _Talk(retriever, found, session, listed).outcome()
+
+
+def enough(found: Retrieval, session: Session) -> tuple[bool, Retrieval | None]:
+    """Tell whether this evidence is enough, and what of it was chosen, where a model judged that.
+
+    An oracle knows what is enough: no model is asked then.
+
+    :raises ModelError: if the server cannot be reached, fails or refuses.
+    :raises BudgetExceededError: if the budget does not hold the call.
+    """
+    known = None if session.oracle is None else session.oracle.is_enough(found.evidence)
+    if known is not None or not session.model_reads:
+        return bool(known), None
+    listed = readings_in(found, session)[:LISTED_READINGS]
+    said = session.ask_model(reading_call(session.original, [one.text for one in listed]))
+    chosen = None if said is None else _together([listed[n - 1].follow() for n in said.numbers], found, session)
+    return chosen is not None, chosen
+
+
+def first_items_chosen(found: Retrieval, count: int) -> Retrieval:
+    """Answer with all ends of the first pieces of evidence, which were chosen."""
+    first = {item.marker for item in found.evidence[:count]}
+    chosen = tuple(own for own in found.candidates if not first.isdisjoint(own.markers))
+    return replace(found, candidates=chosen, draft=draft_of(chosen, found.evidence)) if chosen else found
+
+
+# --- What evidence may be chosen
+
+
+def readings_in(found: Retrieval, session: Session) -> list[Reading]:
+    """List what pieces of evidence lead to as readings: their ends, and what lies on the way to them."""
+    labels = session.labels((term for item in found.evidence for term in item.nodes), in_grace=True)
+
+    def named(terms: Sequence[Term]) -> str:
+        shown = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES] if term in labels)
+        return f"({len(terms):,}: {shown})"
+
+    readings: list[Reading] = []
+    for item in found.evidence:
+        said = printable(item.sourced_text, MAX_PASSAGE if item.kind == "passage" else MAX_LINE)
+        if item.kind == "passage":
+            readings.append(Reading(said, lambda own=item: _at_place(own, (), found, session), passage=item))  # type: ignore[misc]
+            continue
+        *between, ends = _places(item)
+        for where, terms in (("its end", ends), *(("what is on the way", some) for some in between)):
+            if terms:
+                text = f"{said} – {where} {named(terms)}"
+                readings.append(Reading(text, lambda own=item, some=terms: _at_place(own, some, found, session)))  # type: ignore[misc]
+    return readings
+
+
+def _places(item: EvidenceItem) -> list[tuple[Term, ...]]:
+    if item.ends or item.path is None:
+        return [*item.between, item.ends]
+    return [(term,) for term in item.path.terms[1:] if not is_mediator(term)] or [()]
+
+
+def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, session: Session) -> Retrieval:
+    labels = session.labels(terms, in_grace=True)
+    known = {one.term: one for one in found.candidates}
+    answers = [replace(known.get(t) or AnswerTerm(t, labels[t]), markers=(item.marker,)) for t in terms]
+    return Retrieval(Evidence([item]), tuple(answers))
+
+
+# --- What was chosen, as evidence and draft
+
+
+def _together(parts: Iterable[Retrieval | None], found: Retrieval, session: Session) -> Retrieval | None:
+    """Put what was chosen before the other evidence; its answers, all of them, are the answer."""
+    kept = [one for one in parts if one is not None and (one.candidates or one.computed is not None)]
+    if not kept:
+        return None
+    if kept[0].computed is not None:
+        beside = (item for item in found.evidence if item.kind != "computed")
+        return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
+    items = list(_once(item for one in kept for item in one.evidence))
+    places = {(item.kind, item.text): at for at, item in enumerate(items)}
+    evidence = Evidence(replace(item, marker="") for item in _once([*items, *found.evidence]))
+    answers: dict[Term, AnswerTerm] = {}
+    for one in kept:
+        markers = {item.marker: evidence[places[item.kind, item.text]].marker for item in one.evidence}
+        for own in one.candidates:
+            cited = tuple(markers[marker] for marker in own.markers if marker in markers)
+            before = answers.setdefault(own.term, replace(own, markers=()))
+            answers[own.term] = replace(before, markers=tuple(dict.fromkeys((*before.markers, *cited))))
+    chosen = tuple(answers.values())
+    made = Retrieval(evidence, chosen, draft=draft_of(chosen, evidence))
+    return _weighed_choice(made, found, session)
+
+
+def _once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
+    return iter({(item.kind, item.text): item for item in reversed([*items])}.values().__reversed__())
+
+
+def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
+    """Draft what was chosen: its names, and a claim for each piece of evidence that it rests on."""
+    cited = dict.fromkeys(marker for own in chosen for marker in own.markers)
+    names = ", ".join(printable(own.shown, 180) for own in chosen[:_MAX_NAMES])
+    more = f" and {len(chosen) - _MAX_NAMES:,} more" if len(chosen) > _MAX_NAMES else ""
+    claims = tuple(Claim(evidence[marker].text, (marker,)) for marker in cited)
+    return Draft(f"{names}{more} [{', '.join(cited)}]", tuple(chosen), claims, sufficient=True)
+
+
+def _weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
+    """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
+    first = found.candidates[:1]
+    before = [one for own in first for one in found.candidates if one.markers[:1] == own.markers[:1]]
+    is_same = {one.term for one in before} == {one.term for one in made.candidates}
+    support = found.support or Support(path_lead=path_lead(found))
+    if is_same or session.is_trusted or not before:
+        return replace(made, support=replace(support, agreement=1.0, path_lead=max(support.path_lead, 0.5)))
+    others = "; ".join(printable(one.shown, 60) for one in before[:_EXAMPLES])
+    return replace(
+        made, support=replace(support, agreement=0.0, path_lead=0.0), gaps=(replace(_NOT_RANKED, values=(others,)),)
+    )
+
+
+def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
+    """Answer with words of a passage, if they stand there; those of a document are not the graph's."""
+    words = " ".join(quote.split())
+    if not words or len(words) > _MAX_QUOTE or words not in " ".join(item.text.split()):
+        return None
+    source = "the graph" if item.excerpt is None else str(item.excerpt)
+    text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"
+    claim = Claim(item.text, (item.marker,))
+    grounding: Grounding = "graph" if item.excerpt is None else "document"
+    return replace(found, draft=Draft(text, (), (claim,), grounding=grounding, sufficient=True), computed=None)
