@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 from typing_extensions import TypedDict
 
 from kgsparql.answering.answer import AnswerType
-from kgsparql.events import Event, Finished
+from kgsparql.events import Drafted, Event, Finished
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -266,8 +266,8 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """Write an event with its kind; the last one of a question holds the JSON of its answer."""
-    if not isinstance(event, Finished):
+    """Write an event with its kind; a draft, and the last one of a question, hold the JSON of the answer."""
+    if not isinstance(event, Drafted | Finished):
         return {"kind": event.kind, **asdict(event)}
     told = asdict(replace(event, answer=None))
     return {"kind": event.kind, **told, "answer": event.answer and answer_to_json(event.answer)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Grounding, Reading, Retrieval, Support
@@ -127,24 +128,20 @@ def first_items_chosen(found: Retrieval, count: int) -> Retrieval:
 
 
 def readings_in(found: Retrieval, session: Session) -> list[Reading]:
-    """List what pieces of evidence lead to as readings: their ends, and what lies on the way to them."""
+    """List what pieces of evidence lead to as readings, the best first: their ends, and what lies on the way."""
     labels = session.labels((term for item in found.evidence for term in item.nodes), in_grace=True)
-
-    def named(terms: Sequence[Term]) -> str:
-        shown = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES] if term in labels)
-        return f"({len(terms):,}: {shown})"
-
+    first = next((own.markers for own in found.candidates), ())
     readings: list[Reading] = []
-    for item in found.evidence:
+    for item in sorted(found.evidence, key=lambda item: item.marker not in first):
         said = printable(item.sourced_text, MAX_PASSAGE if item.kind == "passage" else MAX_LINE)
         if item.kind == "passage":
-            readings.append(Reading(said, lambda own=item: _at_place(own, (), found, session), passage=item))  # type: ignore[misc]
+            readings.append(Reading(said, lambda: None, passage=item))
             continue
         *between, ends = _places(item)
-        for where, terms in (("its end", ends), *(("what is on the way", some) for some in between)):
-            if terms:
-                text = f"{said} – {where} {named(terms)}"
-                readings.append(Reading(text, lambda own=item, some=terms: _at_place(own, some, found, session)))  # type: ignore[misc]
+        for terms in filter(None, (ends, *between)):
+            names = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES])
+            where = "" if terms is ends else f" – what is on the way ({len(terms):,}: {names})"
+            readings.append(Reading(said + where, partial(_at_place, item, terms, found, session)))
     return readings
 
 

@@ -98,7 +98,6 @@ class Session:
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param is_trusted: the model has shown that it chooses well: what it chooses against the ranking is no doubt.
-    :param require_model: a model that fails is an error; else the answer without it stands.
     :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     """
 
@@ -121,7 +120,6 @@ class Session:
     rounds: int = 0
     kept_a_call: bool = False
     is_trusted: bool = False
-    require_model: bool = False
     is_linked: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)

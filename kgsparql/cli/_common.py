@@ -212,12 +212,17 @@ class Progress:
         self._bar.update(self._tasks[phase], completed=done, total=total)
 
 
-def say_step(event: Event, verbose: int) -> None:
-    """Show a step of a question as lines: with one ``-v`` the steps, with two also queries, prompts and replies."""
+def say_step(event: Event, verbose: int, *, drafts: bool = False) -> None:
+    """Show a step of a question as lines: with one ``-v`` the steps, with two also queries, prompts and replies.
+
+    :param drafts: an answer without the model is shown without ``-v``, too: a model may take its time.
+    """
     from kgsparql import events as e
     from kgsparql.rendering.text import step_words
 
-    if not verbose or (verbose < 2 and isinstance(event, e.QueryRun | e.PathsSearched)):
+    if not (verbose or (drafts and isinstance(event, e.Drafted))) or (
+        verbose < 2 and isinstance(event, e.QueryRun | e.PathsSearched)
+    ):
         return
     if words := step_words(event):
         say(f"· {words}")

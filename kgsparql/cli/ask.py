@@ -100,6 +100,11 @@ class AnswerOptions:
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
 
+    @property
+    def shows_drafts(self) -> bool:
+        """Whether somebody looks at a terminal while a model is asked."""
+        return self.form in {None, "text"} and self.output is None and sys.stdout.isatty()
+
     def checked_format(self, question: str, sources: Sequence[str]) -> str:
         """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
         from kgsparql.answering.ask_options import checked_question
@@ -165,6 +170,7 @@ def _opened_with(
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how it is asked."""
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
+    shown = 0 if graph.quiet else how.verbose
     about = {
         "question": question, "kg": graph.sources, "retriever": method, "options": options, "embedder": how.embedder,
         "entities": how.entity or [], "model": model.model,
@@ -174,7 +180,7 @@ def _opened_with(
         opened_to_ask(
             graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
             snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
-            language=how.language, emit=partial(c.say_step, verbose=0 if graph.quiet else how.verbose),
+            language=how.language, emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
             min_confidence=how.min_confidence,
         ) as (knowledge, asking),

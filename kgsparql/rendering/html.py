@@ -30,7 +30,7 @@ def answer_to_html(answer: Answer) -> str:
     if computed is not None and computed.is_table:
         head = tuple(computed.columns)
         rows = [["" if t is None else _shown_name(t, answer.labels.get(t, "")) for t in row] for row in computed.rows]
-    ranked = " (ranked candidates: no model chose among them)" if is_ranked else ""
+    ranked = " (by rank: no model chose)" if is_ranked else ""
     return "\n".join([
         '<div class="kgsparql-answer">',
         f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>",

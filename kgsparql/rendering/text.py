@@ -138,7 +138,7 @@ _MOST_ANSWER = 4_000  # characters of a line of an answer
 _MOST_NOTE = 600  # characters of a note
 _WIDE = 100  # a longer line of evidence is broken into its parts; beside what an answer rests on, it is cut
 _ALSO = 4  # pieces of evidence that are shown beside those that an answer rests on
-_BY_RANK = "(candidates of the best reading, by rank; no model wrote an answer)"
+_BY_RANK = "(the best reading by rank, likely right at {:.0%})"
 _ASIDE = frozenset({"frontier"})  # notes that change nothing in what a person would do: in JSON, and with -v
 
 
@@ -170,6 +170,12 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     yield _cost_line(answer, verbose=verbose)
 
 
+def draft_line(answer: Answer) -> str:
+    """Say what an answer is, on one line."""
+    told = [line for line in _first_lines(answer) if line and not line.startswith("(")]
+    return "; ".join(told[:2])
+
+
 def _first_lines(answer: Answer) -> Iterator[str]:
     """Yield the answer; where nobody chose, what keeps it from being one, and what the best reading leads to."""
     if not answer.is_ranked or not answer.best:
@@ -181,7 +187,7 @@ def _first_lines(answer: Answer) -> Iterator[str]:
     listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
     nearest, markers = "Nearest: " if answer.gaps else "", ", ".join(_rests_on(answer))
     yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
-    yield _BY_RANK
+    yield _BY_RANK.format(answer.confidence)
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:
@@ -238,6 +244,8 @@ def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
             outcome = f"failed: {event.error}" if event.error else tokens
             took = "kept reply" if event.cached else f"{event.seconds:.2f} s"
             return f"{event.model} ({event.purpose}): {outcome}, {took}"
+        case e.Drafted():
+            return f"without the model: {draft_line(event.answer)}; the model is asked"
         case e.EntitiesLinked():
             found = "; ".join(f"{m!r} → {label}" for m, _, label, _, _ in event.entities) or "nothing"
             return f"linked: {printable(found, 400)}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
-from kgsparql.events import Event, Finished
+from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted
 from kgsparql.rendering.text import cost_parts, step_words
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
@@ -77,7 +77,8 @@ class AskedRun:
         if len(self.events) >= _MAX_EVENTS:
             self.left_out += 1
             return
-        told = {**event_json(event), "words": step_words(event)}
+        shown = replace(event, answer=None) if isinstance(event, Drafted) else event  # its words say it
+        told = {**event_json(shown), "words": step_words(event)}
         for name, value in told.items():
             left = len(value) - _MAX_TEXT_CHARACTERS if isinstance(value, str) else 0  # a query, a prompt or a reply
             if left > 0:

@@ -297,7 +297,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
         "evidence": [_evidence_json(item, answer.labels, given) for item in shown],
         "linked": [_link_json(link) for link in answer.linked],
         "not_understood": gaps,
-        "notes": notes if answer.error is None else [*notes, f"no model wrote this: {answer.error.message}"],
+        "notes": notes if answer.error is None else [*notes, f"part of the graph failed: {answer.error.message}"],
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
 

@@ -11,7 +11,6 @@ export function answerPart({ answer, said, gaps, notes }, light, open) {
     answer.error && troubleOf(answer.error),
     answer.is_ranked ? ranked(answer, gaps, marks) : written(answer, said, marks),
     answer.computed && computed(answer.computed),
-    answer.removed > 0 && el("p", { class: "note" }, `${count(answer.removed, "citation or step", "citations or steps")} that the model made up: removed`),
     notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))),
   ];
 }

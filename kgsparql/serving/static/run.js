@@ -66,6 +66,7 @@ export class RunView {
     const now = this.body.querySelector(".now");
     if (!now) return;
     now.textContent = item.dataset.words;
+    if (event.kind === "drafted") now.before(el("p", { class: "draft", role: "status" }, name(item.dataset.words)));
     const kept = keptList(event);
     if (!kept) return;
     this.body.querySelector(".live")?.remove();
