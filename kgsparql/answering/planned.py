@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from kgsparql.answering.answer import Gap, Reading, Retrieval
@@ -20,24 +21,31 @@ from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import arrow
+from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
+from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Clauses
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
 
+_NOT_IN_PLAN = "what was computed leaves out {!r}"
+_COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, parts of plans of which one is needed
+    "how many": (a.Count, a.HowMany), "for yes or no": (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf),
+    "for what is not so": (a.Minus, a.Lacks, a.Not, a.HowMany), "for the ": (a.Top, a.BestOfEach),
+}  # fmt: skip
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
 
 
@@ -105,6 +113,47 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
             text = f"{text} ({computed_words(found.computed, known.__getitem__)})"
         readings.append(Reading(text, partial(planned_retrieval, own, session)))
     return readings
+
+
+def plan_gaps(plan: a.Plan, session: Session) -> tuple[Gap, ...]:
+    """Doubt what of a question a plan has no term for, whoever made it: names, numbers, and words that tell.
+
+    Of a question in a language that is not read only names are checked.
+    """
+    used = terms_in(plan)
+    labels = session.compared_labels(sorted(used, key=str), in_grace=True)
+    linked = [link for link in session.links if link.kind == "entity"]
+    missing = [one for one in linked if used.isdisjoint({one.term, *(other.term for other in one.candidates)})]
+    gaps = [Gap("name", one.mention.text, _NOT_IN_PLAN, (one.mention.text,)) for one in missing if one.mention.text]
+    if is_foreign(session.question):
+        return tuple(gaps)
+    asked, kinds = session.asked, tuple(type(part) for part in parts(plan))
+    gaps += [
+        Gap("operation", said, "what {!r} asks for is not computed", (said or text,))
+        for said, text in asked.operations()
+        if not any(issubclass(kind, _computing(text)) for kind in kinds)
+    ]
+    if asked.clauses.form == "set" and isinstance(plan, a.Count | a.Exists):
+        gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
+    words = QuestionWords(session.question, session.ranker, session.linker)
+    accounted = {words.texts[at] for fit in words.fits([*labels.values()]) for at in fit}
+    accounted |= {text for said, _ in asked.operations() for text in normalised(said).split()}
+    numbers = set(normalised(reading_in_words(plan, labels.__getitem__)).split())
+    named = {place for one in linked for place in asked.read.positions_between(one.mention.start, one.mention.end)}
+    for place in sorted({*chain.from_iterable(asked.pieces)} - named):
+        text = asked.read.texts[place]
+        if (text.isdecimal() and text not in numbers) or (asked.tells(place) and text not in accounted):
+            gaps.append(Gap("word", text, _NOT_IN_PLAN, (text,)))
+    return tuple(gaps)
+
+
+def _computing(text: str) -> tuple[type, ...]:
+    """List the parts of plans that compute what a question is said to ask for."""
+    of_all = (a.SummaryOf, a.Calculated, a.Summarised, a.ItemTable, a.Grouped)
+    for start, some in _COMPUTING.items():
+        if text.startswith(start):
+            return (*some, *of_all)
+    return (object,)
 
 
 def read_clauses(session: Session) -> Clauses:

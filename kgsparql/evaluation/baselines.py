@@ -73,17 +73,17 @@ class ClosedBook(_Baseline):
     summary: ClassVar[str] = "the model alone, without the graph"
     source: ClassVar[str] = "a baseline of every paper in the field"
     most_queries: ClassVar[int] = 5
+    asks_on_the_way: ClassVar[bool] = True
 
     most: Annotated[int, Within(1, 1_000)] = 100
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Return no evidence, and a draft of names.
+        """Return no evidence, and a draft of names; nothing where no model is asked.
 
-        :raises OptionError: if there is no model.
         :raises ModelReplyError: if the reply cannot be used.
         """
         if session.model is None:
-            raise OptionError("closed_book asks the model alone, and there is none", hint="name one with -m")
+            return Retrieval()
         messages = Message("system", RULES), Message("user", f"Question: {plain(session.question, 4_000)}")
         schema = object_schema(answers={"type": "array", "items": {"type": "string"}})
         found = session.ask_model(Call("closed book", messages, schema, _answer_names), required=True) or []

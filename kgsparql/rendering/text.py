@@ -138,7 +138,7 @@ _MOST_ANSWER = 4_000  # characters of a line of an answer
 _MOST_NOTE = 600  # characters of a note
 _WIDE = 100  # a longer line of evidence is broken into its parts; beside what an answer rests on, it is cut
 _ALSO = 4  # pieces of evidence that are shown beside those that an answer rests on
-_BY_RANK = "(the best reading by rank, likely right at {:.0%})"
+_BY_RANK = "the best reading by rank"
 _ASIDE = frozenset({"frontier"})  # notes that change nothing in what a person would do: in JSON, and with -v
 
 
@@ -187,7 +187,8 @@ def _first_lines(answer: Answer) -> Iterator[str]:
     listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
     nearest, markers = "Nearest: " if answer.gaps else "", ", ".join(_rests_on(answer))
     yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
-    yield _BY_RANK.format(answer.confidence)
+    likely = f"; {100 * answer.confidence:.0f} % likely to be right" if answer.confidence else ""
+    yield f"({_BY_RANK}{likely})"
 
 
 def _lines_with_table(answer: Answer) -> Iterator[str]:

@@ -21,7 +21,7 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retrieval, read_and_planned
+from kgsparql.answering.planned import ReadQuestion, plan_gaps, plan_readings, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
@@ -121,7 +121,8 @@ class QueryPlan(Retriever):
         if writing.best is None:
             return None
         left = writing.left_out
-        gaps = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
+        gaps: tuple[Gap, ...] = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
+        gaps += plan_gaps(writing.best.plan, session)
         return computed_retrieval(writing.best, session, gaps=gaps)
 
 

@@ -108,7 +108,7 @@ def test_ten_candidates_are_listed_and_every_end_of_the_best_way_is_an_answer() 
     shown = lines(made)
     assert shown[0].startswith("Friend 0; Friend 1; ")
     assert shown[0].endswith("; Friend 9; … 4,990 more: the query of P1 finds them all  [P1]")
-    assert shown[1:3] == ["(candidates of the best reading, by rank; no model wrote an answer)", ""]
+    assert shown[1:3] == ["(the best reading by rank)", ""]
     assert "Answers" not in shown
     said = json.loads(render(made, "json"))
     assert (len(said["answers"]), said["more_answers"], said["cited"]) == (1_000, 4_000, ["P1"])
@@ -158,7 +158,7 @@ def test_what_the_best_reading_leads_to_comes_first_and_other_readings_below_in_
     made = ranked()
     assert [one.label for one in made.best] == ["Friend 0", "Friend 1"]
     assert lines(made)[:2] == [
-        "Friend 0; Friend 1  [P1]", "(candidates of the best reading, by rank; no model wrote an answer)",
+        "Friend 0; Friend 1  [P1]", "(the best reading by rank)",
     ]  # fmt: skip
     also = section(made, "Also found")
     assert [line.split()[0] for line in also] == ["P2", "P3", "P4", "P5", "…"]
