@@ -28,7 +28,6 @@ from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
-from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import parts, terms_in
@@ -46,6 +45,7 @@ _COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, part
     "how many": (a.Count, a.HowMany), "for yes or no": (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf),
     "for what is not so": (a.Minus, a.Lacks, a.Not, a.HowMany), "for the ": (a.Top, a.BestOfEach),
 }  # fmt: skip
+_SAMPLE = 20  # items whose classes are looked up
 _PLANS_LISTED = 3  # plans that a model reads beside the paths
 
 
@@ -115,34 +115,45 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
     return readings
 
 
-def plan_gaps(plan: a.Plan, session: Session) -> tuple[Gap, ...]:
-    """Doubt what of a question a plan has no term for, whoever made it: names, numbers, and words that tell.
+def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
+    """Doubt what of a question a plan has nothing for, whoever made it: names, numbers, words that tell, operations.
 
     Of a question in a language that is not read only names are checked.
     """
+    plan, asked, fit = made.plan, session.asked, session.label_fit
     used = terms_in(plan)
     labels = session.compared_labels(sorted(used, key=str), in_grace=True)
-    linked = [link for link in session.links if link.kind == "entity"]
-    missing = [one for one in linked if used.isdisjoint({one.term, *(other.term for other in one.candidates)})]
-    gaps = [Gap("name", one.mention.text, _NOT_IN_PLAN, (one.mention.text,)) for one in missing if one.mention.text]
+    kinds = session.compared_labels.majority_types([[(item,) for item in made.items[:_SAMPLE]]], in_grace=True)[0]
+    names = [normalised(name) for name in (*labels.values(), *kinds) if name]
+
+    def is_said(text: str) -> bool:
+        return any(fit.word(text, name) >= NEAR or fit.is_other_end(text, name) for name in names)
+
+    gaps: list[Gap] = []
+    linked = set[int]()
+    for link in (link for link in session.links if link.kind == "entity" and link.mention.text):
+        linked |= {*asked.read.positions_between(link.mention.start, link.mention.end)}
+        if used.isdisjoint({link.term, *(other.term for other in link.candidates)}):
+            words = normalised(link.mention.text).split()
+            gaps += (
+                [] if all(map(is_said, words)) else [Gap("name", link.mention.text, _NOT_IN_PLAN, (link.mention.text,))]
+            )
     if is_foreign(session.question):
         return tuple(gaps)
-    asked, kinds = session.asked, tuple(type(part) for part in parts(plan))
+    parts_made = {type(part) for part in parts(plan)}
     gaps += [
         Gap("operation", said, "what {!r} asks for is not computed", (said or text,))
         for said, text in asked.operations()
-        if not any(issubclass(kind, _computing(text)) for kind in kinds)
+        if not any(issubclass(kind, _computing(text)) for kind in parts_made)
     ]
     if asked.clauses.form == "set" and isinstance(plan, a.Count | a.Exists):
         gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
-    words = QuestionWords(session.question, session.ranker, session.linker)
-    accounted = {words.texts[at] for fit in words.fits([*labels.values()]) for at in fit}
-    accounted |= {text for said, _ in asked.operations() for text in normalised(said).split()}
-    numbers = set(normalised(reading_in_words(plan, labels.__getitem__)).split())
-    named = {place for one in linked for place in asked.read.positions_between(one.mention.start, one.mention.end)}
-    for place in sorted({*chain.from_iterable(asked.pieces)} - named):
+    operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
+    written = normalised(reading_in_words(plan, labels.__getitem__)).split()
+    for place in sorted({*chain.from_iterable(asked.pieces)} - linked):
         text = asked.read.texts[place]
-        if (text.isdecimal() and text not in numbers) or (asked.tells(place) and text not in accounted):
+        is_telling = text.isdecimal() or (text not in operating and asked.tells(place))
+        if is_telling and text not in written and not is_said(text):
             gaps.append(Gap("word", text, _NOT_IN_PLAN, (text,)))
     return tuple(gaps)
 

@@ -122,7 +122,7 @@ class QueryPlan(Retriever):
             return None
         left = writing.left_out
         gaps: tuple[Gap, ...] = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
-        gaps += plan_gaps(writing.best.plan, session)
+        gaps += plan_gaps(writing.best, session)
         return computed_retrieval(writing.best, session, gaps=gaps)
 
 
