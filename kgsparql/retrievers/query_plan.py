@@ -49,20 +49,23 @@ SET: E1, or C2 (all items of a class), or one of
  (where SET MEASURE < VALUE)  also = != <= > >=; VALUE is a number, yes, no, E1, L1 or another MEASURE of the item
  (has SET PATH)  (has SET PATH SET)  the items from which a path leads anywhere, or into a set; (lacks …) the others
  (named SET L1)  the items with this text in their name
- (top SET MEASURE 1 desc)  the items with the largest values; asc for the smallest
+ (top SET MEASURE 1 desc)  the items with the largest values; asc for the smallest; the sixth to tenth are
+ (minus (top SET MEASURE 10 desc) (top SET MEASURE 5 desc))
 MEASURE: PATH, or (n PATH) how many it leads to, (n PATH SET) how many of a set, (year PATH), (avg PATH) or sum, min,
  max of the values that one item has, (+ MEASURE MEASURE) or - * /
 NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, or a number
 YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
+A share in percent is (* 100 (/ (count SET) (count SET))).
 TABLE: (table SET ((price MEASURE) (maker MEASURE optional)) order=price desc limit=5)  a row for each item, its name
  first, then columns that you name
  (group SET PATH ((items) (mean avg MEASURE)) having=(items >= 3) order=items desc)  a row for each end of the path:
  how many items it has, and a summary of their values
+ (best SET PATH MEASURE desc)  for each end of the path the item with the largest value
 
 The plan is what is asked for: a set for which, who, what or where, a number for how many, a yes/no for is or does, a
-table only where several values of each are asked for. Dates are compared as they are, also in min, max and top; with a
-year, by (year PATH). Use every name, number and condition of the question. Reply with JSON only, an example for other
-terms:
+table only where several values of each are asked for, with just these as columns: what has the highest price is a set,
+without its price. Dates are compared as they are, also in min, max and top; with a year, by (year PATH). Use every
+name, number and condition of the question. Reply with JSON only, an example for other terms:
 {"plan": "(count (where C2 (n R4) > 10))", "left_out": "", "search": ""}
 left_out: conditions of the question that the plan does not say, since no term does; else empty.
 search: if an entity that you need is not among the terms, its name in the graph's words, and no plan: you are asked
