@@ -82,7 +82,7 @@ class _Talk:
     def _followed(self, said: SaidReading, listed: Sequence[Reading]) -> Retrieval | None:
         """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
         if said.compute and (written := self.retriever.written_plan(self.session)) is not None:
-            return written
+            return _weighed_choice(written, self.found, self.session)
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
             return _quoted(chosen[0].passage, said.quote, self.found)
@@ -167,8 +167,9 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval, session: Sess
     if not kept:
         return None
     if kept[0].computed is not None:
-        beside = (item for item in found.evidence if item.kind != "computed")
-        return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
+        beside = (replace(item, marker="") for item in found.evidence if item.kind != "computed")
+        made = replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
+        return _weighed_choice(made, found, session)
     items = list(_once(item for one in kept for item in one.evidence))
     places = {(item.kind, item.text): at for at, item in enumerate(items)}
     evidence = Evidence(replace(item, marker="") for item in _once([*items, *found.evidence]))
@@ -181,6 +182,8 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval, session: Sess
             answers[own.term] = replace(before, markers=tuple(dict.fromkeys((*before.markers, *cited))))
     chosen = tuple(answers.values())
     made = Retrieval(evidence, chosen, draft=draft_of(chosen, evidence))
+    if len(kept) == 1:
+        made = replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged)
     return _weighed_choice(made, found, session)
 
 
@@ -199,16 +202,24 @@ def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
 
 def _weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
     """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
-    first = found.candidates[:1]
-    before = [one for own in first for one in found.candidates if one.markers[:1] == own.markers[:1]]
-    is_same = {one.term for one in before} == {one.term for one in made.candidates}
-    support = found.support or Support(path_lead=path_lead(found))
-    if is_same or session.is_trusted or not before:
+    before, chosen = _shown(found), _shown(made)
+    support = made.support or found.support or Support(path_lead=path_lead(found))
+    if before == chosen or session.is_trusted or not before:
         return replace(made, support=replace(support, agreement=1.0, path_lead=max(support.path_lead, 0.5)))
-    others = "; ".join(printable(one.shown, 60) for one in before[:_EXAMPLES])
-    return replace(
-        made, support=replace(support, agreement=0.0, path_lead=0.0), gaps=(replace(_NOT_RANKED, values=(others,)),)
-    )
+    labels = session.labels(before, in_grace=True)
+    others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
+    gap = replace(_NOT_RANKED, values=(others,))
+    return replace(made, support=replace(support, agreement=0.0, path_lead=0.0), gaps=(*made.gaps, gap))
+
+
+def _shown(found: Retrieval) -> frozenset[Term]:
+    """List what is answered, whoever chose it: the values that were computed, else what the best evidence leads to."""
+    if found.computed is not None:
+        return frozenset(term for row in found.computed.rows for term in row if term is not None)
+    if found.draft is not None:
+        return frozenset(own.term for own in found.draft.answers)
+    first = found.candidates[:1]
+    return frozenset(one.term for own in first for one in found.candidates if one.markers[:1] == own.markers[:1])
 
 
 def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
@@ -220,4 +231,5 @@ def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | Non
     text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"
     claim = Claim(item.text, (item.marker,))
     grounding: Grounding = "graph" if item.excerpt is None else "document"
-    return replace(found, draft=Draft(text, (), (claim,), grounding=grounding, sufficient=True), computed=None)
+    draft = Draft(text, (), (claim,), grounding=grounding, sufficient=True)
+    return replace(found, draft=draft, computed=None, readings=None)
