@@ -1,6 +1,5 @@
 """A model that follows a script: asked with no socket, and replies that depend on what was asked."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,26 +56,25 @@ def ask(knowledge: kgsparql.KnowledgeBase, question: str, script: Any = None, **
 
 
 def purpose(body: Body) -> str:
-    """Which call a request is: ``mentions``, ``sentences``, ``choices``, ``plan``, ``answer`` or ``closed book``."""
+    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``constraints``, ``plan`` or ``closed book``."""
     said = body["messages"][0]["content"]
     heads = {
-        "You find": "mentions", "You put": "sentences", "You choose": "choices", "You answer": "answer",
+        "A graph of facts": "reading", "You find": "mentions", "You choose": "choices", "Some of": "constraints",
         "You write": "plan", "Answer the": "closed book",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))
 
 
-def facts_of(body: Body) -> list[tuple[str, str]]:
-    """The numbered facts of a request, as ``(marker, text)``."""
-    return list(marked(body).items())
+def purposes(asked: Asked) -> list[str]:
+    """Which calls there were, in order."""
+    return [purpose(body) for body in asked.bodies]
 
 
 def by_call(**replies: Reply | Callable[[Body], Reply] | dict[str, Any]) -> Callable[[Body], Reply]:
-    """A script that replies by purpose; dictionaries are written as JSON. By default it names nothing and takes 1."""
-    otherwise = {"choices": {"choices": [{"n": 1, "score": 1.0}]}}
+    """A script that replies by purpose; dictionaries are written as JSON. By default it is a :func:`reader`."""
 
     def script(body: Body) -> Reply:
-        reply = replies.get(purpose(body), otherwise.get(purpose(body), {"mentions": []}))
+        reply = replies.get(purpose(body), reader)
         if isinstance(reply, dict):
             return Text(reply)
         return reply if isinstance(reply, Reply) else reply(body)
@@ -84,22 +82,27 @@ def by_call(**replies: Reply | Callable[[Body], Reply] | dict[str, Any]) -> Call
     return script
 
 
-def wrote(answer: str, *, entities: Sequence[int] = (), steps: Sequence[Sequence[str]] = (), **more: Any) -> Text:
-    """What MindMap's last call asks for."""
-    keys = ("marker", "subject", "predicate", "object")
-    inference = [dict(zip(keys, step, strict=True)) for step in steps]
-    return Text({"sufficient": True, "answer": answer, "entities": list(entities), "inference": inference, **more})
+def chose(*numbers: int, **more: Any) -> Text:
+    """A reply that chooses these readings; ``more`` is what else it says."""
+    return Text({"numbers": list(numbers), **more})
+
+
+def reading_with(*parts: str, **more: Any) -> Callable[[Body], Reply]:
+    """A script that chooses every reading whose line has one of these parts; none where none has."""
+
+    def script(body: Body) -> Reply:
+        return chose(*(n for n, text in numbered(body).items() if any(part in text for part in parts)), **more)
+
+    return script
 
 
 def reader(body: Body) -> Reply:
-    """A model that copies: capitalised words as names, the first fact as answer, its first arrow as inference."""
+    """A model that takes capitalised words for names, the first three of a list, and the first reading."""
     if purpose(body) == "choices":
         return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
-    if purpose(body) in {"mentions", "sentences"}:
-        return Text({purpose(body): Player().members(purpose(body), {}, body)})
-    marker, text = facts_of(body)[0]
-    said = f"{json.dumps(text[:60], ensure_ascii=False)} [{marker}]"
-    return wrote(said, entities=[1], inference=_steps(marker, text))
+    if purpose(body) == "reading":
+        return chose(*list(numbered(body))[:1])
+    return Player()(body)
 
 
 # -- A model that plays any method ---------------------------------------------------------------------------------
@@ -144,11 +147,10 @@ def question_of(body: Body) -> str:
 class Player:
     """A model that plays any method: it sees from the schema of the reply what is asked for, and fills that in.
 
-    It chooses the candidates that share most letters' worth of words with the question, takes capitalised words for
-    names, cites the first facts, and gives the first candidate as the answer.
+    It chooses the lines that share most words with the question, and takes capitalised words for names.
 
-    :param sufficient: what it says when it is asked whether the evidence is enough.
-    :param chooses: how many numbers of a list.
+    :param sufficient: whether it finds a reading that says what is asked; else it chooses none.
+    :param chooses: how many numbers of a list; but one reading.
     """
 
     sufficient: bool = True
@@ -167,22 +169,16 @@ class Player:
             return self.members(name, schema["items"], body)
         if kind == "object":
             return {key: self.value(key, own, body) for key, own in schema["properties"].items()}
-        plain = {"boolean": self.sufficient if name == "sufficient" else False, "integer": 1, "number": 0.5}
-        if isinstance(kind, str) and kind in plain:
-            return plain[kind]
-        return schema["enum"][0] if "enum" in schema else self.text(name, body)
+        plain = {"boolean": False, "integer": 1, "number": 0.5, "string": "It is so." if name == "answer" else ""}
+        return schema["enum"][0] if "enum" in schema else plain[str(kind)]
 
     def members(self, name: str, schema: Mapping[str, Any], body: Body) -> list[Any]:
         if name == "mentions":
             return [{"mention": said, "is_type": False} for said in NAMES.findall(question_of(body))]
-        if name == "sentences":
-            return [{"marker": m, "sentence": f"It is so that {text}"} for m, text in marked(body).items()]
-        if name in {"choices", "numbers", "scores"}:
+        if name == "numbers":
+            return self.chosen(body)[: int(self.sufficient)]
+        if name == "choices":
             return [self.choice(schema, n, i, body) for i, n in enumerate(self.chosen(body))]
-        if name == "inference":
-            return [step for marker, text in marked(body).items() for step in _steps(marker, text)][:2]
-        if schema.get("type") == "string":
-            return list(marked(body))[:2]
         return [self.value(name, schema, body)]
 
     def choice(self, schema: Mapping[str, Any], number: int, rank: int, body: Body) -> Any:
@@ -199,11 +195,6 @@ class Player:
             : self.chooses
         ]
 
-    def text(self, name: str, body: Body) -> str:
-        markers = list(marked(body))[:2]
-        said = f" [{', '.join(markers)}]" if markers else ""
-        return f"It is the first{said}." if name == "answer" else (markers[0] if name == "marker" and markers else name)
-
 
 def one_after_another(calls: Sequence[tuple[float, float]]) -> int:
     """The most calls of which each begins when the one before has ended.
@@ -219,12 +210,3 @@ def one_after_another(calls: Sequence[tuple[float, float]]) -> int:
 
 
 NAMES = re.compile(r"[A-Z][\w.'-]+(?: [A-Z][\w.'-]+)*")
-
-
-def _steps(marker: str, text: str) -> list[dict[str, str]]:
-    arrow = re.match(r"(?P<a>.+?) (?:—(?P<out>[^—→]+)→|←(?P<in>[^—→]+)—) (?P<b>[^;|—←]+)", text)
-    if arrow is None:
-        return []
-    a, b = arrow["a"].strip(), arrow["b"].strip()
-    subject, predicate, object_ = (a, arrow["out"], b) if arrow["out"] else (b, arrow["in"], a)
-    return [{"marker": marker, "subject": subject, "predicate": predicate, "object": object_}]
