@@ -132,7 +132,7 @@ def reading_call(
         lettered = [f"{chr(97 + at)}. {text}" for at, (_, text) in enumerate(others)]
         said.append(fenced("names", [*links.lines, *lettered]))
     numbered = [f"{n}. {line}" for n, line in enumerate(lines, 1)]
-    said.append(fenced("readings", numbered, limit=MAX_PASSAGE if quotes else MAX_LINE))
+    said.append(fenced("readings", numbered, limit=10 + (MAX_PASSAGE if quotes else MAX_LINE)))
     rules = [READING, *([] if links is None else [MENDING]), *([COMPUTING] * computes), *([QUOTING] * quotes)]
     text = {"type": "string"}
     members = {"meaning": text, "search": text} if links is not None else {}

@@ -11,7 +11,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.readings import chosen_reading
+from kgsparql.answering.readings import NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, UnreachableError
@@ -81,7 +81,10 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
         session.emit(Drafted(status=drafted.status, answer=drafted))
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
-        return _chosen(retriever, found, asking), asking
+        if (made := _chosen(retriever, found, asking)) is not None:
+            return made, asking
+        gaps = (*found.gaps, NONE_FITS) if found.candidates else found.gaps
+        return replace(found, gaps=gaps), replace(drafting, model=session.model, rounds=asking.rounds)
     except (*MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
@@ -92,13 +95,14 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
         return found, replace(drafting, rounds=asking.rounds)
 
 
-def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval:
-    """Return what the reading comes to that a model chooses, verified."""
+def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
+    """Return what the reading comes to that a model chooses; ``None`` where it chooses none."""
     if retriever.asks_on_the_way:
-        found = _verified_retrieval(retriever, session)
+        drafted, found = found, _verified_retrieval(retriever, session)
         if found.draft is not None:
-            return found
-    return without_lost_items(chosen_reading(retriever, found, session), session)
+            return weighed_choice(found, drafted, session)
+    made = chosen_reading(retriever, found, session)
+    return None if made is None else without_lost_items(made, session)
 
 
 def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:

@@ -20,6 +20,8 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.verbalising import arrow
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.rdf.vocabulary import is_mediator
 
@@ -32,7 +34,7 @@ _MAX_NAMES = 60  # names that stand in the text of an answer
 _EXAMPLES = 2
 _KEPT_BESIDE = 3  # readings of what was linked first that are listed again beside those of another meaning
 _NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
-_NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
+NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,12 @@ class _Talk:
     session: Session
     listed: Sequence[Reading]
 
-    def outcome(self) -> Retrieval:
-        """Ask for a reading, once more where that is wanted, and follow what was chosen."""
+    def outcome(self) -> Retrieval | None:
+        """Ask for a reading, once more where that is wanted, and follow what was chosen; ``None`` for none."""
         session, retriever = self.session, self.retriever
         links = links_to_mend(session) if retriever.mends else None
+        if not (self.listed or links or retriever.computes):
+            return None
         said = self._asked(self.listed[:LISTED_READINGS], links)
         if made := self._followed(said, self.listed):
             return made
@@ -61,7 +65,7 @@ class _Talk:
             used = {path.start for item in made.evidence for path in item.paths}
             mend_links(session, [one for one in meant if one.term in used])
             return made
-        return replace(self.found, gaps=(*self.found.gaps, _NONE_FITS))
+        return None
 
     def _asked(self, readings: Sequence[Reading], links: Links | None = None) -> SaidReading:
         session = self.session
@@ -82,15 +86,16 @@ class _Talk:
     def _followed(self, said: SaidReading, listed: Sequence[Reading]) -> Retrieval | None:
         """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
         if said.compute and (written := self.retriever.written_plan(self.session)) is not None:
-            return _weighed_choice(written, self.found, self.session)
+            return weighed_choice(written, self.found, self.session)
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
             return _quoted(chosen[0].passage, said.quote, self.found)
-        return _together([one.follow() for one in chosen], self.found, self.session)
+        made = _together([one.follow() for one in chosen], self.found)
+        return None if made is None else weighed_choice(made, self.found, self.session)
 
 
-def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval:
-    """Have the model of a session say which reading of its question is meant; what that comes to, as evidence.
+def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
+    """Have the model of a session say which reading of its question is meant; what that comes to, ``None`` for none.
 
     :raises ModelError: if the server cannot be reached, fails or refuses.
     :raises ModelReplyError: for a reply that cannot be used.
@@ -113,7 +118,7 @@ def enough(found: Retrieval, session: Session) -> tuple[bool, Retrieval | None]:
         return bool(known), None
     listed = readings_in(found, session)[:LISTED_READINGS]
     said = session.ask_model(reading_call(session.original, [one.text for one in listed]))
-    chosen = None if said is None else _together([listed[n - 1].follow() for n in said.numbers], found, session)
+    chosen = None if said is None else _together([listed[n - 1].follow() for n in said.numbers], found)
     return chosen is not None, chosen
 
 
@@ -133,22 +138,28 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
     first = next((own.markers for own in found.candidates), ())
     readings: list[Reading] = []
     for item in sorted(found.evidence, key=lambda item: item.marker not in first):
-        said = printable(item.sourced_text, MAX_PASSAGE if item.kind == "passage" else MAX_LINE)
         if item.kind == "passage":
-            readings.append(Reading(said, lambda: None, passage=item))
+            readings.append(Reading(printable(item.sourced_text, MAX_PASSAGE), lambda: None, passage=item))
             continue
-        *between, ends = _places(item)
-        for terms in filter(None, (ends, *between)):
+        for where, terms in _places(item, session):
             names = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES])
-            where = "" if terms is ends else f" – what is on the way ({len(terms):,}: {names})"
-            readings.append(Reading(said + where, partial(_at_place, item, terms, found, session)))
+            told = f" – {where} ({len(terms):,}: {names})" if where else ""
+            said = printable(item.text, MAX_LINE - len(told))
+            readings.append(Reading(said + told, partial(_at_place, item, terms, found, session)))
     return readings
 
 
-def _places(item: EvidenceItem) -> list[tuple[Term, ...]]:
-    if item.ends or item.path is None:
-        return [*item.between, item.ends]
-    return [(term,) for term in item.path.terms[1:] if not is_mediator(term)] or [()]
+def _places(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tuple[Term, ...]]]:
+    """Yield what an item leads to, by each predicate where several lead there, then what is on the way."""
+    ends: dict[Step, dict[Term, None]] = {}
+    for way in item.paths:
+        ends.setdefault(way.hops[-1].step, {}).update({} if is_mediator(way.end) else {way.end: None})
+    labels = session.labels((step.predicate for step in ends), in_grace=True)
+    by_step = [(f"what {arrow(step, labels)} leads to" * (len(ends) > 1), tuple(own)) for step, own in ends.items()]
+    on_the_way = item.between if item.path is None else [(term,) for term in item.path.terms[1:-1]]
+    between = [tuple(term for term in some if not is_mediator(term)) for some in on_the_way]
+    every = [*([("", item.ends)] if item.ends else by_step), *(("what is on the way", some) for some in between)]
+    yield from ((where, terms) for where, terms in every if terms)
 
 
 def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, session: Session) -> Retrieval:
@@ -161,15 +172,14 @@ def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, sessi
 # --- What was chosen, as evidence and draft
 
 
-def _together(parts: Iterable[Retrieval | None], found: Retrieval, session: Session) -> Retrieval | None:
+def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval | None:
     """Put what was chosen before the other evidence; its answers, all of them, are the answer."""
     kept = [one for one in parts if one is not None and (one.candidates or one.computed is not None)]
     if not kept:
         return None
     if kept[0].computed is not None:
         beside = (replace(item, marker="") for item in found.evidence if item.kind != "computed")
-        made = replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
-        return _weighed_choice(made, found, session)
+        return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
     items = list(_once(item for one in kept for item in one.evidence))
     places = {(item.kind, item.text): at for at, item in enumerate(items)}
     evidence = Evidence(replace(item, marker="") for item in _once([*items, *found.evidence]))
@@ -182,13 +192,14 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval, session: Sess
             answers[own.term] = replace(before, markers=tuple(dict.fromkeys((*before.markers, *cited))))
     chosen = tuple(answers.values())
     made = Retrieval(evidence, chosen, draft=draft_of(chosen, evidence))
-    if len(kept) == 1:
-        made = replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged)
-    return _weighed_choice(made, found, session)
+    return replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged) if len(kept) == 1 else made
 
 
 def _once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
-    return iter({(item.kind, item.text): item for item in reversed([*items])}.values().__reversed__())
+    kept: dict[tuple[str, str], EvidenceItem] = {}
+    for item in items:
+        kept.setdefault((item.kind, item.text), item)
+    return iter(kept.values())
 
 
 def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
@@ -200,7 +211,7 @@ def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
     return Draft(f"{names}{more} [{', '.join(cited)}]", tuple(chosen), claims, sufficient=True)
 
 
-def _weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
+def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
     """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
     before, chosen = _shown(found), _shown(made)
     support = made.support or found.support or Support(path_lead=path_lead(found))

@@ -95,7 +95,8 @@ class MindMap(Retriever):
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(3, 3, (entities - 1) * (5 + 2 * max(0, self.max_hops - 4)) + 8 * entities + 38)
+        queries = (entities - 1) * (5 + 2 * max(0, self.max_hops - 4)) + 8 * entities + 38
+        return Cost(3, 3, 2 * queries)  # once for the draft
 
     def find_mentions(self, session: Session) -> list[tuple[str, bool]] | None:
         """Ask a model for the names in the question; ``None`` if the entities are given or the linker finds them."""

@@ -18,9 +18,7 @@ from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.readings import enough, first_items_chosen
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
-from kgsparql.errors import MODEL_FAILED
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.replies import Numbers, numbers
@@ -95,9 +93,10 @@ class StructGPT(Retriever):
 
     def cost(self, *, mediators: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        calls = (2 + mediators) * self.max_steps + 3
+        calls = (2 + mediators) * self.max_steps + 2
         per_step = 3 if self.predicates_per_step is None else self.predicates_per_step
-        return Cost(calls, calls, (14 + 6 * mediators) * self.max_steps + 10 * per_step + 30)
+        queries = (14 + 6 * mediators) * self.max_steps + 10 * per_step + 30
+        return Cost(calls, calls, 2 * queries)  # once for the draft
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P) from the topics: first those that the answer rests on, with all their ends, then others."""
@@ -107,25 +106,19 @@ class StructGPT(Retriever):
         step: list[FoundFacts] = []
         for number in range(1, self.max_steps + 1):
             step = []
-            try:
-                with session.within_budget():
-                    step = self._step_facts(walked, session)
-                    found += shown_facts(step, session, tokens=self.fact_tokens)
-                if session.notes.partial or not step or number == self.max_steps:
-                    break
-                with session.within_budget():
-                    seen = facts_retrieval(found, session, latest=len(step))
-                    is_enough, chosen = enough(seen, session) if session.can_spare_call("enough") else (False, None)
-                    if chosen is not None:
-                        return _chosen_retrieval(seen, found, chosen, session)
-                    if is_enough:
-                        break
-                    walked.frontiers = self._next_frontiers(step, session)
-            except MODEL_FAILED as error:
-                if not found:
-                    raise
-                session.fall_back("steps", f"{error.message} [{error.code}]")
+            with session.within_budget():
+                step = self._step_facts(walked, session)
+                found += shown_facts(step, session, tokens=self.fact_tokens)
+            if session.notes.partial or not step or number == self.max_steps:
                 break
+            with session.within_budget():
+                seen = facts_retrieval(found, session, latest=len(step))
+                is_enough, chosen = enough(seen, session) if session.can_spare_call("enough") else (False, None)
+                if chosen is not None:
+                    return _chosen_retrieval(seen, found, chosen, session)
+                if is_enough:
+                    break
+                walked.frontiers = self._next_frontiers(step, session)
             if session.notes.partial or not walked.frontiers:
                 break
         return _ends_retrieval(found, session)
@@ -270,8 +263,8 @@ def _chosen_retrieval(seen: Retrieval, found: Sequence[FoundFacts], chosen: Retr
         walks |= {own.walk: one.score for own in [own for own in reached if terms & own.ways.keys()] or reached}
     items: list[EvidenceItem] = []
     with session.within_budget():
-        whole = expanded_items(list(walks)[:_MAX_COMPLETED_WALKS], session.labels) if session.complete else []
-        items += (item for item in whole if item is not None)
+        followed = dict(islice(walks.items(), _MAX_COMPLETED_WALKS))
+        items += items_at_ends(followed, session) if session.complete else []
     if not items:
         return chosen
     evidence = Evidence([*items, *others[:_OTHER_ITEMS_SHOWN]])

@@ -20,7 +20,6 @@ from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.readings import enough, first_items_chosen
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
-from kgsparql.errors import MODEL_FAILED
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
@@ -83,11 +82,6 @@ class _Walked:
         self.stopped |= is_enough
         self.by_model |= session.model_reads
 
-    def stop(self, error: Exception, session: Session) -> None:
-        """End the walk where a model failed."""
-        session.notes.append(f"the walk ended after {len(self.depths)} hops: {error}")
-        self.stopped = True
-
 
 @dataclass(frozen=True, slots=True)
 class ThinkOnGraph(Retriever):
@@ -121,8 +115,9 @@ class ThinkOnGraph(Retriever):
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
-        calls = (self.depth + 1) * (1 + (self.prune == "model") + self.score_entities)
-        return Cost(calls, calls, self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60)
+        calls = self.depth * (1 + (self.prune == "model") + self.score_entities) + 2
+        queries = self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60
+        return Cost(calls, calls, 2 * queries)  # once for the draft
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find chains (P); those that the answer rests on are followed to all their ends."""
@@ -154,20 +149,15 @@ class ThinkOnGraph(Retriever):
 
     def _chosen_predicates(self, offered: Sequence[Offer], walked: _Walked, session: Session) -> list[Choice]:
         """Choose predicates; none if the evidence so far is judged enough before."""
-        try:
-            if walked.depths and session.can_spare_call("enough"):
-                with session.within_budget():
-                    walked.judge(chains_retrieval(walked.depths, session), session)
-            if not walked.stopped:
-                listed, _ = self._listed_predicates(offered, session)
-                if self.prune == "model" and session.model_reads:
-                    listed = _with_examples(listed, offered, session)
-                return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
-        except MODEL_FAILED as error:
-            if not walked.depths:
-                raise
-            walked.stop(error, session)
-        return []
+        if walked.depths and session.can_spare_call("enough"):
+            with session.within_budget():
+                walked.judge(chains_retrieval(walked.depths, session), session)
+        if walked.stopped:
+            return []
+        listed, _ = self._listed_predicates(offered, session)
+        if self.prune == "model" and session.model_reads:
+            listed = _with_examples(listed, offered, session)
+        return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
 
     def _listed_predicates(self, offered: Sequence[Offer], session: Session) -> tuple[list[Candidate], list[Candidate]]:
         """List the offers of each chain as candidates; a model reads those that fit best, and may read the others."""
@@ -220,11 +210,8 @@ class ThinkOnGraph(Retriever):
         chosen = self._thinned_offers(chosen, labels, session)
         chains, told_apart = _chains_to(chosen, {}), False
         if self.score_entities:
-            try:
-                asks_again = not walked.depths and walked.asks_again
-                chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
-            except MODEL_FAILED as error:
-                walked.stop(error, session)
+            asks_again = not walked.depths and walked.asks_again
+            chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
         walked.by_model |= told_apart
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
         kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
