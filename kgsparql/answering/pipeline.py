@@ -83,8 +83,11 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
     try:
         if (made := _chosen(retriever, found, asking)) is not None:
             return made, asking
-        gaps = (*found.gaps, NONE_FITS) if found.candidates else found.gaps
-        return replace(found, gaps=gaps), replace(drafting, model=session.model, rounds=asking.rounds)
+        asked = replace(drafting, model=session.model, rounds=asking.rounds)
+        if found.candidates and session.is_trusted:
+            return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
+        asked.notes.append(NONE_FITS.text, code="nothing_chosen")
+        return found, asked
     except (*MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
