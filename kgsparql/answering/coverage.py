@@ -85,7 +85,8 @@ class _Check:
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
             left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
             left += [*self._word_gaps(named), *self._step_gaps()]
-            yield from left or (() if self._says_what_it_is() and not self.telling else self._other_readings())
+            is_settled = self.found.draft is not None or (self._says_what_it_is() and not self.telling)
+            yield from left or (() if is_settled else self._other_readings())  # a draft: somebody has chosen
 
     def _says_what_it_is(self) -> bool:
         return self.path.steps[0].predicate in {*DESCRIPTIONS, RDF_TYPE, INSTANCE_OF, SUBCLASS_OF}

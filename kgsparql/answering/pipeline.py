@@ -105,7 +105,7 @@ def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retriev
         if found.draft is not None:
             return weighed_choice(found, drafted, session)
     made = chosen_reading(retriever, found, session)
-    return None if made is None else without_lost_items(made, session)
+    return None if made is None else _with_descriptions(without_lost_items(made, session), session)
 
 
 def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answer:
@@ -256,7 +256,7 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
 
     ``None`` for the latter where that was not checked.
     """
-    if found.computed is not None or found.is_judged or draft.grounding == "document":
+    if found.computed is not None or found.is_judged:
         return found, draft, found.gaps
     if session.notes.partial:
         return found, draft, None

@@ -6,12 +6,12 @@ but a passage of a document that it quotes letter by letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Grounding, Reading, Retrieval, Support
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval, Support
 from kgsparql.answering.choosing import MAX_LINE, MAX_PASSAGE, Links, reading_call
 from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
@@ -35,6 +35,7 @@ _EXAMPLES = 2
 _KEPT_BESIDE = 3  # readings of what was linked first that are listed again beside those of another meaning
 _NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
 NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
+_OF_DOCUMENT = Gap("reading", "", "this is read in a document, not in the graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +182,11 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval 
         beside = (replace(item, marker="") for item in found.evidence if item.kind != "computed")
         return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
     items = list(_once(item for one in kept for item in one.evidence))
-    places = {(item.kind, item.text): at for at, item in enumerate(items)}
+    places = {_told(item): at for at, item in enumerate(items)}
     evidence = Evidence(replace(item, marker="") for item in _once([*items, *found.evidence]))
     answers: dict[Term, AnswerTerm] = {}
     for one in kept:
-        markers = {item.marker: evidence[places[item.kind, item.text]].marker for item in one.evidence}
+        markers = {item.marker: evidence[places[_told(item)]].marker for item in one.evidence}
         for own in one.candidates:
             cited = tuple(markers[marker] for marker in own.markers if marker in markers)
             before = answers.setdefault(own.term, replace(own, markers=()))
@@ -195,11 +196,17 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval 
     return replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged) if len(kept) == 1 else made
 
 
+def _told(item: EvidenceItem) -> Hashable:
+    """Return what an item tells, however it is worded: things of one name may be described in its text."""
+    walks = frozenset((path.start, path.property_path) for path in item.paths)
+    return item.kind, (walks, frozenset(item.ends)) if item.ends else item.paths or item.text
+
+
 def _once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
-    kept: dict[tuple[str, str], EvidenceItem] = {}
+    first: dict[Hashable, EvidenceItem] = {}
     for item in items:
-        kept.setdefault((item.kind, item.text), item)
-    return iter(kept.values())
+        first.setdefault(_told(item), item)
+    return iter(first.values())
 
 
 def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
@@ -215,6 +222,7 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retri
     """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
     before, chosen = _shown(found), _shown(made)
     support = made.support or found.support or Support(path_lead=path_lead(found))
+    session.notes.drop("order_unknown", [""])  # the model says which
     if before == chosen or session.is_trusted or not before:
         return replace(made, support=replace(support, agreement=1.0, path_lead=max(support.path_lead, 0.5)))
     labels = session.labels(before, in_grace=True)
@@ -241,6 +249,8 @@ def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | Non
     source = "the graph" if item.excerpt is None else str(item.excerpt)
     text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"
     claim = Claim(item.text, (item.marker,))
-    grounding: Grounding = "graph" if item.excerpt is None else "document"
-    draft = Draft(text, (), (claim,), grounding=grounding, sufficient=True)
-    return replace(found, draft=draft, computed=None, readings=None)
+    if item.excerpt is None:
+        draft = Draft(text, (), (claim,), sufficient=True)
+        return replace(found, draft=draft, computed=None, readings=None)
+    draft = Draft(text, (), (claim,), grounding="document", sufficient=True)
+    return replace(found, draft=draft, computed=None, readings=None, gaps=(_OF_DOCUMENT,), is_judged=True)

@@ -176,8 +176,9 @@ def described_starts(evidence: Evidence, descriptions: Labels, terms: TermLabels
     for item in evidence:
         label = labels[starts[item.marker]] if item.marker in starts else ""
         if shared[label] > 1 and item.text.startswith(label):
-            told = f"{label} ({descriptions[starts[item.marker]]}){item.text[len(label) :]}"
-            item = replace(item, text=told)  # noqa: PLW2901
+            told = f"{label} ({descriptions[starts[item.marker]]})"
+            if not item.text.startswith(told):  # it is described already
+                item = replace(item, text=f"{told}{item.text[len(label) :]}")  # noqa: PLW2901
         described.append(item)
     return Evidence(described)
 

@@ -6,14 +6,12 @@ from typing import Any
 
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.session import Oracle
-from kgsparql.budget import Budget
-from kgsparql.events import CandidatesChosen, ModelCalled
+from kgsparql.events import ModelCalled
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers.path_ranking import PathRanking
 from tests import scripted
-from tests.model_server import Text
-from tests.scripted import Asked, knowledge_of
+from tests.scripted import Asked, chose, knowledge_of
 
 EX = "http://example.org/"
 
@@ -144,14 +142,6 @@ def test_the_weights_are_those_of_the_recipe() -> None:
     assert PathRanking(order=0.1).signed.tolist() == Weights(order=0.1).signed.tolist()
 
 
-def picks(*numbers: int) -> Text:
-    return Text({"choices": [{"n": n, "score": 1 - i / 10} for i, n in enumerate(numbers)]})
-
-
-def wrote(answer: str, *entities: int) -> Text:
-    return Text({"sufficient": True, "answer": answer, "entities": list(entities), "claims": []})
-
-
 QUESTION = "which films have Sigourney Weaver as actor?"
 
 
@@ -161,24 +151,18 @@ def shown_paths(asked: Asked) -> list[str]:
     return [line.partition(". ")[2] for line in shown.splitlines() if line[:1].isdigit()]
 
 
-def test_a_model_chooses_paths_by_number_and_answers_from_all_their_ends() -> None:
-    asked = ask(FILMS, QUESTION, [picks(2, 1), wrote("Both [P1].", 1)])
-    (chosen,) = [e for e in asked.events if isinstance(e, CandidatesChosen) and e.purpose == "paths"]
-    assert chosen.chosen_by == "scripted-model"
-    assert shown_paths(asked)[1][:100] == chosen.kept[0][:100]
-    assert [event.purpose for event in asked.events if isinstance(event, ModelCalled)] == ["paths", "answer"]
-    assert (len(asked.texts), asked.answer.usage["model_calls"]) == (2, 2)
-    assert asked.labels
-    asked = ask(FILMS, QUESTION, [picks(1), wrote("These films [P1].", 1)])
+def test_a_model_chooses_paths_by_number_and_all_their_ends_are_the_answer() -> None:
+    asked = ask(FILMS, QUESTION, [chose(1)])
     assert "Sigourney Weaver ←actor— film (2: Alien; Gorillas)" in shown_paths(asked), "with their count and examples"
-    assert "1. all 2 at the end of P1 [P1]" in asked.bodies[1]["messages"][1]["content"]
+    assert (asked.labels, asked.answer.status) == (["Alien", "Gorillas"], "answered")
     assert {a.term for a in asked.answer.answers} == set(asked.answer.evidence["P1"].ends)
-    asked = ask(FILMS, QUESTION, [wrote("Alien and Gorillas [P1].", 1)], budget=Budget(max_calls=1))
-    assert (len(asked.bodies), asked.answer.status, set(asked.labels)) == (1, "answered", {"Alien", "Gorillas"})
+    asked = ask(FILMS, QUESTION, [chose(2, 1)])
+    assert [event.purpose for event in asked.events if isinstance(event, ModelCalled)] == ["reading"]
+    assert {marker for one in asked.answer.answers for marker in one.markers} == {"P1", "P2"}
 
 
 def test_a_direct_hop_is_listed_before_what_continues_it() -> None:
-    question, replies = "what is the language of Alien?", [picks(1), wrote("x [P1]")]
+    question, replies = "what is the language of Alien?", [chose(1)]
     turtle = ':a rdfs:label "Alien" ; :maker :m . :m :language "English" ; :mood "dark" . :o :language "Dutch" .'
     lines = shown_paths(ask(turtle, question, replies))
     is_direct = [line.startswith("Alien —maker→") and "language" not in line for line in lines]

@@ -133,7 +133,7 @@ def sentences_of_doubts() -> set[str]:
     everywhere = {name: text for tree in trees for name, text in constants_of(tree).items()}
     found = {*SIGNALS.values(), *LEFT_OUT_SENTENCES.values(), *pipeline._NOTHING.values(), "yes", "no", "nothing"}
     found |= {values.NO_DATE, values.ANY_ORDER, values.TOO_LONG, values.BACKWARDS}
-    found |= {composing.RANKED, composing.NOT_ANSWERED, composing.UNGROUNDED}
+    found |= {composing.RANKED}
     places = {"Gap": 2, "Doubt": 1, "session.say": 0}
     for tree in trees:
         constants = everywhere | constants_of(tree)
