@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 _END = r"(?![A-Za-z0-9])"
@@ -23,9 +23,6 @@ _BARE = _run_of_markers(r"[PNTQ][0-9]{1,6}", _BEFORE)
 _SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
 _ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]?)\s?(\d{1,6})(?![A-Za-z0-9])")
-_LETTERED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\s?\d{1,6}(?![A-Za-z0-9])")
-_NUMBERS = re.compile(r"\W{0,3}\d{1,6}\W{0,3}")
-_LIKE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]\d{1,6}(?![A-Za-z0-9])")
 _EDGES = " ,;:./&|+、，"
 
 
@@ -42,13 +39,11 @@ class CitedText:
     unknown: tuple[str, ...] = ()
 
 
-def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) -> CitedText:
+def cited_text(text: str, known: Collection[str]) -> CitedText:
     """Find what a text cites: every marker in brackets, and P1, N1, T1 … anywhere.
 
     >>> cited_text("He did [p01 and P99], as N2 says.", ["P1", "N2"])
     CitedText(text='He did [P1], as N2 says.', known=('P1', 'N2'), unknown=('P99',))
-    >>> cited_text("Thyroxine (T4) acts [P1], P7 says (P8).", ["P1"], quoted=["T4"]).text
-    'Thyroxine (T4) acts [P1], […] says.'
     """
     found: dict[str, None] = {}
     unknown: dict[str, None] = {}
@@ -59,9 +54,6 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
         found.update(dict.fromkeys(m for m in markers if m in known))
         return ", ".join(m for m in markers if m in known)
 
-    def is_quoted(run: str) -> bool:
-        return any(marker in quoted for marker in _LIKE.findall(run))
-
     def square(match: re.Match[str]) -> str:
         inside = match[1].strip(_EDGES)
         if not _ONLY.fullmatch(inside) and not _OURS.search(inside):
@@ -71,35 +63,18 @@ def cited_text(text: str, known: Collection[str], quoted: Collection[str] = ()) 
         return f" [{left}]" if left else ""
 
     def round_(match: re.Match[str]) -> str:
-        if not _OURS.fullmatch(match[1].strip()) or is_quoted(match[1]):
+        if not _OURS.fullmatch(match[1].strip()):
             return match[0]
         left = known_markers(match[1])
         return f" [{left}]" if left else ""
 
     def bare(match: re.Match[str]) -> str:
-        if is_quoted(match[0]):
-            return match[0]
         left = known_markers(match[0])
         return match[0] if all(m in known for m in _markers_in(match[0])) else left or "[…]"
 
     shown = _SQUARE.sub(square, text)
     shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
     return CitedText(shown, tuple(found), tuple(unknown))
-
-
-def listed_markers(text: str) -> list[str]:
-    """Read the markers in an entry of a list of markers, without its other words.
-
-    >>> listed_markers("[p1]; N 2"), listed_markers("2."), listed_markers("P1: he worked there"), listed_markers("none")
-    (['P1', 'N2'], ['2'], ['P1'], [])
-    """
-    is_only = _NUMBERS.fullmatch(text) or _ONLY.fullmatch(text.strip())
-    return _markers_in(text if is_only else " ".join(_LETTERED.findall(text)))
-
-
-def like_markers(texts: Iterable[str]) -> frozenset[str]:
-    """Find the words of some texts that look like markers: the protein P53, the hormone T4."""
-    return frozenset(marker for text in texts for marker in _LIKE.findall(text))
 
 
 def _markers_in(run: str) -> list[str]:

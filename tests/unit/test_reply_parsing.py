@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.citations import cited_text
-from kgsparql.models.replies import (
-    Numbers,
-    WrittenAnswer,
-    WrittenClaim,
-    WrittenStep,
-    mentions,
-    numbers,
-    quantity,
-    written_answer,
-)
+from kgsparql.models.replies import Numbers, SaidReading, mentions, numbers, own_knowledge, said_reading
 from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
 from tests.deep import DEEP, examples
 
@@ -31,8 +22,8 @@ READERS: tuple[Callable[[str], Any], ...] = (
     plain_text,
     lambda text: numbers(text, count=7),
     mentions,
-    written_answer,
-    quantity,
+    lambda text: said_reading(text, count=7, meanings=3),
+    own_knowledge,
     lambda text: cited_text(text, ("P1", "N2")),
 )
 
@@ -86,19 +77,12 @@ def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error() -> None:
     with pytest.raises(ModelReplyError, match=r"not JSON: I am sorry \[31mI cannot") as caught:
         json_value("I am sorry\n\x1b[31mI cannot " + 500 * "x")
     assert len(str(caught.value)) < 300
-    for text in ('{"answer": "Par', '{"other": 1}', '{"answer": "x" oops}', '{"sufficient": true}', "[{", '["Paris"]'):
-        assert code_of(written_answer, text) == "E_LLM_FORMAT", f"{text} is not taken for prose"
 
 
 def test_M01_an_empty_reply_or_answer_is_an_error_of_its_own() -> None:
-    for read in (json_value, mentions, written_answer, lambda text: numbers(text, count=3)):
+    for read in (json_value, mentions, lambda text: numbers(text, count=3), lambda text: said_reading(text, count=3)):
         for text in ("", " \n\t", None, "<think>hm</think>", '<think>Perhaps {"a": 1}, or', "x</think>"):
             assert code_of(read, text) == "E_LLM_EMPTY"  # type: ignore[arg-type]
-    assert quantity(" ") is None
-    for answer in ('""', "null", "[]", "NaN", '" "'):
-        assert code_of(written_answer, f'{{"answer": {answer}}}') == "E_LLM_EMPTY", answer
-        assert written_answer(f'{{"answer": {answer}, "sufficient": false}}').sufficient is False
-        assert written_answer(f'{{"answer": {answer}, "entities": [2]}}').entities == (2,)
 
 
 def test_M11_prose_is_text_whatever_is_in_it() -> None:
@@ -110,11 +94,6 @@ def test_M11_prose_is_text_whatever_is_in_it() -> None:
         ("<think>", ""),
     ):
         assert plain_text(text) == plain
-    for text in (
-        "Paris [P1] [p2, N3][1] is [sic] of [http://e.org/a]; answer: 10:30", "![x](http://e.org) <script>x</script>",
-        "SELECT ?x WHERE { ?x ?p ?o }", "{Paris} it is",
-    ):  # fmt: skip
-        assert written_answer(text) == WrittenAnswer(text)
 
 
 # --- choices and mentions
@@ -143,7 +122,7 @@ def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_c
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 3, "score": 0.1}]}', ((3,), {3: 0.8}, 1)),
         ("all", ((), {}, 1)),
         ('{"choices": [null, true, 2.5, "x", {}, [], 1e999, 3.0]}', ((3,), {}, 7)),
-        ('{"numbers": [1], "ids": [2]}', ((), {}, 1)),
+        ('{"picks": [1], "ids": [2]}', ((), {}, 1)),
         ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((1,), {1: 0.2}, 1)),
         ("{}", ((), {}, 1)),
         ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
@@ -179,66 +158,53 @@ def test_mentions() -> None:
         assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 
-# --- answers
+# --- readings, and markers
 
 
-def test_an_answer_with_all_its_parts() -> None:
-    reply = {
-        "answer": "Paris [n2]",
-        "entities": [2, "3", 0, 2, "x"],
-        "inference": [
-            {"marker": "[p1]", "subject": "Paris", "predicate": "capital of", "object": "France"},
-            {"marker": "P2", "subject": "Paris"},
-            {"marker": "P 3", "subject": "a", "predicate": "b", "object": 4},
-        ],
-        "claims": [{"text": "It is.", "evidence": ["P1", "P4; N5"]}, "So [P6, p7].", {"evidence": ["P9"]}],
-        "used": ["P1, N2", "nonsense here"],
-        "sufficient": "yes",
-    }
-    assert written_answer(json.dumps(reply)) == WrittenAnswer(
-        "Paris [n2]",
-        (2, 3),
-        (WrittenStep("P1", "Paris", "capital of", "France"), WrittenStep("P3", "a", "b", "4")),
-        (WrittenClaim("It is.", ("P1", "P4", "N5")), WrittenClaim("So [P6, p7].", ())),
-        ("P1", "N2"),
-        sufficient=True,
-        dropped=3 + 1 + 1 + 1,
-        names_entities=True,
-    )
-    assert written_answer('{"answer": "Paris", "entities": []}').names_entities
-    read = written_answer('{"answer": "Paris", "entities": [1, 12')
-    assert (read.answer, read.entities, read.dropped) == ("Paris", (1,), 1)
-
-
-def test_an_answer_of_any_json_type_is_text() -> None:
-    for answer, expected in (
-        ("12.5", "12.5"), ("true", "yes"), ("false", "no"), ('["Paris", 3]', "Paris, 3"),
-        ('{"text": "Paris"}', "Paris"), ('"SELECT ?x WHERE { ?x ?p [] }"', "SELECT ?x WHERE { ?x ?p [] }"),
+def test_a_reading_is_chosen_by_its_number_another_meaning_by_its_letter_and_nothing_else_counts() -> None:
+    for text, expected in (
+        ('{"numbers": [2, 2, 9, "1"], "meaning": "", "search": "", "compute": false}', SaidReading((2, 1), dropped=2)),
+        ('{"numbers": [], "meaning": "B."}', SaidReading(meaning=1)),
+        ('{"numbers": [], "meaning": "d", "search": "none"}', SaidReading()),
+        ('{"numbers": [], "search": "New\\nYork", "compute": "yes"}', SaidReading(search="New York", compute=True)),
+        ('{"numbers": [3], "quote": "in 1903", "answer": "Paris"}', SaidReading((3,), quote="in 1903")),
+        ("3", SaidReading((3,))), ("none", SaidReading()),
     ):  # fmt: skip
-        assert written_answer(f'```json\n{{"answer": {answer}}}\n```\nI hope that helps.').answer == expected
+        assert said_reading(text, count=4, meanings=3) == expected, text
+    for text in (
+        "Paris",
+        '{"answer": "Paris"}',
+        '{"numbers": [7]}',
+        '{"numbers": [',
+        "{}",
+        "The third [3].",
+        '"3 or 4"',
+    ):
+        assert code_of(lambda text: said_reading(text, count=4), text) == "E_LLM_FORMAT", text
 
 
 def test_markers_have_one_spelling_and_are_found_in_brackets_and_where_they_look_like_ours() -> None:
-    for used, expected in (
-        ('["[P1]"]', ("P1",)), ('["P 1"]', ("P1",)), ('"P1, N2"', ("P1", "N2")),
-        ('["P01", "p1"]', ("P1",)), ("[1, 2]", ("1", "2")), ('["2007"]', ("2007",)),
-    ):  # fmt: skip
-        assert written_answer(f'{{"answer": "x", "used": {used}}}').markers == expected, used
     found = cited_text("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
     assert (found.known, found.unknown) == (("P1", "P2", "P9"), ("N3", "1"))
     assert found.text == "Paris [P1] [P2] is [sic] the P9 of X9 [http://e.org/a1]"
+    for text, shown in (
+        ("He did [P1 and P99].", "He did [P1]."),
+        ("He did [99] [P1].", "He did [P1]."),
+        ("他在工作[P1和P99]。", "他在工作 [P1]。"),
+        ("He did [P1], as P99 says.", "He did [P1], as […] says."),
+    ):
+        assert cited_text(text, ["P1"]).text == shown
 
 
-def test_quantity() -> None:
-    for text, expected in (
-        ("1,234,567.8", 1234567.8), ("1 234", 1234), ("−3.5", -3.5), ("40 %", 40), ("$1,234.50", 1234.5),
-        ("1e3", 1000), (".5", 0.5), ('{"answer": "1,234"}', 1234), ("```json\n{\"answer\": -2.5}\n```", -2.5),
-        ("**7** [P1]", 7), ("It is 12 km", 12), ("7, I mean 7", 7),
-    ):  # fmt: skip
-        assert quantity(text) == expected, text
-    for text in ("", "many", "In 1998 there were 3.", "3 million", "2020-02-03", "10:30", "P1", "the 3rd", "1e9999",
-                 '{"answer": null}', "3-5"):  # fmt: skip
-        assert quantity(text) is None, text
+PIECES = "[ ] ( ) 【 】 { } P1 P99 p99 N7 X2 , ; - – / 12 P 9 word . ' : [P1] [P99] (P99) 和 …".split()
+
+
+@given(st.lists(st.sampled_from([*PIECES, " ", " and ", "see "]), max_size=12).map("".join))
+def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
+    once = cited_text(" ".join(text.split()), ["P1", "P2"])
+    again = cited_text(once.text, ["P1", "P2"])
+    assert again.unknown == ()
+    assert set(again.known) <= set(once.known)
 
 
 # --- every text
