@@ -81,13 +81,7 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
         session.emit(Drafted(status=drafted.status, answer=drafted))
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
-        if (made := _chosen(retriever, found, asking)) is not None:
-            return made, asking
-        asked = replace(drafting, model=session.model, rounds=asking.rounds)
-        if found.candidates and session.is_trusted:
-            return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
-        asked.notes.append(NONE_FITS.text, code="nothing_chosen")
-        return found, asked
+        made = _chosen(retriever, found, asking)
     except (*MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
@@ -96,6 +90,13 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
         drafting.notes.append(what, code="model_failed", cause=cause)
         drafting.notes.fallbacks += [one for one in asking.notes.fallbacks if one not in drafting.notes.fallbacks]
         return found, replace(drafting, rounds=asking.rounds)
+    if made is not None:
+        return made, asking
+    asked = replace(drafting, model=session.model, rounds=asking.rounds)
+    if found.candidates and session.is_trusted:
+        return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
+    asked.notes.append(NONE_FITS.text, code="nothing_chosen")
+    return found, asked
 
 
 def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
