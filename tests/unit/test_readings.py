@@ -81,14 +81,14 @@ def test_a_choice_against_the_ranking_is_a_doubt_unless_the_model_is_trusted(fir
         assert (bool(told), found.signals["agreement"]) == (not is_trusted, float(is_trusted))
 
 
-def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_with_a_doubt() -> None:
+def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_with_a_note() -> None:
     many = ':iona rdfs:label "Iona" ; ' + " ; ".join(f':p{n} "{n}"' for n in range(24)) + " ."
     asked = ask([chose(), chose()], "what about Iona?", many, options={"prompt_paths": 30})
     one, two = (list(numbered(body).values()) for body in asked.bodies)
     assert (len(one), len(two), set(one) & set(two)) == (LISTED_READINGS, LISTED_READINGS, set())
     draft = ask(None, "what about Iona?", many)
     assert asked.labels == draft.labels
-    assert "the model finds none of the readings to be what was asked" in [gap.text for gap in asked.answer.gaps]
+    assert "the model finds none of the readings to be what was asked" in asked.answer.notes
     later = ask([chose(), chose(3)], "what about Iona?", many, options={"prompt_paths": 30})
     assert f"(1: {later.labels[0]})" in two[2]
 
