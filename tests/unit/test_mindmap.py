@@ -20,7 +20,7 @@ from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.conftest import graph_from, open_nobel
 from tests.model_server import Text
-from tests.scripted import Asked, by_call, facts_of, knowledge_of, purpose, reader, wrote
+from tests.scripted import Asked, by_call, knowledge_of, numbered, purposes, reader, reading_with
 from tests.sessions import labels_of, linked
 
 EX = "http://example.org/"
@@ -245,71 +245,42 @@ def ask(script: Any, question: str = FEYNMAN, *, turtle: str = "", **asking: Any
     return scripted.ask(knowledge, question, script, retriever="mindmap", **asking)
 
 
-def purposes(asked: Asked) -> list[str]:
-    return [purpose(body) for body in asked.bodies]
-
-
 def linked_labels(asked: Asked) -> list[str]:
     return [link.label for link in asked.answer.linked]
-
-
-def number(body: dict[str, Any], label: str) -> int:
-    shown = "\n".join(message["content"] for message in body["messages"])
-    return next(int(line.split(".")[0]) for line in shown.split("\n") if f". {label} [" in line)
 
 
 def mentioning(*said: tuple[str, bool]) -> dict[str, Any]:
     return {"mentions": [{"mention": text, "is_type": kind} for text, kind in said]}
 
 
-def test_an_answer_is_written_from_numbered_evidence() -> None:
-    steps = [("P1", name, "worked at", CALTECH) for name in ("Richard Feynman", "Linus Pauling")]
-    said = "Linus Pauling did [P1]."
-    asked = ask(by_call(answer=lambda body: wrote(said, entities=[number(body, "Linus Pauling")], steps=steps)))
+def test_what_is_chosen_is_answered_with_what_it_is_inferred_from() -> None:
+    asked = ask(by_call(reading=reading_with(f"—worked at→ {CALTECH} ←worked at— ")))
     answer = asked.answer
-    assert (answer.text, asked.labels) == (said, ["Linus Pauling"])
-    assert (answer.status, answer.grounding, answer.removed, answer.error) == ("answered", "graph", 0, None)
-    assert [(s.marker, answer.labels[s.cited.triple.subject]) for s in answer.inference] == [
-        ("P1", "Richard Feynman"), ("P1", "Linus Pauling"),
-    ]  # fmt: skip
-    assert answer.tree.text().splitlines() == [
-        "Richard Feynman",
-        "└─ —worked at→ California Institute of Technology  [P1]",
-        "   └─ ←worked at— Linus Pauling  [P1]",
-    ]
-    assert (answer.usage["model_calls"], purposes(asked)) == (2, ["mentions", "answer"])
+    assert set(asked.labels) == {
+        "Hans Bethe", "J. Robert Oppenheimer", "Linus Pauling", "Max Delbrück", "Murray Gell-Mann",
+        "Ray Wu", "Roscoe G. Dickinson",
+    }  # fmt: skip
+    assert (answer.status, answer.grounding, answer.error) == ("answered", "graph", None)
+    (item,) = answer.evidence.keep(answer.cited)
+    assert [(step.marker, step.cited) for step in answer.inference] == [(item.marker, own) for own in item.triples[:20]]
+    tree = answer.tree.text().splitlines()
+    assert tree[0] == "Richard Feynman"
+    assert tree[1:3] == [f"├─ —worked at→ {CALTECH}", f"│  ├─ ←worked at— J. Robert Oppenheimer  [{item.marker}]"]
+    assert (answer.usage["model_calls"], purposes(asked)) == (2, ["mentions", "reading"])
 
 
-def test_the_facts_are_a_turn_of_their_own_and_every_item_is_in_it() -> None:
-    asked = ask(reader, options=LINKER)
-    assert (purposes(asked), linked_labels(asked)) == (["answer"], ["Richard Feynman"]), "the linker finds the names"
-    messages = asked.bodies[-1]["messages"]
-    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert FEYNMAN in messages[-1]["content"]
-    assert "<facts>" not in messages[-1]["content"]
-    assert facts_of(asked.bodies[-1]) == [(item.marker, item.text) for item in asked.answer.evidence]
-    without = ask(None).answer
-    assert without.evidence.triples == asked.answer.evidence.triples, "all is the same up to the writing"
-    assert [item.text for item in without.evidence] == asked.texts
+def test_the_readings_are_the_lines_of_the_evidence() -> None:
+    asked, without = ask(reader, options=LINKER), ask(None).answer
+    assert (purposes(asked), linked_labels(asked)) == (["reading"], ["Richard Feynman"]), "the linker finds the names"
+    assert set(numbered(asked.bodies[0]).values()) <= {item.text for item in without.evidence}
+    assert set(asked.answer.evidence.triples) == set(without.evidence.triples)
     assert without.linked == asked.answer.linked
 
 
-def test_sentences_cost_one_call_more_and_are_what_the_model_reads() -> None:
-    asked = ask(reader, options={"verbalise": "model"})
-    assert (purposes(asked), asked.answer.usage["model_calls"]) == (["mentions", "sentences", "answer"], 3)
-    templates = [(item.marker, item.text) for item in asked.answer.evidence]
-    assert facts_of(asked.bodies[1]) == templates
-    assert all(text.startswith("It is so that") for _, text in facts_of(asked.bodies[-1]))
-    assert not any(text.startswith("It is so that") for text in asked.texts)
-    refused = by_call(sentences=Text("I would rather not."), answer=wrote("Yes [P1]."))
-    asked = ask(refused, options={"verbalise": "model"})
-    assert (facts_of(asked.bodies[-1]), asked.fallbacks) == (templates, ["sentences"])
-
-
 def test_known_mistake_11_mentions_are_linked_in_their_order_and_types_only_alone() -> None:
-    so, curie = wrote("So [P1]."), ("Marie Curie", False)
+    curie = ("Marie Curie", False)
     mentions = mentioning(("person", True), ("Niels Bohr", False), ("the lady Curie", False), curie, ("", False))
-    asked = ask(by_call(mentions=mentions, answer=so), "What joins Marie Curie and Niels Bohr?")
+    asked = ask(by_call(mentions=mentions), "What joins Marie Curie and Niels Bohr?")
     assert linked_labels(asked) == [link.mention.text for link in asked.answer.linked] == ["Niels Bohr", "Marie Curie"]
     for reply, fallbacks in (
         (Text(mentioning()), []),
@@ -317,7 +288,7 @@ def test_known_mistake_11_mentions_are_linked_in_their_order_and_types_only_alon
         (Text(mentioning(("Zzyzx Qwrt", False))), []),
         (Text(mentioning(("scientists", True), ("xqzw", False))), []),
     ):
-        asked = ask(by_call(mentions=reply, answer=so))
+        asked = ask(by_call(mentions=reply))
         assert linked_labels(asked) == ["Richard Feynman"], "by the words of the question"
         assert asked.fallbacks == fallbacks
 
@@ -327,11 +298,7 @@ def test_M14_without_an_entity_a_model_may_still_know() -> None:
     zebras: dict[str, Any] = {"question": "Where do zebras live?", "turtle": ':a rdfs:label "Alpha" ; :p :b .'}
     assert ask(script, **zebras).answer.status == "no_entity"
     answer = ask(script, **zebras, allow_model_knowledge=True).answer
-    assert (answer.status, answer.grounding) == ("answered", "model")
-
-
-def test_M04_an_answer_in_another_script_is_kept() -> None:
-    assert ask(by_call(answer=wrote("他在加州理工学院工作 [P1]."))).answer.text == "他在加州理工学院工作 [P1]."
+    assert (answer.status, answer.grounding) == ("no_entity", "model")
 
 
 def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> None:
@@ -342,8 +309,6 @@ def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> 
     assert asked.answer.status == "answered"
 
 
-def test_U15_the_only_call_is_for_the_answer() -> None:
-    for verbalise, left_out in (("template", {"mentions"}), ("model", {"mentions", "sentences"})):
-        asked = ask(reader, budget=Budget(max_calls=1), options={"verbalise": verbalise})
-        assert (purposes(asked), linked_labels(asked)) == (["answer"], ["Richard Feynman"])
-        assert set(asked.fallbacks) == left_out
+def test_U15_the_only_call_is_for_the_reading() -> None:
+    asked = ask(reader, budget=Budget(max_calls=1))
+    assert (purposes(asked), linked_labels(asked), asked.fallbacks) == (["reading"], ["Richard Feynman"], ["mentions"])

@@ -324,8 +324,8 @@ def test_what_was_chosen_is_followed_to_all_its_ends() -> None:
         assert asked.answer.evidence["P1"].query.text.startswith("SELECT DISTINCT ?answer")
 
 
-def test_where_no_reading_fits_the_draft_stands_with_a_note() -> None:
-    drafted, told = ask(CHAIN, "What is Alpha near?"), "the model finds none of the readings to be what was asked"
+def test_where_no_reading_fits_the_draft_stands() -> None:
+    drafted = ask(CHAIN, "What is Alpha near?")
     later = lambda body: choosing("first")(body) if steps_of(body) == 1 else NONE  # noqa: E731
     for choice, expected in (
         (choosing("first", "second", "noise"), ["choices", "reading"] * 3),
@@ -336,7 +336,7 @@ def test_where_no_reading_fits_the_draft_stands_with_a_note() -> None:
         asked = ask(CHAIN, "What is Alpha near?", by_call(choices=choice, reading=chose()))
         assert (purposes(asked), asked.texts, asked.labels) == (expected, drafted.texts, drafted.labels)
         assert (asked.answer.status, asked.fallbacks) == (drafted.answer.status, [])
-        assert told in asked.answer.notes
+        assert "the model finds none of the readings to be what was asked" in asked.answer.notes
 
 
 def test_a_model_that_chose_no_predicate_reads_the_next_ones_once() -> None:
@@ -374,7 +374,6 @@ def test_the_last_call_of_a_budget_is_for_the_reading() -> None:
     for most in (1, 3, 5):
         asked = ask(CHAIN, THIRD, never, budget=Budget(max_calls=most))
         assert (len(asked.bodies), purposes(asked)[-1]) == (most, "reading")
-        assert asked.answer.status != "not_in_graph", "not said to be missing from the graph"
         asked = ask(CHAIN, "What is first, second, third of Alpha?", TO_DELTA, budget=Budget(max_calls=most))
         assert asked.labels == ["Delta"]
         assert len(asked.bodies) <= most
