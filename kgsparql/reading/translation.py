@@ -417,8 +417,10 @@ class _Translator:
             own = [row for row in rows if row.key == noun]
             if own and all(row.kind == "entity" for row in own):
                 units[at] = replace(units[at], english=max(own, key=lambda row: row.degree).text)
-        rows = [row for row in rows if row.key in places]
-        for at, name in sorted({(places[row.key], row.text) for row in rows if row.kind == "entity"}, reverse=True):
+        own = [row for row in rows if row.key in places and row.kind == "entity"]
+        own.sort(key=lambda row: (normalised(row.text) == row.key, row.degree))  # rather The Beatles than … (album)
+        named = {places[row.key]: row.text for row in own}
+        for at, name in sorted(named.items(), reverse=True):
             first, last = units[at : at + 2]
             joint = first.english.removesuffix(the).rstrip()
             kept = [replace(first, english=joint)] if first.kind == "preposition" else []

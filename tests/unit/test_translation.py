@@ -184,6 +184,21 @@ def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_wo
     assert [gap.words for gap in unknown.gaps][:1] == ["Briefmarken"]
 
 
+def test_of_several_things_with_one_name_the_one_without_more_is_meant(tmp_path: Path) -> None:
+    file = tmp_path / "bands.ttl"
+    file.write_text(
+        """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :band rdfs:label "The Beatles" ; :member :paul, :john . :album rdfs:label "The Beatles (album)" ; :year 1968 ;
+        :by :band . :paul rdfs:label "Paul" . :john rdfs:label "John" . :member rdfs:label "member" .""",
+        encoding="utf-8",
+    )
+    with kgsparql.open(file, embedder="none") as bands:
+        asked = [
+            bands.ask(q) for q in ("Wie viele Mitglieder haben die Beatles?", "Combien de membres ont les Beatles ?")
+        ]
+    assert [(one.status, one.best[0].label) for one in asked] == [("answered", "2")] * 2
+
+
 def test_predicates_with_only_german_names_are_meant_by_other_german_words_too(
     tmp_path: Path,
 ) -> None:
