@@ -96,6 +96,7 @@ class Usage:
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over, so that it is answered from what was found.
     :param replayed: what the question took when it was recorded: its time is over where it was then.
+    :param trial_tokens: what a trial of the model took, before this question or beside it: no part of its budget.
     :param prepared: queries to endpoints before the question itself, until it ``is_prepared``: what they are, and their
         labels. They are no part of ``queries``, since the next question finds that done.
     """
@@ -109,6 +110,7 @@ class Usage:
     cached_completion_tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    trial_tokens: int = 0
     cancel: threading.Event = field(default_factory=threading.Event)
     stop: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
@@ -279,6 +281,7 @@ class Usage:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "tokens": self.prompt_tokens + self.completion_tokens,
+            "trial_tokens": self.trial_tokens,
             "cost": None if self.cost is None else round(self.cost, 8),
             "paid_cost": None if took.paid_cost is None else round(took.paid_cost, 8),
             "queries": self.queries,

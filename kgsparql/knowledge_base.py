@@ -250,6 +250,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
             seed=asking.seed, min_confidence=asking.min_confidence,
         )  # fmt: skip
+        if asking.model is not None:
+            from kgsparql.retrievers._trial import admit_model  # not needed without a model
+
+            admit_model(session, asking)
         translate(session, asking.language)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")

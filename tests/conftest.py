@@ -31,6 +31,9 @@ settings.register_profile("short", max_examples=25, deadline=None)
 settings.register_profile("deep", deadline=None)
 settings.load_profile("deep" if DEEP else "short")
 
+# Scripted models are asked at once, also by fixtures of a module; tests of the trial set this on.
+os.environ["KGSPARQL_TRIAL"] = "off"
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would every command they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

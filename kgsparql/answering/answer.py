@@ -19,6 +19,7 @@ from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
+    from kgsparql.models.trust import Trust
     from kgsparql.plans.running import Computed
     from kgsparql.plans.set_words import Label
 
@@ -240,6 +241,7 @@ class Answer:
 
     :param graphs: the graphs that were asked, by their names.
     :param model: who was asked to choose and to write; empty if nobody was.
+    :param trust: what the model was found good for, where that is known.
     :param labels: a label for every term of the evidence, predicates too, and of what was computed; answers and links
         carry their own.
     :param notes: everything the reader should know: cuts, fallbacks, limits, what was left out.
@@ -263,6 +265,7 @@ class Answer:
     graphs: tuple[str, ...] = ()
     retriever: str = ""
     model: str = ""
+    trust: Trust | None = None
     usage: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     labels: Labels = field(default_factory=dict)

@@ -143,6 +143,20 @@ class ComputedObject(TypedDict):
     query: str
 
 
+class TrustObject(TypedDict):
+    """What a model was found good for: choosing from lists, judging single paths (with a weight), writing plans.
+
+    `right` says of each part of the trial how many of how many it had right, and `tokens` what that took.
+    """
+
+    chooses: bool
+    judges: bool
+    plans: bool
+    weight: float
+    right: dict[str, list[int]]
+    tokens: int
+
+
 class AnsweredObject(TypedDict):
     """The answer to one question; `id` is there for questions from stdin: their own, else the number of their line.
 
@@ -164,6 +178,7 @@ class AnsweredObject(TypedDict):
     graphs: list[str]
     retriever: str
     model: str
+    trust: TrustObject | None
     text: str
     confidence: float
     type: AnswerType | None
@@ -255,6 +270,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
         tree=answer.tree.text(),
         usage=dict(answer.usage),
+        trust=answer.trust and answer.trust.to_json(),
         details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
         computed=_computed_object(answer, term),
         not_understood=[_object_of(GapObject, gap) for gap in answer.gaps],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _MAX_CHARACTERS = 4_000
+_OFF = {"0", "off", "no", "false"}
 
 
 def checked_question(text: str) -> str:
@@ -56,6 +58,8 @@ class AskOptions:
     :param entities: of the question, if they are known: IRIs, CURIEs or exact labels.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
+    :param trial: a model that nobody knows is tried out first, beside the question, which goes without it; else it may
+        choose from lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
@@ -76,6 +80,7 @@ class AskOptions:
     entities: tuple[IRI | str, ...] = ()
     model: LanguageModel | None = None
     require_model: bool = False
+    trial: bool = field(default_factory=lambda: os.environ.get("KGSPARQL_TRIAL", "").lower() not in _OFF)
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
@@ -124,6 +129,7 @@ class AskOptions:
             "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
             **({"language": self.language} if self.language else {}),
             **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
+            **({} if self.trial or self.model is None else {"trial": False}),
             **({"require_model": True} if self.require_model else {}),
         }  # fmt: skip
 

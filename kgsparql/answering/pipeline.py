@@ -71,14 +71,19 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
 
     :param drafts: the answer without the model is emitted before it is asked.
     """
-    again, drafting = session.anew(), replace(session, model=None)
+    again, drafting = session.anew(), replace(session, model=None, judge=None)
     found = _verified_retrieval(retriever, drafting)
-    if session.model is None or session.oracle is not None or session.notes.partial:
+    judges = session.judge is not None and retriever.ranks_paths
+    if (session.model is None and not judges) or session.oracle is not None or session.notes.partial:
         return found, drafting
-    if drafts:
+    if drafts or judges:
         shown = replace(drafting, labels=replace(drafting.labels, notes=drafting.notes.copied()))
         drafted = _answer_of(found, retriever, shown)
-        session.emit(Drafted(status=drafted.status, answer=drafted))
+        if drafts:
+            session.emit(Drafted(status=drafted.status, answer=drafted))
+        if judges:  # one path at a time, where the ranker is not sure of the best
+            return (found, drafting) if drafted.status == "answered" else (_verified_retrieval(retriever, again), again)
+    assert session.model is not None  # noqa: S101 - else a judge
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
         made = _chosen(retriever, found, asking)
@@ -139,7 +144,8 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         retriever=retriever.used(found).name,
-        model="" if session.model is None else session.model.name,
+        model=session.asked_model,
+        trust=session.trust,
         labels=labels,
         notes=session.notes.lines(link_notes(session.links)),
         fallbacks=tuple(session.notes.fallbacks),

@@ -72,7 +72,8 @@ class _Talk:
         session = self.session
         call = reading_call(
             session.original, [one.text for one in readings], links,
-            computes=self.retriever.computes, quotes=any(one.passage for one in readings),
+            computes=self.retriever.computes and session.model_writes_plans,
+            quotes=any(one.passage for one in readings),
         )  # fmt: skip
         said = session.ask_model(call, required=True)
         if said is None:

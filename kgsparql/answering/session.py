@@ -36,6 +36,7 @@ from kgsparql.reading.translation import Translation
 
 if TYPE_CHECKING:
     from kgsparql.models.language_model import LanguageModel
+    from kgsparql.models.trust import Trust
 
 
 def without_places(text: str, places: Iterable[tuple[int, int]]) -> str:
@@ -90,6 +91,8 @@ class Session:
     :param compared: labels that words of the question are compared with, where these are not shown.
     :param model: who is asked; ``None`` for nobody.
     :param require_model: it is an error if that one fails.
+    :param judge: who judges one path at a time, beside the ranking, where no model chooses.
+    :param trust: what the model was found good for; ``None`` where that is not known.
     :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
@@ -97,7 +100,6 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
-    :param is_trusted: the model has shown that it chooses well: what it chooses against the ranking is no doubt.
     :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     """
 
@@ -107,6 +109,8 @@ class Session:
     ranker: Ranker
     model: LanguageModel | None = None
     require_model: bool = False
+    judge: LanguageModel | None = None
+    trust: Trust | None = None
     oracle: Oracle | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
@@ -119,7 +123,6 @@ class Session:
     min_confidence: float = 0.0
     rounds: int = 0
     kept_a_call: bool = False
-    is_trusted: bool = False
     is_linked: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
@@ -210,7 +213,7 @@ class Session:
             return None
         self.rounds += 1
         try:
-            return self.model.ask(call, self.usage, self._hear_event)
+            return self.model.ask(call, self.usage, self.hear_event)
         except BudgetExceededError:
             self.rounds -= 1  # there was no call
             raise
@@ -220,12 +223,18 @@ class Session:
                 raise
             return None
 
-    def _hear_event(self, event: Event) -> None:
+    def hear_event(self, event: Event) -> None:
         """Pass on an event of the model's client; its fallbacks, such as an option that a server refuses, count."""
         if isinstance(event, FallbackUsed):
             fallback = Fallback(event.purpose, event.reason)
             self.notes.fallbacks += [] if fallback in self.notes.fallbacks else [fallback]
         self.emit(event)
+
+    @property
+    def asked_model(self) -> str:
+        """The name of the model that chooses or judges; empty for none."""
+        model = self.model or self.judge
+        return "" if model is None else model.name
 
     @property
     def reads_lists(self) -> bool:
@@ -236,6 +245,16 @@ class Session:
     def model_reads(self) -> bool:
         """Tell whether a model reads the candidates: what is in no other's score is fetched for nobody else."""
         return self.model is not None and self.oracle is None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Tell whether the model has shown that it chooses well: what it chooses against the ranking is no doubt."""
+        return self.trust is not None and self.trust.chooses
+
+    @property
+    def model_writes_plans(self) -> bool:
+        """Tell whether a model may write a plan: not one that was tried, and failed at it."""
+        return self.model_reads and (self.trust is None or self.trust.plans)
 
     def can_spare_call(self, purpose: str) -> bool:
         """Tell whether the model may be asked for this: the last call that the budget holds is kept for the answer."""

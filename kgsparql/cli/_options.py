@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
+    from kgsparql.retrievers._trial import Trial
 
 _model_option = partial(c.option, rich_help_panel="Language model")
 _limit_option = partial(c.option, rich_help_panel="Limits")
@@ -52,6 +53,7 @@ LogOption = Annotated[
 ]
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
+_POLL_S = 0.1
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
     "OpenAI-compatible server; --no-model hides this"
@@ -184,6 +186,14 @@ class ModelOptions:
     require_model: Annotated[
         bool, _model_option("--require-model", "A model that fails is an error, not an answer without it.")
     ] = False
+    trial: Annotated[
+        bool | None,
+        _model_option(
+            "--trial/--no-trial",
+            "Try a model out that nobody knows, once, before it is trusted.",
+            show_default="KGSPARQL_TRIAL, else on",
+        ),
+    ] = None
     fresh: Annotated[bool, _model_option("--fresh", "Ask models and endpoints again, whatever replies are kept.")] = (
         False
     )
@@ -192,6 +202,11 @@ class ModelOptions:
     def is_named(self) -> bool:
         """Whether the user, or the environment, names a model or a server of models."""
         return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
+
+    @property
+    def trying(self) -> dict[str, Any]:
+        """The option of :class:`AskOptions` that says whether a model is tried out; none where nothing was typed."""
+        return {} if self.trial is None else {"trial": self.trial}
 
     def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
@@ -318,9 +333,53 @@ def opened_to_ask(
         yield (
             knowledge,
             AskOptions(
-                retriever=method, options=options, budget=budget, model=used, require_model=model.require_model, **more
+                retriever=method,
+                options=options,
+                budget=budget,
+                model=used,
+                require_model=model.require_model,
+                **model.trying,
+                **more,
             ),
         )
+
+
+def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False) -> None:
+    """Wait for the trial that runs beside a question, if one does; Ctrl-C ends it, and nothing is kept then.
+
+    :param first: try the model out if nobody knows it, before the first of many questions.
+    """
+    model = asking.model
+    if model is None or not asking.trial or (model.recording is not None and model.recording.mode == "only"):
+        return
+    from kgsparql.retrievers._trial import begun_trial, trial_of
+
+    trial = begun_trial(model) if first else trial_of(model)
+    if trial is None:
+        return
+    graph.say(trial.announcement)
+    try:
+        wait_for_trial(trial, quiet=graph.quiet)
+    except KeyboardInterrupt:
+        graph.say("interrupted: nothing is kept of the trial")
+        if first:
+            raise
+    else:
+        graph.say(trial.outcome)
+
+
+def wait_for_trial(trial: Trial, *, quiet: bool) -> None:
+    """Show how far a trial is, until it ends; Ctrl-C ends it."""
+    from kgsparql.retrievers._trial import STEPS
+
+    try:
+        with c.Progress(quiet=quiet) as shown:
+            while trial.is_alive():
+                shown("trying the model out", trial.usage.model_calls, STEPS)
+                trial.join(_POLL_S)
+    except KeyboardInterrupt:
+        trial.usage.cancel.set()
+        raise
 
 
 @contextmanager

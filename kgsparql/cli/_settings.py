@@ -58,6 +58,7 @@ KEYS = {
     "model.reply_tokens": _Key("number", "reply_tokens"),
     "model.timeout": _Key("number", "model_timeout"),
     "model.required": _Key("switch", "require_model"),
+    "model.trial": _Key("switch", "trial", "KGSPARQL_TRIAL"),
     "model.prices": _Key("numbers", "prices"),
     "method.name": _Key("text", "retriever"),
     "method.preset": _Key("text", "preset"),
@@ -385,7 +386,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }
     values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
-    unused = ["model", "base_url", "require_model"] if given.get("no_model") else []
+    unused = ["model", "base_url", "require_model", "trial"] if given.get("no_model") else []
     typed = given.get("retriever")
     is_other_method = given.get("preset") is not None or typed not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:

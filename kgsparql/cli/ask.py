@@ -24,6 +24,7 @@ from kgsparql.cli._options import (
     ModelOptions,
     PresetOption,
     SnapshotOptions,
+    finish_trial,
     logged,
     method_with,
     opened_to_ask,
@@ -145,18 +146,21 @@ def ask(
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
+            finish_trial(asking, graph, first=True)
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         with logged(how.log, question) as log:
             answer = log(knowledge.answer(question, asking))
         result = rendered(answer, verbose=how.verbose)
-    graph.say(without)
-    c.write(result, how.output)
-    if form in {"plain", "csv", "tsv"}:
-        from kgsparql.rendering.rows import cut_lines
+        graph.say(without)
+        c.write(result, how.output)
+        if form in {"plain", "csv", "tsv"}:
+            from kgsparql.rendering.rows import cut_lines
 
-        unsaid = answer.text.splitlines()[:1] if answer.gaps else []
-        graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
+            unsaid = answer.text.splitlines()[:1] if answer.gaps else []
+            graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
+        sys.stdout.flush()  # the answer is there, whatever the trial takes
+        finish_trial(asking, graph)
     if answer.error is not None:
         c.show_error(answer.error)
     if code := _exit_code(answer):

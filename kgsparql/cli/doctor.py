@@ -226,7 +226,10 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> 
             raise
     refused = ", ".join(model.capabilities.without)
     takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
-    return CheckResult(f"{printable(name, 100)} at {client.base_url}: {takes}; replied in {took:.2f} s; {key}")
+    from kgsparql.retrievers._trial import use_of
+
+    answers = f"{takes}; replied in {took:.2f} s; {key}; {use_of(model)}"
+    return CheckResult(f"{printable(name, 100)} at {client.base_url}: {answers}")
 
 
 def _time_of_small_call(model: Any) -> float:

@@ -22,6 +22,7 @@ from kgsparql.cli._options import (
     ModelOptions,
     PresetOption,
     SnapshotOptions,
+    finish_trial,
     options_of,
 )
 from kgsparql.cli._settings import PlainCommand, PlainGroup
@@ -188,11 +189,13 @@ class QuestionOptions:
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
             complete=self.complete, qualifiers=self.qualifiers,
             model=model.opened(seed=self.seed, snapshot=snapshot), require_model=model.require_model,
+            **model.trying,
         )  # fmt: skip
         languages = c.languages(self.lang)
         opened = graph.opened(languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh)
         with asking.model or nullcontext(), opened as knowledge:
             graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
+            finish_trial(asking, graph, first=True)
             yield knowledge, asking
 
     def drawn(self, dataset: str, graph: GraphOptions) -> tuple[Dataset, GraphOptions]:

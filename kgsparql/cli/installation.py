@@ -34,6 +34,7 @@ _EXCHANGES = {
     "model": "replies of language models",
     "query": "replies of public endpoints",
     "counts": "what was counted over whole graphs",
+    "trial": "what language models were found good for",
     "abilities": "which JSON modes each model server takes",
 }
 _FILES = ("vectors", "exchanges")  # kinds that are a file; in that of the exchanges are several kinds

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgsparql.budget import AnyEvent, Usage
 from kgsparql.errors import (
@@ -45,6 +46,9 @@ from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import ClosedAtExit, cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
+if TYPE_CHECKING:
+    from kgsparql.models.trust import Trust
+
 T = TypeVar("T")
 
 KIND = "model"  # the kind of exchange that a model's reply is
@@ -58,6 +62,7 @@ class LanguageModel(ClosedAtExit):
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none. That of a
         snapshot is a recording, which keeps failures, too.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
+    :ivar trust: what it was found good for, once that is known. :ivar trial: what finds it out, or did.
     """
 
     def __init__(
@@ -76,6 +81,8 @@ class LanguageModel(ClosedAtExit):
         self.temperature = temperature
         self.seed = seed
         self.reply_tokens = reply_tokens
+        self.trust: Trust | None = None
+        self.trial: threading.Thread | None = None
         self._capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:
@@ -136,8 +143,18 @@ class LanguageModel(ClosedAtExit):
             self._capabilities = Capabilities.of_json(known) if known else Capabilities()
         return self._capabilities
 
+    def uncached(self, *, reply_tokens: int = 1_000) -> LanguageModel:
+        """Return the same model with a limit of its own, of which no reply is kept."""
+        other = LanguageModel(
+            self.name, self.client, temperature=self.temperature, seed=self.seed,
+            reply_tokens=min(reply_tokens, self.reply_tokens),
+        )  # fmt: skip
+        other._capabilities = self.capabilities
+        return other
+
     @property
-    def _snapshot_recording(self) -> Recording | None:
+    def recording(self) -> Recording | None:
+        """The snapshot that keeps its replies, if one does."""
         return self.response_cache if isinstance(self.response_cache, Recording) else None
 
     @property
@@ -151,7 +168,7 @@ class LanguageModel(ClosedAtExit):
             "temperature": self.temperature, "seed": self.seed, "attempt": attempt,
             **({"one_token": True} if call.one_token else {"reply_tokens": self.reply_tokens}),
         }  # fmt: skip
-        recording = self._snapshot_recording
+        recording = self.recording
         with nullcontext() if recording is None else recording.exclusive(KIND, request, cancel=usage.cancel):
             return self._value_of_reply(call, request, usage, emit)
 
@@ -217,8 +234,8 @@ class LanguageModel(ClosedAtExit):
             return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
-                if self._snapshot_recording is not None:
-                    self._snapshot_recording.fail(KIND, request, error)
+                if self.recording is not None:
+                    self.recording.fail(KIND, request, error)
                 raise
             return kept, True
 

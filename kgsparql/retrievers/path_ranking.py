@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Annotated
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.choosing import Choice, choose
+from kgsparql.answering.choosing import Choice, choose, judged
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
 from kgsparql.answering.readings import readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
@@ -76,6 +76,7 @@ class PathRanking(Weights, Retriever):
     summary = "whole predicate paths ranked against the question, the best followed to every answer"
     source = "kgsparql"
     mends = True
+    ranks_paths = True
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -97,7 +98,7 @@ class PathRanking(Weights, Retriever):
         evidence = Evidence()
         with session.within_budget():
             first = self._listed_first(found, session)
-            choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
+            choices = choose(judged(numbered_list(first, session), session), "paths", self.paths_kept, session)
             chosen = from_all_nodes(_taken_paths(first, choices)[: self.paths_kept], session)
             if all(one.by_ranker for one in chosen):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)

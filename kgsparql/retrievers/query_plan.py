@@ -130,7 +130,7 @@ class QueryPlan(Retriever):
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenPlan:
+class WrittenPlan:
     """What a model wrote.
 
     :param plan: ``None`` where it wrote none, or what it wrote is none.
@@ -145,6 +145,19 @@ class _WrittenPlan:
     left_out: str = ""
     search: str = ""
     fault: str = ""
+
+
+def plan_call(question: str, terms: TermLists, remark: str = "") -> Call[WrittenPlan]:
+    """Make the call that has a model write a plan over these terms.
+
+    :param remark: what it is told about its last reply.
+    """
+    asked = [f"Question: {plain(question, 4000)}", fenced("terms", terms.lines)]
+    if terms.left_out:
+        asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
+    asked += [plain(remark, 1000)] if remark else []
+    messages = (Message("system", RULES), Message("user", "\n".join(asked)))
+    return Call("plan", messages, _SCHEMA, lambda text: _plan_in_reply(text, terms))
 
 
 @dataclass(slots=True)
@@ -184,17 +197,12 @@ class _PlanWriting:
             why = (self.fault or self.remark).partition(";")[0]
             session.fall_back("plan", f"no plan that can be run: {printable(why, 160)}")
 
-    def _written_plan(self, terms: TermLists) -> _WrittenPlan | None:
+    def _written_plan(self, terms: TermLists) -> WrittenPlan | None:
         """Ask a model for a plan; ``None`` where its reply is of no use."""
         session = self.asked.session
-        asked = [f"Question: {plain(session.original, 4000)}", fenced("terms", terms.lines)]
-        if terms.left_out:
-            asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
-        asked += [plain(self.remark, 1000)] if self.remark else []
-        messages = (Message("system", RULES), Message("user", "\n".join(asked)))
-        return session.ask_model(Call("plan", messages, _SCHEMA, lambda text: _plan_in_reply(text, terms)))
+        return session.ask_model(plan_call(session.original, terms, self.remark))
 
-    def _is_settled(self, written: _WrittenPlan) -> bool:
+    def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""
         if not written.line:
             self.refused = bool(self.found) or not written.search
@@ -216,7 +224,7 @@ class _PlanWriting:
         self.remark = f"You wrote {written.line} before. {self.fault} {again}." if self.fault else ""
         return not self.fault or is_same
 
-    def _run_plan(self, written: _WrittenPlan) -> tuple[Computed | None, str]:
+    def _run_plan(self, written: WrittenPlan) -> tuple[Computed | None, str]:
         """Run a plan; where it is none, cannot be run or comes to nothing, say why, for the model."""
         if written.plan is None:
             return None, f"It is no plan: {written.fault}."
@@ -297,7 +305,7 @@ def _with_named_columns(plan: a.Plan, asked: PlanQuestion) -> a.Plan:
     return made
 
 
-def _plan_in_reply(text: str, terms: TermLists) -> _WrittenPlan:
+def _plan_in_reply(text: str, terms: TermLists) -> WrittenPlan:
     """Read the plan of a reply.
 
     :raises ModelReplyError: for a reply that has none where it should be.
@@ -309,13 +317,13 @@ def _plan_in_reply(text: str, terms: TermLists) -> _WrittenPlan:
     said = (reply.get(name) for name in ("plan", "left_out", "search"))
     line, left_out, search = (printable(one, 4_000).strip() if isinstance(one, str) else "" for one in said)
     if not line:
-        return _WrittenPlan(None, "", left_out, search)
+        return WrittenPlan(None, "", left_out, search)
     try:
         plan = read_plan(arrays_of(line), terms.names)
         check(plan)
     except PlanError as error:
-        return _WrittenPlan(None, line, left_out, fault=error.message)
-    return _WrittenPlan(plan, line, left_out)
+        return WrittenPlan(None, line, left_out, fault=error.message)
+    return WrittenPlan(plan, line, left_out)
 
 
 def arrays_of(line: str) -> Any:

@@ -51,8 +51,12 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: dict[str, Any] = {
         "name": "", "as_of": None, "triples": None, "classes": [], "examples": [], "error": None,
-        "methods": list(names()), "method": asking.retriever, "model": asking.model.name if asking.model else "",
+        "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
     }  # fmt: skip
+    if asking.model is not None:
+        from kgsparql.retrievers._trial import use_of
+
+        facts |= {"model": asking.model.name, "model_use": use_of(asking.model) if asking.trial else "not tried out"}
     if knowledge is None:
         return facts
     facts |= {"name": printable(knowledge.graph.name, 200), "as_of": as_of(knowledge.graph)}

@@ -79,6 +79,13 @@ class Exchanges(SqliteFile):
             raise StoreError(f"{self.path}: a reply in it is damaged", code="E_STORE_CORRUPT", hint=hint)
         return found
 
+    def kept(self, kind: str, *, at_most_s: float) -> list[tuple[dict[str, Any], dict[str, Any], str]]:
+        """List what is kept of a kind and at most so old: requests, replies, and when; the newest last."""
+        select = "SELECT key, request, reply, made FROM exchange WHERE kind = ? AND made >= ? ORDER BY made, rowid"
+        rows = self.rows(select, (kind, _earliest_time(at_most_s)))
+        found = [(json.loads(request), unsealed(key, reply), made) for key, request, reply, made in rows]
+        return [(request, reply, made) for request, reply, made in found if reply is not None]
+
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], *, again: bool = False) -> None:
         """Keep a reply; with ``again``, the same request will be made again. It replaces an earlier one."""
         del again  # makes a difference to a recording only

@@ -19,6 +19,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.trust import Trust
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
@@ -76,7 +77,7 @@ def test_a_choice_against_the_ranking_is_a_doubt_unless_the_model_is_trusted(fir
     other = ask([chose(at(first, "ferry"))]).answer
     assert (other.status, other.gaps[0].values) == ("partial", ("Columba",))
     for is_trusted in (False, True):
-        found, _ = given(chose(2), is_trusted=is_trusted)
+        found, _ = given(chose(2), trust=Trust(chooses=is_trusted))
         told = [gap.text for gap in found.gaps if gap.text.startswith("the model chose this")]
         assert (bool(told), found.signals["agreement"]) == (not is_trusted, float(is_trusted))
 

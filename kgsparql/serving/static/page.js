@@ -93,6 +93,7 @@ async function about() {
   }
   at("open-sparql").hidden = !graph.has_sparql;
   at("model-choice").hidden = !graph.model;
+  at("model-choice").title = graph.model_use || "";
   put(at("model"), "write with ", name(graph.model));
   if (graph.name && !graph.model) {
     put(at("hint"), "Without a language model, answers are ranked candidates. Add one: kgsparql serve -m MODEL, with OPENAI_API_KEY or --base-url URL");

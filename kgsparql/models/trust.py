@@ -1,0 +1,91 @@
+"""What a model has been found good for, kept for 30 days by its server, its name and the prompts it was tried with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kgsparql.errors import StoreError
+from kgsparql.resources import cache_directory
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+
+if TYPE_CHECKING:
+    from kgsparql.models.language_model import LanguageModel
+
+TRIAL = "trial"  # the kind of exchange that keeps what a trial found
+WEIGHT = 0.2  # of a judgement beside the ranking: more made some things worse for a small model, less gained nothing
+_KEPT_S = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What a model may do.
+
+    :param chooses: it chooses readings from numbered lists. :param plans: it writes plans.
+    :param judges: it judges one path at a time, which counts ``weight`` beside the ranking.
+    :param right: how many of how many it had right, of each part of the trial that it came to.
+    :param tokens: what the trial took.
+
+    >>> Trust(judges=True, right={"lists": (1, 5), "paths": (9, 10)}).in_words
+    'it judges paths one by one, beside the ranking (1 of 5 lists, 9 of 10 paths right)'
+    """
+
+    chooses: bool = False
+    judges: bool = False
+    plans: bool = False
+    weight: float = WEIGHT
+    right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    tokens: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """Say how the model is used, and why."""
+        if self.chooses:
+            use = f"it chooses from lists{' and writes plans' if self.plans else ', and writes no plans'}"
+        elif self.judges and self.weight:
+            use = "it judges paths one by one, beside the ranking"
+        else:
+            use = "it chooses worse than the ranking, and is not asked"
+        counts = ", ".join(f"{right} of {asked} {part}" for part, (right, asked) in self.right.items())
+        return f"{use} ({counts} right)" if counts else use
+
+    def to_json(self) -> dict[str, Any]:
+        """Write it as a JSON object."""
+        return {**asdict(self), "right": {part: [*counts] for part, counts in self.right.items()}}
+
+    @classmethod
+    def of_json(cls, known: Mapping[str, Any]) -> Trust:
+        """Read what was written as a JSON object."""
+        right = {part: (counts[0], counts[1]) for part, counts in known["right"].items()}
+        return cls(**{**known, "right": right})
+
+
+def trial_request(model: LanguageModel, prompts: str) -> dict[str, str]:
+    """Name what is kept: the server, the model, and a digest of the prompts that it was tried with."""
+    return {"server": model.client.base_url, "model": model.name, "prompts": prompts}
+
+
+def kept_trust(model: LanguageModel, prompts: str) -> Trust | None:
+    """Return what was found of a model in the last 30 days; ``None`` if nothing was, or it cannot be read."""
+    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+        known = cache.lookup(TRIAL, trial_request(model, prompts), at_most_s=_KEPT_S)
+        return None if known is None else Trust.of_json(known)
+    return None
+
+
+def all_kept() -> list[dict[str, str]]:
+    """List the models that were tried in the last 30 days, each with its server, how it is used, and since when."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+        for request, reply, made in cache.kept(TRIAL, at_most_s=_KEPT_S):
+            own = {name: str(request[name]) for name in ("model", "server")}
+            found[own["model"], own["server"]] = {**own, "made": made, "use": Trust.of_json(reply).in_words}
+    return [*found.values()]
+
+
+def keep_trust(model: LanguageModel, prompts: str, found: Trust) -> None:
+    """Keep what was found of a model; where nothing can be written, the next process finds it out again."""
+    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+        cache.put(TRIAL, trial_request(model, prompts), found.to_json())

@@ -1,0 +1,275 @@
+"""The trial of a model: what it is good for, measured on bundled questions before it is asked about a graph.
+
+It chooses from numbered lists in two orders, with the very call that readings are chosen with; five questions stand in
+one call, since its rules would be sent twenty times else. A model that fails judges single paths by log-probability; of
+one that passes, a plan is wanted: one, for the rules of plans alone are a third of all that a trial may cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from operator import and_
+from threading import Lock, Thread
+from typing import Any
+
+from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
+from kgsparql.answering.session import Session
+from kgsparql.budget import Budget, Usage
+from kgsparql.errors import KgsparqlError, ModelReplyError
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust, trial_request
+from kgsparql.plans import algebra as a
+from kgsparql.plans.arrays import ListedName, read_plan
+from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.term_lists import TermLists
+from kgsparql.rdf.terms import IRI, Literal, Triple, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
+
+MOST_TOKENS = 3_000
+STEPS = 40  # calls, at most, as far as progress is concerned
+_ALLOWED_MISSES = 0.1
+_REPLY, _LONG_REPLY = 300, 1_000  # tokens: a small model may write numbers without end, one that reasons needs many
+_TOGETHER = 5  # questions of one list
+_PLANS = 1  # that the short trial asks for
+_AGAIN_S = 300.0  # after so long, a trial that failed is begun again
+_WORSE = "this model chooses worse than the ranking: it is not asked"
+_WORLD = "http://trial.example/"
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A question with paths, of which the first is right."""
+
+    question: str
+    paths: tuple[str, ...]
+
+
+@cache
+def bundled() -> dict[str, Any]:
+    """Return the questions, terms and facts of the trial, as their file has them."""
+    return tomllib.loads(files(__package__).joinpath("trial.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def prompts_digest() -> str:
+    """Digest everything that a model is tried with; what was found with other prompts says nothing."""
+    return hashlib.sha256("\n".join((READING, JUDGING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
+
+
+class Trial(Thread):
+    """One trial, on a thread of its own; it ends early where it is decided, and keeps what it found if it ends well.
+
+    :param is_long: a model that chooses is also asked to judge, and more plans are wanted.
+    :ivar trust: what was found. :ivar error: why nothing was.
+    """
+
+    def __init__(self, model: LanguageModel, *, is_long: bool = False) -> None:
+        super().__init__(daemon=True, name=f"trial of {model.name}")
+        self.asked = model
+        self.model = model.uncached(reply_tokens=_LONG_REPLY if is_long else _REPLY)
+        self.is_long = is_long
+        self.usage = Usage(Budget(max_queries=None, max_rows=None, max_seconds=None))
+        self.trust: Trust | None = None
+        self.error: KgsparqlError | None = None
+        self.ended = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """What it has taken so far."""
+        return self.usage.prompt_tokens + self.usage.completion_tokens
+
+    @property
+    def announcement(self) -> str:
+        """Say that it runs, what it costs and what is sent."""
+        return (
+            f"{printable(self.model.name, 60)} is tried out before it is trusted: once in 30 days, some "
+            f"{MOST_TOKENS:,} tokens at most; only questions that kgsparql brings along are sent"
+        )
+
+    @property
+    def outcome(self) -> str:
+        """Say what it found, or why nothing."""
+        name = printable(self.model.name, 60)
+        if self.trust is not None:
+            return f"{name} was tried out, with {self.tokens:,} tokens: {self.trust.in_words}"
+        why = "it was stopped" if self.error is None else printable(self.error.message, 300)
+        return f"{name} could not be tried out, and is not asked: {why}"
+
+    def run(self) -> None:
+        """Try the model."""
+        try:
+            found = self._measured()
+        except KgsparqlError as error:
+            self.error = error
+        else:
+            self.trust = self.asked.trust = found
+            if self.asked.response_cache is not None:
+                keep_trust(self.asked, prompts_digest(), found)
+        finally:
+            self.ended = time.monotonic()
+
+    def _measured(self) -> Trust:
+        items = [_Item(own["question"], tuple(own["paths"])) for own in bundled()["items"]]
+        plans = bundled()["plans"][: None if self.is_long else _PLANS]
+        right: dict[str, tuple[int, int]] = {}
+
+        def passes(part: str, total: int, results: Iterable[bool]) -> bool:
+            hits, misses = 0, 0
+            for is_right in results:
+                hits, misses = hits + is_right, misses + (not is_right)
+                if misses > _ALLOWED_MISSES * total:
+                    break
+            right[part] = hits, hits + misses
+            return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
+
+        chooses = passes("lists", len(items), self._lists(items))
+        judges = (self.is_long or not chooses) and passes("paths", len(items), self._paths(items))
+        writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
+        known = {part: counts for part, counts in right.items() if counts[1]}
+        return Trust(chooses, judges, writes, right=known, tokens=self.tokens)
+
+    def _lists(self, items: Sequence[_Item]) -> Iterator[bool]:
+        for at in range(0, len(items), _TOGETHER):
+            some = items[at : at + _TOGETHER]
+            first = self._chosen_rightly(some, is_turned=False)
+            is_lost = first.count(False) > _ALLOWED_MISSES * len(items)
+            yield from first if is_lost else map(and_, first, self._chosen_rightly(some, is_turned=True))
+
+    def _chosen_rightly(self, items: Sequence[_Item], *, is_turned: bool) -> list[bool]:
+        """Have one line chosen for each question; those of a question stand together, the right one anywhere."""
+        places = [(item, path) for at, item in enumerate(items) for path in _rotated(item.paths, at + 1)]
+        places = places[::-1] if is_turned else places
+        question = " ".join(["Several questions, a line for each:", *(item.question for item in items)])
+        try:
+            said = self.model.ask(reading_call(question, [path for _, path in places]), self.usage, ignore)
+        except ModelReplyError as error:
+            if self.model.client.base_url in error.message:  # that is no reply of a model
+                raise
+            return [False] * len(items)
+        chosen = [places[number - 1] for number in said.numbers]
+        return [[path for own, path in chosen if own is item] == [item.paths[0]] for item in items]
+
+    def _paths(self, items: Sequence[_Item]) -> Iterator[bool]:
+        """Judge the paths of each question by log-probability; nothing, where the server tells none."""
+        for item in items:
+            if self.tokens > MOST_TOKENS and not self.is_long:
+                return
+            asked = [judging(item.question, path) for path in item.paths]
+            odds = self.model.log_odds("judge", asked, self.usage, ignore)
+            if not self.model.capabilities.top_tokens:
+                return
+            known = [-float("inf") if own is None else own for own in odds]
+            yield known[0] > max(known[1:])
+
+    def _writes_plan(self, item: dict[str, str]) -> bool:
+        names = {name: ListedName(IRI(_WORLD + called)) for name, (called, _) in bundled()["terms"].items()}
+        names["R2"] = ListedName(names["R2"].term, "number", "m")
+        lines = tuple(f"{name} {line}" for name, (_, line) in bundled()["terms"].items())
+        try:
+            written = self.model.ask(plan_call(item["question"], TermLists(names, lines)), self.usage, ignore)
+        except ModelReplyError:
+            return False
+        return written.plan is not None and _comes_to(written.plan) == _comes_to(
+            read_plan(arrays_of(item["plan"]), names)
+        )
+
+
+def _rotated(paths: tuple[str, ...], by: int) -> tuple[str, ...]:
+    at = by % len(paths)
+    return paths[at:] + paths[:at]
+
+
+def _comes_to(plan: a.Plan) -> object:
+    """Evaluate a plan on the bundled facts."""
+    facts = Facts(_facts())
+    if isinstance(plan, a.ItemSet):
+        return facts.items(plan)
+    if isinstance(plan, a.Number):
+        return facts.number(plan)
+    return facts.holds(plan) if isinstance(plan, a.Condition) else plan
+
+
+def _facts() -> Iterator[Triple]:
+    for ship, (yard, length, port) in bundled()["facts"].items():
+        one, by, at = (IRI(_WORLD + name) for name in (ship, yard, port))
+        yield Triple(one, RDF_TYPE, IRI(_WORLD + "Ship"))
+        yield Triple(by, RDF_TYPE, IRI(_WORLD + "Shipyard"))
+        yield Triple(one, IRI(_WORLD + "builtBy"), by)
+        yield Triple(one, IRI(_WORLD + "length"), Literal(length))
+        yield Triple(one, IRI(_WORLD + "homePort"), at)
+
+
+# --- Who is tried, and what follows from it
+
+_TRYING = Lock()
+
+
+def trial_of(model: LanguageModel) -> Trial | None:
+    """Return the trial of a model that runs, or that ran last in this process."""
+    return model.trial if isinstance(model.trial, Trial) else None
+
+
+def use_of(model: LanguageModel) -> str:
+    """Say how a model is used, as far as it was tried out."""
+    known = model.trust or kept_trust(model, prompts_digest())
+    return "not tried out yet" if known is None else known.in_words
+
+
+def begun_trial(model: LanguageModel) -> Trial | None:
+    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed."""
+    if model.trust is None and model.response_cache is not None:
+        model.trust = kept_trust(model, prompts_digest())
+    if model.trust is not None:
+        return None
+    with _TRYING:
+        known = trial_of(model)
+        if known is None or (not known.is_alive() and (known.trust is not None or _is_long_ago(known))):
+            known = model.trial = Trial(model)
+            known.start()
+    return known
+
+
+def _is_long_ago(trial: Trial) -> bool:
+    return time.monotonic() - trial.ended > _AGAIN_S
+
+
+def admit_model(session: Session, asking: AskOptions) -> None:
+    """Have the model of a question do what it was found good for; one that nobody knows is tried beside it."""
+    model = session.model
+    if model is None or not asking.trial or asking.oracle is not None:
+        return
+    recording = model.recording
+
+    def found() -> dict[str, Any]:
+        trial = begun_trial(model)
+        if trial is not None and asking.require_model:
+            trial.join()
+            if trial.error is not None:
+                raise trial.error
+        running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
+        said = trial.outcome if trial is not None and trial.error is not None else running
+        said = "" if model.trust is not None else said
+        trust = None if model.trust is None else model.trust.to_json()
+        return {"trust": trust, "note": said, "tokens": 0 if trial is None else trial.tokens}
+
+    if recording is None:
+        known = found()
+    else:
+        request = trial_request(model, prompts_digest())
+        known = recording.recorded_value(TRIAL, request, found() if recording.mode == "write" else {})
+    session.usage.trial_tokens = known["tokens"]
+    session.trust = trust = None if known["trust"] is None else Trust.of_json(known["trust"])
+    session.model = model if trust is not None and trust.chooses else None
+    session.judge = model if trust is not None and trust.judges and session.model is None else None
+    if trust is None:
+        session.notes.append(known["note"], code="trial")
+    elif session.model is None and session.judge is None:
+        session.notes.append(_WORSE, code="trial")

@@ -1,0 +1,170 @@
+"""The trial of a model: what scripted servers are found good for, what is kept of it, and how a question goes then."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgsparql
+from kgsparql.errors import ModelError
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.trust import Trust, keep_trust, kept_trust
+from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, prompts_digest, trial_of
+from kgsparql.storage.response_cache import Recording, ResponseCache
+from tests.model_server import ModelServer, Reply, Status, Text
+from tests.scripted import Body, question_of
+from tests.tried import PLANS, Script, erratic, judgement, path_of, strong, weak
+
+
+@pytest.fixture(autouse=True)
+def trial_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_TRIAL", "on")
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+
+
+def model_of(server: ModelServer, tmp_path: Path, recording: Recording | None = None) -> LanguageModel:
+    client = OpenAIClient("http://model.test/v1", timeout_s=5.0, transport=server.transport)
+    return LanguageModel("m", client, response_cache=recording or ResponseCache(tmp_path / "replies.sqlite"))
+
+
+def tried(script: Script, tmp_path: Path, **options: Any) -> tuple[Trial, ModelServer]:
+    server = ModelServer(script, **options)
+    trial = Trial(model_of(server, tmp_path))
+    trial.run()
+    return trial, server
+
+
+def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
+    for script, found in (
+        (strong, (True, False, True)),
+        (lambda body: strong(body, misses=1), (True, False, True)),
+        (lambda body: strong(body, misses=2), (False, False, False)),
+        (weak, (False, True, False)),
+        (erratic, (False, False, False)),
+        (lambda _: Text("I am a little teapot."), (False, False, False)),
+    ):
+        trial, server = tried(script, tmp_path)
+        trust = trial.trust
+        assert trust is not None
+        assert (trust.chooses, trust.judges, trust.plans) == found
+        assert 0 < trial.tokens == trust.tokens <= MOST_TOKENS
+        assert {body["max_tokens"] for body in (r.body for r in server.requests)} <= {1, 300}
+        assert all(set(trust.right) <= {"lists", "paths", "plans"} for _ in server.requests)
+
+
+def test_without_log_probabilities_paths_are_not_judged(tmp_path: Path) -> None:
+    trial, server = tried(weak, tmp_path, refuses=("logprobs",))
+    assert trial.trust is not None
+    assert not trial.trust.judges
+    assert "paths" not in trial.trust.right
+    assert sum("logprobs" in request.body for request in server.requests) == 2
+
+
+def test_a_plan_that_does_something_else_is_wrong(tmp_path: Path) -> None:
+    for plan in ("(count (where C2 (n ^R1) >= 2))", "(count (where C2 (n R4) > 10))", "(count C2)", "many"):
+        trial, _ = tried(
+            lambda body, plan=plan: Text({"plan": plan}) if question_of(body) in PLANS else strong(body), tmp_path
+        )  # type: ignore[misc]
+        assert trial.trust is not None
+        assert (trial.trust.chooses, trial.trust.plans) == (True, False)
+
+
+def test_what_was_found_is_kept_for_its_server_model_and_prompts_and_a_failure_is_not(tmp_path: Path) -> None:
+    trial, _ = tried(weak, tmp_path)
+    other = model_of(ModelServer(), tmp_path)
+    assert kept_trust(other, prompts_digest()) == trial.trust
+    assert kept_trust(other, "other prompts") is None
+    other.name = "another"
+    assert kept_trust(other, prompts_digest()) is None
+    down = Trial(other)
+    down.model.client = ModelServer(lambda _: Status(503)).client()
+    down.run()
+    assert isinstance(down.error, ModelError)
+    assert "could not be tried out" in down.outcome
+    assert kept_trust(other, prompts_digest()) is None
+
+
+def ask(knowledge: kgsparql.KnowledgeBase, model: LanguageModel, **asking: Any) -> kgsparql.Answer:
+    return knowledge.ask("Where was Marie Curie born?", model=model, **asking)
+
+
+def test_the_first_question_goes_without_the_model_and_the_next_with_it(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    model = model_of(ModelServer(strong), tmp_path)
+    first = ask(nobel, model)
+    assert (first.model, first.trust, first.best[0].label) == ("", None, "Warsaw")
+    (note,) = [note for note in first.notes if note.code == "trial"]
+    assert "this question goes without a model" in str(note)
+    trial = trial_of(model)
+    assert trial is not None
+    trial.join()
+    second = ask(nobel, model)
+    assert (second.model, second.trust) == ("m", trial.trust)
+    assert kgsparql.answer_to_json(second)["trust"]["right"] == {"lists": [10, 10], "plans": [1, 1]}
+    assert begun_trial(model) is None
+
+
+def test_a_model_that_is_worse_than_the_ranking_is_not_asked_about_a_graph(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    server = ModelServer(erratic)
+    model = model_of(server, tmp_path)
+    asked = ask(nobel, model, require_model=True)
+    assert [str(note) for note in asked.notes if note.code == "trial"] == [
+        "this model chooses worse than the ranking: it is not asked"
+    ]
+    assert asked.usage["model_calls"] == 0
+    assert asked.usage["trial_tokens"] > 0
+    assert not any("Curie" in str(request.body) for request in server.requests)
+    assert ask(nobel, model).usage["trial_tokens"] == 0
+
+
+def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_required(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    model = model_of(ModelServer(lambda _: Status(504)), tmp_path)
+    with pytest.raises(ModelError):
+        ask(nobel, model, require_model=True)
+    asked = ask(nobel, model)
+    assert asked.best[0].label == "Warsaw"
+    (note,) = [note for note in asked.notes if note.code == "trial"]
+    assert re.fullmatch(r"m could not be tried out, and is not asked: .*504.*", str(note))
+
+
+def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    def judge(body: Body) -> Reply:
+        return judgement(body, 9.0 if "death" in path_of(body) else -9.0)
+
+    server = ModelServer(judge)
+    model = model_of(server, tmp_path)
+    keep_trust(model, prompts_digest(), Trust(judges=True))
+    sure = ask(nobel, model)
+    assert (sure.status, len(server.requests)) == ("answered", 0)
+    doubted = ask(nobel, model, min_confidence=1.0, retriever="path_ranking")
+    assert doubted.status == "partial"
+    assert 1 < doubted.usage["model_calls"] <= 8
+    assert doubted.answers[0].label == "Passy"
+
+
+def test_a_replay_knows_what_was_found_and_asks_nobody(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
+    replies = {"numbers": [1]}
+    with Recording(tmp_path / "r.sqlite", mode="write") as recording:
+        model = model_of(ModelServer(lambda _: Text(replies)), tmp_path, recording)
+        keep_trust(model, prompts_digest(), Trust(chooses=True))
+        recorded = ask(nobel, model)
+    (tmp_path / "exchanges.sqlite").unlink()
+    with Recording(tmp_path / "r.sqlite", mode="only") as recording:
+        model = model_of(ModelServer(lambda _: Status(504)), tmp_path, recording)
+        assert ask(nobel, model).text == recorded.text
+        assert trial_of(model) is None
+
+
+def test_without_a_trial_a_model_chooses_from_lists(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
+    model = model_of(ModelServer(lambda _: Text({"numbers": [1]})), tmp_path)
+    asked = ask(nobel, model, trial=False)
+    assert (asked.model, asked.trust, trial_of(model)) == ("m", None, None)
