@@ -195,7 +195,7 @@ class _PlanWriting:
             mend_links(session, [one for one in self.found if one.term in used])
         elif self.remark and not self.refused:
             why = (self.fault or self.remark).partition(";")[0]
-            session.fall_back("plan", f"no plan that can be run: {printable(why, 160)}")
+            session.fall_back("plan", f"no plan that can be run: {printable(why, 160)!r}")
 
     def _written_plan(self, terms: TermLists) -> WrittenPlan | None:
         """Ask a model for a plan; ``None`` where its reply is of no use."""

@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer import COMPUTED_MARKER, Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.langchain import EvidenceRetriever
@@ -19,39 +20,46 @@ from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import KeptRuns
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
-from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts
+from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquoted
 from tests.model_server import ModelServer
-from tests.scripted import ask
+from tests.scripted import Body, ask, numbered
 
-NOT_YET = pytest.mark.xfail(strict=True, reason="what a model writes is told: issue 41")
 BORN = "Where was Marie Curie born?"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 COUNT = "How many Nobel laureates are there?"
 QUESTIONS = (BORN, FEYNMAN, "On what date did Richard Feynman die?", COUNT)
 METHODS: dict[str, dict[str, Any]] = {
-    "auto": {}, "path_ranking": {}, "query_plan": {}, "mindmap": {"verbalise": "model"}, "think_on_graph": {},
+    "auto": {}, "path_ranking": {}, "query_plan": {}, "mindmap": {}, "think_on_graph": {},
     "struct_gpt": {}, "entity": {},
 }  # fmt: skip
 
 
-def is_of_the_graph(answer: Answer, knowledge: kgsparql.KnowledgeBase) -> bool:
-    """Tell whether what is answered is the whole of what a query of the answer gives: a set, a value, or rows."""
-    if not answer.best:
-        return answer.status != "answered" or answer.computed is not None
-    items = [answer.evidence[marker] for marker in answer.best[0].markers]
-    is_whole = any({one.term for one in answer.best} == set(item.ends) for item in items)
-    return (is_whole or answer.computed is not None) and knowledge.recheck(answer).stands
+def check_is_of_the_graph(answer: Answer, knowledge: kgsparql.KnowledgeBase) -> None:
+    """Each answer is in the evidence that it cites, with all others there, and a query gives it again."""
+    best = {one.term for one in answer.best}
+    assert best or answer.computed is not None or answer.status != "answered"
+    if answer.computed is not None:
+        assert knowledge.run(answer.computed.plan).rows == answer.computed.rows
+    for own in answer.best:
+        cited = own.markers[:1] if answer.is_ranked else own.markers
+        for item in (answer.evidence[marker] for marker in cited if marker != COMPUTED_MARKER):
+            if own.term in item.ends:
+                assert best.issuperset(item.ends), item.text
+                assert any(own.term in row.values() for row in knowledge.graph.select(item.query)), item.text
+            else:
+                assert own.term in {term for cited in item.triples for term in cited.triple}, item.text
 
 
-@NOT_YET
 @pytest.mark.parametrize("method", METHODS)
-def test_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(nobel: kgsparql.KnowledgeBase, method: str) -> None:
+def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(
+    nobel: kgsparql.KnowledgeBase, method: str
+) -> None:
     for i, (name, liar) in enumerate(LIES.items()):
         for question in QUESTIONS if DEEP else (BORN, QUESTIONS[1 + i % 3]):
             asked = ask(nobel, question, liar, retriever=method, options=METHODS[method])
             assert asked.bodies, "the model was asked"
-            assert told_lies(told_parts(asked.answer), liar) == [], (name, question)
-            assert is_of_the_graph(asked.answer, nobel), (name, question)
+            assert told_lies(told_parts(answer_to_json(asked.answer)), liar) == [], (name, question)
+            check_is_of_the_graph(asked.answer, nobel)
 
 
 def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql.KnowledgeBase) -> None:
@@ -59,28 +67,36 @@ def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql
         liar = Liar(plan=plan, invented=("Falk", "424242", "424,242"))
         for method in ("query_plan", "auto"):
             answer = ask(nobel, COUNT, liar, retriever=method).answer
-            assert told_lies(told_parts(answer), liar) == [], (name, method)
-            assert is_of_the_graph(answer, nobel), (name, method)
+            assert told_lies(told_parts(answer_to_json(answer)), liar) == [], (name, method)
+            check_is_of_the_graph(answer, nobel)
 
 
-@NOT_YET
 def test_a_passage_is_quoted_and_not_the_models_words(
     nobel: kgsparql.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
+        knowledge.indexes.build()
         knowledge.indexes.index_texts(FIXTURES / "texts")
         question = "What did Richard Feynman drop in a glass of ice water?"
-        for lie in (Liar(f"{INVENTED} [T1].", marker="T1"), Liar("It was murdered [T1].", marker="T1")):
-            asked = ask(knowledge, question, lie, retriever="entity")
-            assert any(item.kind == "passage" for item in asked.answer.evidence)
-            assert told_lies(told_parts(asked.answer), lie) == []
+        for said in (INVENTED, "a glass of Zoe Falk", "It was murdered [T1].", "a glass of ice water"):
+            lie = Liar(said, picks=passages_in, marker="T1", invented=("Falk", "murdered"))
+            answer = ask(knowledge, question, lie, retriever="entity").answer
+            assert any(item.kind == "passage" for item in answer.evidence)
+            assert told_lies(told_parts(answer_to_json(answer)), lie) == []
+        assert answer.grounding == "document"
+        assert "“a glass of ice water” [T1] (words of feynman.txt" in answer.text
+
+
+def passages_in(body: Body) -> list[int]:
+    """The numbers of what is of a document."""
+    return [number for number, line in numbered(body).items() if "feynman.txt" in line]
 
 
 # -- At the doors ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["csv", *(pytest.param(form, marks=NOT_YET) for form in ("text", "json", "trig"))])
+@pytest.mark.parametrize("form", ["text", "json", "csv", "trig"])
 def test_on_the_command_line(form: str) -> None:
     """Over a socket."""
     with ModelServer(LIES["a name"]) as server:
@@ -88,7 +104,8 @@ def test_on_the_command_line(form: str) -> None:
         done = CliRunner().invoke(app, ["ask", BORN, *named, "-f", form])
         assert server.answered
     assert done.exit_code in {0, 3}, done.stderr
-    assert told_lies(done.stdout, LIES["a name"]) == []
+    told = told_parts(json.loads(done.stdout)) if form == "json" else unquoted(done.stdout)
+    assert told_lies(told, LIES["a name"]) == []
 
 
 def liar_model(lie: str = "a name") -> LanguageModel:
@@ -96,7 +113,6 @@ def liar_model(lie: str = "a name") -> LanguageModel:
     return LanguageModel("liar", server.client())
 
 
-@NOT_YET
 def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     page = ServedPage(nobel, AskOptions(model=liar_model()), KeptRuns(tmp_path))
     with TestClient(page.app) as client:
@@ -104,16 +120,16 @@ def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
         client.get(f"/api/runs/{run}/events")
         found = client.get(f"/api/runs/{run}").json()
         assert found["state"] == "finished"
-        told = [found["answer"], found["drawing"], *(client.get(f"/runs/{run}.{end}").text for end in ("md", "trig"))]
-    assert told_lies(json.dumps(told), LIES["a name"]) == []
+        files = [unquoted(client.get(f"/runs/{run}.{end}").text) for end in ("md", "trig")]
+    told = [told_parts(found["answer"]), json.dumps(found["drawing"]), *files]
+    assert told_lies("".join(told), LIES["a name"]) == []
 
 
-@NOT_YET
 def test_by_the_tools(nobel: kgsparql.KnowledgeBase) -> None:
     toolbox = kgsparql.tools(nobel, model=liar_model())
     found = toolbox.call_tool("ask", {"question": BORN})
     assert found["evidence"]
-    assert told_lies(json.dumps(found), LIES["a name"]) == []
+    assert told_lies(told_parts(found), LIES["a name"]) == []
 
 
 def test_by_a_retriever(nobel: kgsparql.KnowledgeBase) -> None:
