@@ -42,7 +42,7 @@ def trial(
     """
     from kgsparql.models.language_model import open_model
     from kgsparql.models.trust import keep_trust
-    from kgsparql.retrievers._trial import Trial, prompts_digest
+    from kgsparql.retrievers._trial import Trial, tried_as
 
     with open_model(model, base_url=base_url, timeout_s=timeout) as opened:
         tried = Trial(opened, is_long=True)
@@ -59,7 +59,7 @@ def trial(
             with graph.opened(embedder=embedder) as knowledge, c.Progress(quiet=graph.quiet) as shown:
                 asked = tried_on_graph(knowledge, opened.uncached(), found, number, progress=shown)
             found, lines = asked.applied(found), asked.lines
-            keep_trust(opened, prompts_digest(), found)
+            keep_trust(tried_as(opened), found)
         name = printable(opened.name, 100)
         c.write(
             "\n".join(

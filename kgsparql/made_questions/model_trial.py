@@ -46,15 +46,18 @@ class GraphTrial:
 
     @property
     def weight(self) -> float:
-        """The largest weight of a judgement that made nothing worse; 0 if there is none."""
-        return max((own for own, right in self.by_weight.items() if right >= self.ranker), default=0.0)
+        """The weight of a judgement with which most was right, the largest of several; 0 if all made things worse."""
+        most = max(self.by_weight.values(), default=0.0)
+        return max((own for own, right in self.by_weight.items() if right == most >= self.ranker), default=0.0)
 
     def applied(self, trust: Trust) -> Trust:
         """Return what a model is trusted with, after what it did on this graph."""
         chooses = trust.chooses and (self.lists is None or self.lists >= self.ranker)
         weight = self.weight if self.by_weight else trust.weight
+        has_helped = self.by_weight.get(weight, 0.0) > self.ranker  # here, whatever it did with invented worlds
+        judges = weight > 0 and (trust.judges or has_helped)
         return replace(
-            trust, chooses=chooses, plans=trust.plans and chooses, judges=trust.judges and weight > 0, weight=weight,
+            trust, chooses=chooses, plans=trust.plans and chooses, judges=judges, weight=weight,
             tokens=trust.tokens + self.tokens,
         )  # fmt: skip
 
@@ -87,7 +90,7 @@ def tried_on_graph(
         lines, scores, right = _listed(knowledge, question, AskOptions(entities=given, trial=False))
         if not lines:
             continue
-        ranker += right[0]
+        ranker += right[int(np.argmax(scores))]
         if trust.chooses:
             chosen += _chosen(model, question.text, lines, right, usage)
         if judges:

@@ -139,7 +139,7 @@ class LanguageModel(ClosedAtExit):
         if self._capabilities is None:
             known = None
             with suppress(StoreError):  # reported when the first reply is kept
-                known = cache.lookup(CAPABILITIES, self._server_and_model) if (cache := self.response_cache) else None
+                known = cache.lookup(CAPABILITIES, self.server_and_model) if (cache := self.response_cache) else None
             self._capabilities = Capabilities.of_json(known) if known else Capabilities()
         return self._capabilities
 
@@ -158,13 +158,14 @@ class LanguageModel(ClosedAtExit):
         return self.response_cache if isinstance(self.response_cache, Recording) else None
 
     @property
-    def _server_and_model(self) -> dict[str, str]:
+    def server_and_model(self) -> dict[str, str]:
+        """What tells it from other models."""
         return {"server": self.client.base_url, "model": self.name}
 
     def _value_at(self, attempt: int, call: Call[T], usage: Usage, emit: Emit) -> T:
         """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
-            **self._server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
+            **self.server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "attempt": attempt,
             **({"one_token": True} if call.one_token else {"reply_tokens": self.reply_tokens}),
         }  # fmt: skip
@@ -272,7 +273,7 @@ class LanguageModel(ClosedAtExit):
     def _remember(self, capabilities: Capabilities, emit: Emit) -> None:
         if capabilities != self.capabilities:
             self._capabilities = capabilities
-            self._keep_reply(CAPABILITIES, self._server_and_model, asdict(capabilities), emit)
+            self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
 
     def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
         messages = call.messages

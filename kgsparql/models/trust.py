@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-
-if TYPE_CHECKING:
-    from kgsparql.models.language_model import LanguageModel
 
 TRIAL = "trial"  # the kind of exchange that keeps what a trial found
 WEIGHT = 0.2  # of a judgement beside the ranking: more made some things worse for a small model, less gained nothing
@@ -62,15 +59,13 @@ class Trust:
         return cls(**{**known, "right": right})
 
 
-def trial_request(model: LanguageModel, prompts: str) -> dict[str, str]:
-    """Name what is kept: the server, the model, and a digest of the prompts that it was tried with."""
-    return {"server": model.client.base_url, "model": model.name, "prompts": prompts}
+def kept_trust(tried: Mapping[str, str]) -> Trust | None:
+    """Return what was found in the last 30 days; ``None`` if nothing was, or it cannot be read.
 
-
-def kept_trust(model: LanguageModel, prompts: str) -> Trust | None:
-    """Return what was found of a model in the last 30 days; ``None`` if nothing was, or it cannot be read."""
+    :param tried: the server, the model, and a digest of the prompts that it was tried with.
+    """
     with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        known = cache.lookup(TRIAL, trial_request(model, prompts), at_most_s=_KEPT_S)
+        known = cache.lookup(TRIAL, tried, at_most_s=_KEPT_S)
         return None if known is None else Trust.of_json(known)
     return None
 
@@ -85,7 +80,7 @@ def all_kept() -> list[dict[str, str]]:
     return [*found.values()]
 
 
-def keep_trust(model: LanguageModel, prompts: str, found: Trust) -> None:
+def keep_trust(tried: Mapping[str, str], found: Trust) -> None:
     """Keep what was found of a model; where nothing can be written, the next process finds it out again."""
     with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        cache.put(TRIAL, trial_request(model, prompts), found.to_json())
+        cache.put(TRIAL, tried, found.to_json())

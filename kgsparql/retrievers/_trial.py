@@ -24,7 +24,7 @@ from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust, trial_request
+from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.evaluating import Facts
@@ -58,9 +58,13 @@ def bundled() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("trial.toml").read_text(encoding="utf-8"))
 
 
+def tried_as(model: LanguageModel) -> dict[str, str]:
+    """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing."""
+    return {**model.server_and_model, "prompts": _prompts_digest()}
+
+
 @cache
-def prompts_digest() -> str:
-    """Digest everything that a model is tried with; what was found with other prompts says nothing."""
+def _prompts_digest() -> str:
     return hashlib.sha256("\n".join((READING, JUDGING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
 
 
@@ -112,7 +116,7 @@ class Trial(Thread):
         else:
             self.trust = self.asked.trust = found
             if self.asked.response_cache is not None:
-                keep_trust(self.asked, prompts_digest(), found)
+                keep_trust(tried_as(self.asked), found)
         finally:
             self.ended = time.monotonic()
 
@@ -219,14 +223,14 @@ def trial_of(model: LanguageModel) -> Trial | None:
 
 def use_of(model: LanguageModel) -> str:
     """Say how a model is used, as far as it was tried out."""
-    known = model.trust or kept_trust(model, prompts_digest())
+    known = model.trust or kept_trust(tried_as(model))
     return "not tried out yet" if known is None else known.in_words
 
 
 def begun_trial(model: LanguageModel) -> Trial | None:
     """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed."""
     if model.trust is None and model.response_cache is not None:
-        model.trust = kept_trust(model, prompts_digest())
+        model.trust = kept_trust(tried_as(model))
     if model.trust is not None:
         return None
     with _TRYING:
@@ -263,8 +267,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     if recording is None:
         known = found()
     else:
-        request = trial_request(model, prompts_digest())
-        known = recording.recorded_value(TRIAL, request, found() if recording.mode == "write" else {})
+        known = recording.recorded_value(TRIAL, tried_as(model), found() if recording.mode == "write" else {})
     session.usage.trial_tokens = known["tokens"]
     session.trust = trust = None if known["trust"] is None else Trust.of_json(known["trust"])
     session.model = model if trust is not None and trust.chooses else None

@@ -11,7 +11,7 @@ from kgsparql.errors import ModelError
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust, keep_trust, kept_trust
-from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, prompts_digest, trial_of
+from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
 from kgsparql.storage.response_cache import Recording, ResponseCache
 from tests.model_server import ModelServer, Reply, Status, Text
 from tests.scripted import Body, question_of
@@ -74,16 +74,16 @@ def test_a_plan_that_does_something_else_is_wrong(tmp_path: Path) -> None:
 def test_what_was_found_is_kept_for_its_server_model_and_prompts_and_a_failure_is_not(tmp_path: Path) -> None:
     trial, _ = tried(weak, tmp_path)
     other = model_of(ModelServer(), tmp_path)
-    assert kept_trust(other, prompts_digest()) == trial.trust
-    assert kept_trust(other, "other prompts") is None
+    assert kept_trust(tried_as(other)) == trial.trust
+    assert kept_trust({**tried_as(other), "prompts": "others"}) is None
     other.name = "another"
-    assert kept_trust(other, prompts_digest()) is None
+    assert kept_trust(tried_as(other)) is None
     down = Trial(other)
     down.model.client = ModelServer(lambda _: Status(503)).client()
     down.run()
     assert isinstance(down.error, ModelError)
     assert "could not be tried out" in down.outcome
-    assert kept_trust(other, prompts_digest()) is None
+    assert kept_trust(tried_as(other)) is None
 
 
 def ask(knowledge: kgsparql.KnowledgeBase, model: LanguageModel, **asking: Any) -> kgsparql.Answer:
@@ -142,7 +142,7 @@ def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
 
     server = ModelServer(judge)
     model = model_of(server, tmp_path)
-    keep_trust(model, prompts_digest(), Trust(judges=True))
+    keep_trust(tried_as(model), Trust(judges=True))
     sure = ask(nobel, model)
     assert (sure.status, len(server.requests)) == ("answered", 0)
     doubted = ask(nobel, model, min_confidence=1.0, retriever="path_ranking")
@@ -155,7 +155,7 @@ def test_a_replay_knows_what_was_found_and_asks_nobody(nobel: kgsparql.Knowledge
     replies = {"numbers": [1]}
     with Recording(tmp_path / "r.sqlite", mode="write") as recording:
         model = model_of(ModelServer(lambda _: Text(replies)), tmp_path, recording)
-        keep_trust(model, prompts_digest(), Trust(chooses=True))
+        keep_trust(tried_as(model), Trust(chooses=True))
         recorded = ask(nobel, model)
     (tmp_path / "exchanges.sqlite").unlink()
     with Recording(tmp_path / "r.sqlite", mode="only") as recording:
