@@ -159,13 +159,15 @@ def test_a_name_that_is_not_listed_is_looked_up(shop: KnowledgeBase, names: dict
     assert "Ironworks" in {link.label for link in asked.answer.linked}
 
 
-def test_what_a_model_leaves_out_is_a_doubt_and_no_plan_is_a_note(shop: KnowledgeBase, names: dict[str, str]) -> None:
+def test_what_a_model_leaves_out_is_a_doubt_and_without_a_plan_the_draft_stands(
+    shop: KnowledgeBase, names: dict[str, str]
+) -> None:
     plan = {"plan": "(count {supplier})".format(**names), "left_out": "in Asia"}
     answer = ask(shop, "How many suppliers are in Asia?", plan).answer
     assert answer.status == "partial"
     assert "leaves out 'in Asia'" in answer.text
     none = ask(shop, MANY, "")
-    assert (value_of(none), none.answer.status, len(prompts(none))) == ("3", "answered", 1), "the draft, and a note"
+    assert (value_of(none), none.answer.status, len(prompts(none))) == ("3", "answered", 1), "the draft stands"
     assert "nothing_chosen" in {note.code for note in none.answer.notes}
 
 
