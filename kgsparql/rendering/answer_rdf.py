@@ -119,7 +119,8 @@ def _add_answer(answer: Answer, of: _Statements, given: IRI) -> None:
         of.add(question, **{f"schema_{'accepted' if is_chosen else 'suggested'}Answer": given})
     if any(answer.evidence[marker].triples for marker in answer.cited):
         of.add(given, prov_wasDerivedFrom=of.part("evidence"))
-    if answer.model and answer.error is None and answer.status in {"answered", "partial"}:
+    is_said = answer.status in {"answered", "partial"} or answer.grounding == "model"
+    if answer.model and answer.error is None and is_said:
         of.add(given, prov_wasAttributedTo=of.part("model"))
     of.add(given, schema_about=[one.term for one in answer.answers if not isinstance(one.term, BlankNode)])
 

@@ -28,7 +28,7 @@ def asked(draw: st.DrawFn) -> tuple[Question, Record]:
     linked = tuple(link(name, *draw(NAMES)) for name in draw(NAMES)[:2])
     claims = (("x", ("P1",)),) if draw(st.booleans()) else ()
     text, is_ranked, evidence = " ".join(draw(NAMES)), draw(st.booleans()), (item(*draw(TRIPLES)),)
-    more = {"linked": linked, "claims": claims, "evidence": evidence, "removed": draw(st.integers(0, 1))}
+    more = {"linked": linked, "claims": claims, "evidence": evidence}
     return question, record(*answers, status=draw(STATUS), ranked=is_ranked, text=text, **more)
 
 

@@ -20,7 +20,7 @@ from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import Recording, ResponseCache
 from tests.deep import examples
 from tests.model_server import Cut, Html, Length, ModelServer, NullContent, Refusal, Reply, Text
-from tests.scripted import by_call, wrote
+from tests.scripted import by_call
 
 ASKED = {"text": "ASK {}"}
 EVERY = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, KgsparqlError)]
@@ -190,7 +190,7 @@ SCRIPTS: dict[str, dict[str, Any]] = {
     "a page instead of mentions": {"mentions": Html()},
     "mentions broken off": {"mentions": Cut(20)},
     "mentions empty, then there": {"mentions": empty_first(Text({"mentions": []}))},
-    "answer refused": {"answer": Refusal()},
+    "readings refused": {"reading": Refusal()},
 }
 
 
@@ -203,11 +203,11 @@ def test_M01_M02_M03_a_question_with_a_fallback_is_replayed_to_the_same_bytes(
     def ask(response_cache: ResponseCache, url: str) -> str:
         with OpenAIClient(url, timeout_s=5) as client:
             asked = LanguageModel("m", client, response_cache=response_cache)
-            answer = answer_to_json(nobel.ask(BORN, model=asked, retriever="mindmap", options={"verbalise": "model"}))
+            answer = answer_to_json(nobel.ask(BORN, model=asked, retriever="mindmap"))
         answer["usage"] |= dict.fromkeys(("seconds", "cached_calls", "paid_cost"))
         return json.dumps(answer, ensure_ascii=False, default=str)
 
-    with ModelServer(by_call(**{"answer": wrote("So [P1]."), **script})) as server:
+    with ModelServer(by_call(**script)) as server:
         with ResponseCache(path, mode="write") as response_cache:
             recorded = ask(response_cache, server.url)
         assert server.requests
