@@ -11,7 +11,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.readings import NONE_FITS, chosen_reading, weighed_choice
+from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, UnreachableError
@@ -269,6 +269,8 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
         return found, draft, None
     try:
         missing = gaps(session, found)
+        if session.is_trusted and found.draft is not None and session.model is not None:  # it has read the question
+            missing = tuple(gap for gap in missing if gap.code in HELD)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")
         return found, draft, None

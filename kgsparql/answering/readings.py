@@ -33,6 +33,9 @@ _MAX_QUOTE = 300  # characters
 _MAX_NAMES = 60  # names that stand in the text of an answer
 _EXAMPLES = 2
 _KEPT_BESIDE = 3  # readings of what was linked first that are listed again beside those of another meaning
+HELD = frozenset({"name", "operation", "value", "confidence"})
+"""Codes of doubts that a model's choice does not settle, however well it chooses: others compare words."""
+
 _NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
 NONE_FITS = Gap("reading", "", "the model finds none of the readings to be what was asked")
 _OF_DOCUMENT = Gap("reading", "", "this is read in a document, not in the graph")
@@ -57,7 +60,7 @@ class _Talk:
         if not (self.listed or links or retriever.computes):
             return None
         said = self._asked(self.listed[:LISTED_READINGS], links)
-        if made := self._followed(said, self.listed):
+        if made := self._followed(said, self.listed, links):
             return made
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
@@ -85,15 +88,18 @@ class _Talk:
         session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))
         return said
 
-    def _followed(self, said: SaidReading, listed: Sequence[Reading]) -> Retrieval | None:
+    def _followed(self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None) -> Retrieval | None:
         """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
-        if said.compute and (written := self.retriever.written_plan(self.session)) is not None:
-            return weighed_choice(written, self.found, self.session)
+        session, retriever = self.session, self.retriever
+        if said.compute and (written := retriever.written_plan(session, meant_by(said, links, session))) is not None:
+            return weighed_choice(written, self.found, session)
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
             return _quoted(chosen[0].passage, said.quote, self.found)
         made = _together([one.follow() for one in chosen], self.found)
-        return None if made is None else weighed_choice(made, self.found, self.session)
+        if made is not None and session.is_trusted:
+            made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
+        return None if made is None else weighed_choice(made, self.found, session)
 
 
 def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:

@@ -179,8 +179,13 @@ class Retriever(ABC):
         """List the readings of the question, where its names mean these things; only of a method that ``mends``."""
         return ()
 
-    def written_plan(self, session: Session) -> Retrieval | None:  # noqa: ARG002 - only of a method that ``computes``
-        """Return what a plan that a model writes comes to; ``None`` where it writes none that can be run."""
+    def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:  # noqa: ARG002
+        """Return what a plan that a model writes comes to; ``None`` where it writes none that can be run.
+
+        Only of a method that ``computes``.
+
+        :param named: entities that it may name beside those that are linked.
+        """
         return None
 
 

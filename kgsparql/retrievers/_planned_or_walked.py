@@ -92,9 +92,9 @@ class PlannedOrWalked(Retriever):
         """List the paths from these entities."""
         return self.walking.readings_about(meant, session)
 
-    def written_plan(self, session: Session) -> Retrieval | None:
+    def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes."""
-        return self.planning().written_plan(session) if session.graph.is_one_local_graph else None
+        return self.planning().written_plan(session, named) if session.graph.is_one_local_graph else None
 
 
 def _planned(session: Session) -> tuple[ReadQuestion, Retrieval | None] | None:

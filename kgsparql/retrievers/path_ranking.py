@@ -18,7 +18,7 @@ from typing import Annotated
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.choosing import Choice, choose, judged
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
-from kgsparql.answering.readings import readings_in
+from kgsparql.answering.readings import LISTED_READINGS, readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
@@ -92,7 +92,8 @@ class PathRanking(Weights, Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find paths (P), the best first, with all their ends; the ends of the best path are the first candidates."""
-        found = self.likely_paths(session)
+        enumerations = self._enumerations_from((), session)
+        found = self._scored_with_ends(enumerations, session)
         chosen: list[LikelyPath] = []
         defining: list[EvidenceItem] = []
         evidence = Evidence()
@@ -116,20 +117,24 @@ class PathRanking(Weights, Retriever):
         of_things = Retrieval(Evidence(defining))
         return Retrieval(
             evidence, answers_at_ends(evidence, session),
-            readings=lambda: [*readings_in(of_things, session), *self._readings_of(found, session)],
+            readings=lambda: [*readings_in(of_things, session), *self._readings_of(enumerations, session)],
         )  # fmt: skip
 
     def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> list[Reading]:
         """List the paths from these entities, which names of the question may mean, the best first."""
-        return self._readings_of(self.likely_paths(session, meant), session)
+        return self._readings_of(self._enumerations_from(meant, session), session)
 
     def _listed_first(self, found: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
         # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
         likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
         return likely[: self.prompt_paths]
 
-    def _readings_of(self, found: Sequence[LikelyPath], session: Session) -> list[Reading]:
-        listed = self._listed_first(found, session)
+    def _readings_of(self, enumerations: Sequence[Enumeration], session: Session) -> list[Reading]:
+        """List paths as readings: the likeliest, and after the first list those of one step before the others."""
+        found = self._scored_with_ends(enumerations, session, is_read=True)
+        likely = distinct_paths(found, len(found))
+        further = sorted(likely[LISTED_READINGS:], key=lambda one: len(one.path.steps) > 1)
+        listed = [*likely[:LISTED_READINGS], *further][: self.prompt_paths]
         lines = [candidate.text for candidate in numbered_list(listed, session)]
         return [Reading(text, partial(self._followed, one, session)) for one, text in zip(listed, lines, strict=True)]
 
@@ -149,23 +154,36 @@ class PathRanking(Weights, Retriever):
                 meant.setdefault(one.term, replace(one, score=one.score - fewer))
         return list(meant.values())
 
-    def likely_paths(self, session: Session, starts: Sequence[LinkedEntity] = ()) -> list[LikelyPath]:
-        """Score the likeliest paths from these entities with their ends, the best first.
+    def likely_paths(self, session: Session) -> list[LikelyPath]:
+        """Score the likeliest paths from all that the names may mean, with their ends, the best first."""
+        return self._scored_with_ends(self._enumerations_from((), session), session)
 
-        :param starts: all that the mentions may mean without any.
-        """
+    def _enumerations_from(self, starts: Sequence[LinkedEntity], session: Session) -> list[Enumeration]:
         enumerations = [
             enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
             for link in _with_descriptions(starts or self._likely_meanings(session), session)
         ]
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
+        return enumerations
+
+    def _scored_with_ends(
+        self, enumerations: Sequence[Enumeration], session: Session, *, is_read: bool = False
+    ) -> list[LikelyPath]:
+        """Score the likeliest of some paths by their ends, too, the best first.
+
+        :param is_read: a model reads them: more, with every path of one step, which it may choose for what it knows.
+        """
         kept = {own.link.term: own.paths for own in enumerations}
-        shortlist = _SHORTLIST if session.oracle is not None else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
+        is_longer = is_read or session.oracle is not None
+        shortlist = _SHORTLIST if is_longer else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
-            best = with_direct_hops(sorted(found, key=attrgetter("score"), reverse=True), shortlist)
+            ranked = sorted(found, key=attrgetter("score"), reverse=True)
+            best = with_direct_hops(ranked, shortlist)
+            direct = [one for one in ranked if len(one.path.steps) == 1 and one not in best][:_SHORTLIST]
+            best += direct if is_read else []
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
         for own in enumerations:

@@ -11,7 +11,7 @@ Source: ours; plans are made and ranked in place of written after Gu et al., "Do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count
@@ -22,6 +22,7 @@ from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
 from kgsparql.answering.planned import ReadQuestion, plan_gaps, plan_readings, planned_retrieval, read_and_planned
+from kgsparql.answering.readings import HELD
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
@@ -117,15 +118,15 @@ class QueryPlan(Retriever):
         planned = read
         return replace(found or Retrieval(), readings=lambda: plan_readings(planned, found, session))
 
-    def written_plan(self, session: Session) -> Retrieval | None:
+    def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes, asked for a second and third time to mend it."""
-        writing = _PlanWriting(PlanQuestion.of(session, sets=self.sets))
+        writing = _PlanWriting(PlanQuestion.of(session, sets=self.sets), found=tuple(named))
         writing.run()
         if writing.best is None:
             return None
         left = writing.left_out
         gaps: tuple[Gap, ...] = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
-        gaps += plan_gaps(writing.best, session)
+        gaps += tuple(gap for gap in plan_gaps(writing.best, session) if gap.code in HELD or not session.is_trusted)
         return computed_retrieval(writing.best, session, gaps=gaps)
 
 
