@@ -12,6 +12,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.trust import Trust
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Triple
@@ -57,7 +58,7 @@ class Nothing(Given):
         return Retrieval()
 
 
-def given(*replies: Reply, retriever: type[Retriever] = Given, **options: bool) -> tuple[Answer, ModelServer]:
+def given(*replies: Reply, retriever: type[Retriever] = Given, **options: object) -> tuple[Answer, ModelServer]:
     """The answer of a model that says this to what is found, and what it was asked."""
     server = ModelServer([*replies])
     graph = MeteredGraph(graph_from(ISLANDS), Usage(), lambda _: None)
@@ -70,11 +71,11 @@ def given(*replies: Reply, retriever: type[Retriever] = Given, **options: bool) 
 
 def test_trust_is_what_makes_a_choice_against_the_ranking_or_of_nothing_count() -> None:
     for is_trusted in (False, True):
-        other, _ = given(chose(2), is_trusted=is_trusted)
+        other, _ = given(chose(2), trust=Trust(chooses=is_trusted))
         told = [gap.text for gap in other.gaps if gap.text.startswith("the model chose this")]
         assert (bool(told), other.signals["agreement"]) == (not is_trusted, float(is_trusted))
         assert [one.label for one in other.answers] == ["The Trust"]
-        nothing, _ = given(chose(), is_trusted=is_trusted)
+        nothing, _ = given(chose(), trust=Trust(chooses=is_trusted))
         assert any("none of the readings" in gap.text for gap in nothing.gaps) == is_trusted
         assert nothing.answers[0].label == "Columba"
 
