@@ -234,23 +234,23 @@ class Measuring(ABC):
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
-        positions = self.positions(phrase.chunks)
-        head = phrase.head
-        kinds: Collection[IRI] = head.classes[:1] if head is not None and len(phrase.chunks) == 1 else ()
+        return self.measures_at(given, self.positions(phrase.chunks), hints)
+
+    def measures_at(
+        self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = True
+    ) -> list[MeasureChoice]:
+        """What the words at some positions name: of ``has more children than``."""
+        own = [chunk for chunk in self.chunked.chunks if not set(positions).isdisjoint(chunk.span)]
+        kinds: Collection[IRI] = own[0].classes[:1] if len(own) == 1 and set(positions) <= set(own[0].span) else ()
         kinds = kinds or self.classes_named(positions)[:1]
         if not kinds and positions:
             kinds = self.view.classes_ending_with(self.texts[positions[-1]])
-        return self.measures(given, positions, hints, counts=bool(positions), among=kinds)
+        return self.measures(given, positions, hints, counts=counts and bool(positions), among=kinds)
 
     def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureChoice]:
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
         found = self.measures_of_noun(given, phrase)
         return [one for one in found if isinstance(one.measure, a.HowMany) or len(one.path.steps) == 1]
-
-    def measures_at(self, given: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
-        """What the words at some positions name: of ``has more children than``."""
-        kinds = [kind for chunk in self.chunked.chunks if chunk.start in positions for kind in chunk.classes[:1]]
-        return self.measures(given, positions, counts=counts, among=(kinds or self.classes_named(positions))[:1])
 
     # --- extremes
 

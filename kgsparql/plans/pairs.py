@@ -15,9 +15,6 @@ from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.clauses import Clauses, NounPhrase
 
-Side = tuple[Denotation, MeasureChoice]
-"""One of the two, and what is measured of it."""
-
 
 class PairPlanner:
     """Plans one question about two things, or two sets."""
@@ -90,7 +87,9 @@ class PairPlanner:
         plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
         return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
 
-    def _difference(self, whole: Denotation, sides: Sequence[Side], how: Sequence[Match]) -> PlannedReading:
+    def _difference(
+        self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureChoice]], how: Sequence[Match]
+    ) -> PlannedReading:
         """How much more the one has than the other; of a difference, how much more the one that has more."""
         by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()
         for side, option in sides:
@@ -99,7 +98,10 @@ class PairPlanner:
             in_unit, more = self.phrases.in_its_unit(own.measure, one, "" if is_year and asked == "year" else asked)
             found = self._values_of(side, own)
             known = sorted(map(str, self.view.members(ends(side.known, option.path)))) if len(found) > 1 else ()
-            doubts += [*more, *(Doubt(-1, _SEVERAL, (value,)) for value in known[:1])]
+            doubts += [
+                *more,
+                *(Doubt(-1, "there are several values to compare with, such as {}", (value,)) for value in known[:1]),
+            ]
             number = value_of(side.known, own.measure)
             factors = (a.Constant(own) for own in in_unit if isinstance(own, Decimal))
             numbers += [number if in_unit == one else a.Calculated("/", number, factor) for factor in factors]
@@ -110,9 +112,6 @@ class PairPlanner:
         if values[0] < values[1]:
             numbers.reverse()
         return whole.doubted(*doubts).reading(a.Calculated("-", *numbers), sides[0][1].score, *how)
-
-
-_SEVERAL = "there are several values to compare with, such as {}"
 
 
 def value_of(items: a.ItemSet, measure: a.Value | a.HowMany | a.Summarised, summary: str = "") -> a.Number:

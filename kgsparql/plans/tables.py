@@ -182,17 +182,15 @@ class TablePlanner:
         with_words = self.lexicon.with_words
         if not isinstance(said, Predication) or said.preposition not in with_words or said.object is None:
             return ()
-        nouns = said.object.parts or (said.object,)
-        is_plain = not any(one.quantity or one.restrictions or one.most or one.superlative for one in nouns)
-        is_value = all(one.is_theirs or self._names_values(one) for one in nouns)
-        return nouns if self.question.is_listing and is_plain and is_value and not said.is_negated else ()
-
-    def _names_values(self, noun: NounPhrase) -> bool:
-        """Whether a noun is no thing that one may have or not: `with symbol`, not `with a child`."""
-        if noun.head is None or any(chunk.entities or chunk.classes or chunk.is_value for chunk in noun.chunks):
-            return False
-        texts = self.phrases.texts
-        return texts[noun.chunks[0].start - 1] not in self.lexicon.indefinites and not noun.is_negated
+        nouns, indefinites = said.object.parts or (said.object,), self.lexicon.indefinites
+        for one in nouns:  # with symbol, not with a child: no thing that one may have or not
+            known = [chunk for chunk in one.chunks if chunk.entities or chunk.classes or chunk.is_value]
+            is_thing = not one.chunks or known or one.is_negated
+            is_thing = is_thing or self.phrases.texts[one.chunks[0].start - 1] in indefinites
+            is_kept_by = one.quantity or one.restrictions or one.most or one.superlative
+            if is_kept_by or (is_thing and not one.is_theirs):
+                return ()
+        return nouns if self.question.is_listing and not said.is_negated else ()
 
     def _columns(self, key: Denotation, columns: Sequence[NounPhrase], *, names_stand: bool = False) -> PlannedReading:
         """A column for each noun; an item that has no value keeps its row.
@@ -204,21 +202,16 @@ class TablePlanner:
         shows_items = True
         for noun in columns:
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
-            verbs = [
-                p
-                for said in relations(noun.restrictions)
-                for p in said.verb
-                if self.phrases.texts[p] not in self.lexicon.light_words
-            ]
+            said = (p for one in relations(noun.restrictions) for p in one.verb)
+            verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
             positions = (*self.phrases.positions([*noun.chunks, *whose]), *verbs)
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
-            group = self._columns_of_group(key.known, texts)
-            column = None if group else self._column(key.known, texts, is_name=is_name)
-            column = column or (None if group else self._column_of_reached(key, noun, positions))
-            made |= {one.name: one for one in (*group, column) if one is not None}
-            left += positions if column is None and not is_name and not group else ()
-            shows_items = shows_items and not (column and names_stand and is_name)
+            found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
+            found = found if any(found) else [self._column_of_reached(key, noun, positions)]
+            made |= {one.name: one for one in found if one is not None}
+            left += positions if not (any(found) or is_name) else ()
+            shows_items = shows_items and not (any(found) and names_stand and is_name)
         if not made:
             return PlannedReading(key.known, key.score, (*key.doubts, *left_out(left)))
         table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
@@ -241,16 +234,12 @@ class TablePlanner:
         measure = self.phrases.amount_behind(items, use) or a.Value(use.path, use.kind, use.unit)
         return a.Column(self.fit.text(use.step.predicate), measure, optional=True)
 
-    def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column]:
+    def _columns_of_group(self, items: a.ItemSet, texts: Sequence[str]) -> list[a.Column | None]:
         """The columns that one word stands for, such as `dimensions`, where no predicate is called so."""
         group = self.lexicon.groups.get(" ".join(texts), ())
-        if any(
-            self.fit.roots(" ".join(texts)) <= self.fit.label_roots(own)
-            for own in self.phrases.view.predicates_called(texts)
-        ):
+        if group and any(self.fit.says(texts[0], self.fit.text(o)) for o in self.phrases.view.predicates_called(texts)):
             return []
-        found = (self._column(items, [word], is_name=True) for word in group)
-        return [one for one in found if one is not None]
+        return [one for word in group if (one := self._column(items, [word], is_name=True)) is not None]
 
     def _column_of_reached(self, key: Denotation, noun: NounPhrase, positions: Sequence[int]) -> a.Column | None:
         """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
