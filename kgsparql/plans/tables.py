@@ -208,6 +208,8 @@ class TablePlanner:
             texts = self.phrases.connector.at(positions)
             is_name = self.lexicon.identity_nouns.issuperset(texts)  # without a predicate, it stands in its row
             found = self._columns_of_group(key.known, texts) or [self._column(key.known, texts, is_name=is_name)]
+            bare = [text for text in texts if text not in self.lexicon.measure_words]  # the phone number: the phone
+            found = found if any(found) or bare == texts else [self._column(key.known, bare, is_name=is_name)]
             found = found if any(found) else [self._column_of_reached(key, noun, positions)]
             made |= {one.name: one for one in found if one is not None}
             left += positions if not (any(found) or is_name) else ()

@@ -228,6 +228,8 @@ class NounPhrases(Openings, ABC):
             return
         if self._takes_clause(phrase) or is_empty or self._is_closed_name(phrase) or not word:
             return
+        if self.phrase_in(lexicon.and_phrases):  # as well as
+            return
         if word in lexicon.naming_words and self.chunk(1) is not None and self.chunks[self.at + 1].is_strong:
             self.skip()
             phrase.chunks.append(self.chunks[self.at])
@@ -286,7 +288,8 @@ class NounPhrases(Openings, ABC):
             self.skip()  # the department they belong to, the year each came out
             phrase.restrictions.append(Predication(verb=self.verb_words(), light="have"))
             phrase.is_theirs = True
-            while self.word() in lexicon.prepositions | lexicon.particles and not self.begins_object(1):
+            closed = lexicon.prepositions | lexicon.particles
+            while self.word() in closed and not (self.begins_object(1) or self.phrase_in(lexicon.and_phrases)):
                 self.skip()
             return True
         if self._is_closed_name(phrase):

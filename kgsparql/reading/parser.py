@@ -47,7 +47,7 @@ class _Parser(Differences):
         self._make_share(question)
         _note_each(question)
         question.columns += self.columns_requested() if question.form == "set" else ()
-        _note_number(question.phrase)
+        self.signposts += _note_number(question.phrase)
         question.is_listing = self._is_listing
         lexicon, passed = self.lexicon, set(self.signposts)
         own = [(at, text) for at, text in enumerate(self.texts) if at not in self.in_names]
@@ -187,7 +187,7 @@ class _Parser(Differences):
         self.end = end
         question = self.any_question() if not self.is_done else Clauses("set", NounPhrase())
         phrase = question.phrase
-        is_count = self._asks_number or any(self.texts[at] in self.lexicon.count_words for at in phrase.positions)
+        is_count = self._asks_number or any(self.texts[one.start] in lexicon.count_words for one in phrase.chunks[:1])
         if question.form == "count" or is_count:
             owner = phrase.of if phrase.of is not None and is_count else phrase
             owner.restrictions.append(Predication(light="have", subject=each))
@@ -205,6 +205,11 @@ class _Parser(Differences):
         lexicon, ahead = self.lexicon, 0
         while self.word(ahead) in lexicon.openers:
             ahead += 1
+        for comma in range(ahead, self.end if ahead > 1 else 0):  # I want to write to them all, for each
+            begins = self.word(comma) in lexicon.imperatives or self.word(comma + 1) in lexicon.distributives
+            if begins and "," in self.read.gaps[comma - 1] and not any(at in self.chunks for at in range(comma)):
+                self.skip(comma)
+                return
         is_opening = self.word(ahead) in lexicon.imperatives | lexicon.question_words.keys()
         if ahead and is_opening and self.word() not in lexicon.prepositions:
             self.skip(ahead)
@@ -445,16 +450,24 @@ class _Parser(Differences):
             said.append(Predication(light="be", preposition=preposition, object=other, is_negated=relation.is_negated))
 
 
-def _note_number(phrase: NounPhrase) -> None:
-    """Take ``which three are the heaviest`` for the three heaviest."""
+def _note_number(phrase: NounPhrase) -> list[int]:
+    """Take ``which three are the heaviest``, ``the top 3 with the highest mass`` for the three heaviest.
+
+    Return the positions of ``top``.
+    """
     found = (said.object for said in relations(phrase.restrictions))
     best = next((own for own in found if own and (own.superlative or own.most)), None)
-    number = phrase.quantity
-    if best is None or number is None or number.comparison != "=" or number.is_of_value:
-        return
+    number, top = phrase.quantity, phrase.superlative
+    if best is None or (top is not None and top.measures):
+        return []
     extreme = best.superlative or Superlative(*(best.most or (-1, True)))
-    best.superlative = replace(extreme, number=int(number.number), is_share=number.is_share)
-    phrase.quantity = None
+    if top is not None:
+        best.superlative, phrase.superlative = replace(extreme, number=top.number, is_share=top.is_share), None
+        return [top.position]
+    if number is not None and number.comparison == "=" and not number.is_of_value:
+        best.superlative = replace(extreme, number=int(number.number), is_share=number.is_share)
+        phrase.quantity = None
+    return []
 
 
 def _note_each(question: Clauses) -> None:

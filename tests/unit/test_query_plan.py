@@ -107,6 +107,11 @@ def test_what_is_asked_for_besides_is_a_column_each() -> None:
         ("Which elements - list symbol - are radioactive?", ["item", "chemical symbol"], "Bh"),
         ("List the books by Toni Morrison. Show name and year.", ["item", "year of publication"], "1987"),
         ("Which laureates were born in Poland, and what are their places of birth?", ["item", "place of birth"], ""),
+        (
+            "I want to sort them, for each book give me title, publication year as well as its author",
+            ["item", "year of publication", "author"],
+            "Ernest_Hemingway",
+        ),
         ("Who won the Nobel Prize in Physics in 1921? Give their names.", ["item"], "Albert Einstein"),
     ):
         computed = ask(question).computed
@@ -180,6 +185,7 @@ def test_what_users_found_wrong_or_missing_is_right() -> None:
         ("", "How many laureates did not work at a university?", ["13"]),
         ("", "Who is older, Marie Curie or Albert Einstein?", ["Marie Curie"]),
         ("", "Which laureates have only one child and were born in 1885 or later?", ["Manne Siegbahn", "Niels Bohr"]),
+        ("", "What are the top 2 chemical elements with the highest atomic number?", ["roentgenium", "bohrium"]),
         ("", "Which kinds of organisations are in the graph?",
          ["college", "company", "research institute", "university"]),
     ):  # fmt: skip
