@@ -33,6 +33,7 @@ from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import Literal, Term
+from kgsparql.retrievers._trial import begun_trial
 
 PAGE, KEPT = (Path(__file__).parents[1] / name for name in ("docs/evaluation.md", "build/models.jsonl"))
 MARKS = "<!-- models -->\n", "<!-- end of models -->"
@@ -183,6 +184,9 @@ def main() -> None:
     lines = given.work.read_text(encoding="utf-8").splitlines() if given.work.exists() else []
     kept = {(row.dataset, row.model, row.way): row for row in (Row(**json.loads(line)) for line in lines)}
     model = kgsparql.open_model(given.model, base_url=given.base_url, timeout_s=given.timeout) if given.model else None
+    if model is not None and (trial := begun_trial(model)) is not None:  # else the first questions go without it
+        trial.join()
+        print(trial.outcome, file=sys.stderr, flush=True)
     given.work.parent.mkdir(parents=True, exist_ok=True)
     for folder in given.sets:
         for row in rows_of(folder, model, limit=given.limit, baseline=given.baseline):

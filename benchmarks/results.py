@@ -263,7 +263,7 @@ def costs() -> Iterator[str]:
             kgsparql.open_model("scripted", base_url=server.url, mode=None) as model,
         ):
             for question in questions:
-                answer = knowledge.ask(question, retriever=name, model=model)
+                answer = knowledge.ask(question, retriever=name, model=model, trial=False)
                 used.append(dict(answer.usage))
                 entities = max(entities, len(answer.linked))
         bounds = method.cost(entities=entities)._asdict()

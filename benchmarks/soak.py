@@ -283,7 +283,7 @@ class Asked:
     model: LanguageModel | None = None
 
     def answer(self, question: str) -> Answer:
-        return self.knowledge.ask(question, model=self.model, budget=Budget(max_seconds=20.0))
+        return self.knowledge.ask(question, model=self.model, trial=False, budget=Budget(max_seconds=20.0))
 
 
 def ask(file: Path) -> int:
