@@ -87,6 +87,9 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
         made = _chosen(retriever, found, asking)
+    except GRAPH_FAILED as error:
+        drafting.notes.lose(error)
+        return found, drafting
     except (*MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise

@@ -53,13 +53,14 @@ _MAX_NAME_CHARACTERS = 300  # a longer answer is a sentence, not a name
 
 
 class _Baseline(Retriever):
-    """A method that asks a model once; ``most_queries`` do not count those about the entities of a question."""
+    """A method that asks a model at most so often; ``most_queries`` do not count those about a question's entities."""
 
+    most_calls: ClassVar[int] = 2
     most_queries: ClassVar[int]
 
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(calls=1, rounds=1, queries=self.most_queries + 2 * entities)
+        return Cost(self.most_calls, self.most_calls, self.most_queries + 2 * entities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class ClosedBook(_Baseline):
     name: ClassVar[str] = "closed_book"
     summary: ClassVar[str] = "the model alone, without the graph"
     source: ClassVar[str] = "a baseline of every paper in the field"
+    most_calls: ClassVar[int] = 1
     most_queries: ClassVar[int] = 5
     asks_on_the_way: ClassVar[bool] = True
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.model_server import Big, Length, NoChoices, NullContent, Raw, Refusal, Reply, Text
-from tests.scripted import Player, asked_for, marked, numbered
+from tests.scripted import Player, asked_for, numbered
 
 Script = Callable[[dict[str, Any]], Reply]
 
 
 def _names(body: dict[str, Any]) -> list[str]:
-    """What is listed in a request: candidates, else facts."""
-    return list(numbered(body).values()) or list(marked(body).values()) or ["nothing"]
+    """What is listed in a request."""
+    return list(numbered(body).values()) or ["nothing"]
 
 
 def _lines(form: str) -> Script:
@@ -56,7 +56,7 @@ USELESS: dict[str, Script] = {
     "refusal": _same(Refusal()),
     "cut off": _same(Length('{"choices": [{"n": 1, "sc')),
     "cut JSON": _same(Text('{"choices": [{"n": 1, "score": 0.9}, {"n": 2, "sco')),
-    "cut answer": _same(Text('{"sufficient": true, "answer": "It is Par')),
+    "cut reading": _same(Text('{"numbers": [')),
     "only thinking": _same(Text("<think>Perhaps number 2? Or P1? I am not sure")),
     "another object": _same(Text({"error": {"code": 7}})),
     "a list of lists": _same(Text([[[[]]]])),
@@ -70,12 +70,12 @@ GALLERY: dict[str, Script] = USELESS | {
     "prose": _same(Text("The question is an interesting one, and many have asked it before.")),
     "odd characters": _same(Text("😀 \x00 \x1b[31m \u202e")),
     "huge": _same(Big(300_000)),
-    "huge list": _keys(choices=[{"n": n, "score": 1} for n in range(20_000)], entities=list(range(20_000))),
-    "wrong numbers": _keys(choices=[{"n": n, "score": 1} for n in (0, -1, 99, 10**12)], entities=[0, -1, 99, 10**12]),
-    "not numbers": _keys(choices=[{"n": "all"}, {"n": None}, {"n": True}, {"n": []}], entities=["all", None, True, {}]),
-    "same number": _keys(choices=[{"n": 1, "score": 1}] * 50, entities=[1] * 50),
-    "strings": _keys(choices="1, 2", entities="1", claims="yes", sufficient="True", inference="P1", used="P1"),
-    "nothing": _keys(choices=[], entities=[], claims=[], sufficient=None, inference=[], used=[], answer=""),
+    "huge list": _keys(choices=[{"n": n, "score": 1} for n in range(20_000)], numbers=list(range(20_000))),
+    "wrong numbers": _keys(choices=[{"n": n, "score": 1} for n in (0, -1, 99, 10**12)], numbers=[0, -1, 99, 10**12]),
+    "not numbers": _keys(choices=[{"n": "all"}, {"n": None}, {"n": True}, {"n": []}], numbers=["all", None, True, {}]),
+    "same number": _keys(choices=[{"n": 1, "score": 1}] * 50, numbers=[1] * 50),
+    "strings": _keys(choices="1, 2", numbers="1", compute="True", meaning=["a"], search={}, quote=3),
+    "nothing": _keys(choices=[], numbers=[], compute=None, meaning="", search="", quote=""),
     "scores": _keys(choices=[{"n": n, "score": s} for n, s in enumerate(["9/10", "NaN", -1, 1e9, "high", None], 1)]),
     "infinite scores": lambda body: (
         Text('{"choices": [{"n": 1, "score": Infinity}, {"n": 2, "score": NaN}]}')
@@ -109,10 +109,7 @@ GALLERY: dict[str, Script] = USELESS | {
     "said twice": _good(lambda text: f"{text}\n{text}"),
     "in a list": _good(lambda text: f"[{text}]"),
     "in an object": _good(lambda text: f'{{"result": {text}}}'),
-    "cited what is not there": _keys(
-        answer="So it is [P99, X1].", claims=[{"text": "So", "evidence": ["P99"]}], inference=[], used=["P99"]
-    ),
-    "cited nothing": _keys(answer="It was Einstein.", claims=[], inference=[], used=[], evidence=[], entities=[]),
+    "said beside": lambda body: Text({**Player().says(body), "answer": "It was Einstein [P99].", "quote": "Einstein"}),
     "SPARQL": _same(Text("SELECT * { ?s ?p ?o } ; DROP ALL")),
 }
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import kgsparql
-from kgsparql.answering.answer import Answer, computed_type
+from kgsparql.answering.answer import computed_type
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI
 from kgsparql.rendering.answer_rdf import answer_to_trig
-from tests.model_server import Text
-from tests.scripted import ask, by_call, knowledge_of, wrote
+from tests.scripted import ask, by_call, chose, knowledge_of, reading_with
 
 CHILDREN = "How many children did Marie Curie have?"
 PARCELS = """
@@ -39,22 +38,16 @@ def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase) -> None:
         assert (answer.type, answer.unit) == (shown["type"], shown["unit"]) == (kind, "")
 
 
-def written(nobel: kgsparql.KnowledgeBase, question: str, reply: object, **options: object) -> Answer:
-    script = by_call(answer=reply, **{"closed book": {"answer": "It was somebody else."}})
-    return ask(nobel, question, script, **options).answer
-
-
-def test_what_a_model_wrote_is_of_the_kind_that_it_chose_or_text(nobel: kgsparql.KnowledgeBase) -> None:
-    nothing = Text({"sufficient": False, "answer": ""})
-    feynman = "Which scientists worked at the same institution as Richard Feynman?"
-    assert written(nobel, feynman, wrote("Hans Bethe did [P1].", entities=[1])).type == "entities"
-    assert written(nobel, feynman, wrote("They met at work [P1].", entities=[])).type == "text"
-    memory = written(nobel, feynman, nothing, allow_model_knowledge=True)
-    assert (memory.grounding, memory.type) == ("model", "text")
-    two = written(nobel, CHILDREN, wrote("She had two [Q1].", entities=[]), retriever="query_plan")
-    assert (two.answers, two.type) == ((), "number")
-    refused = written(nobel, CHILDREN, nothing, retriever="query_plan")
-    assert (refused.computed is not None, refused.type, refused.unit) == (True, None, "")
+def test_what_a_model_chose_is_of_the_kind_that_it_leads_to_and_what_it_knows_answers_nothing(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
+    chosen = ask(nobel, "Who is Richard Feynman?", reading_with("date of birth"), retriever="path_ranking").answer
+    assert (chosen.status, chosen.type) == ("partial", "date")
+    knowing = by_call(reading=chose(), **{"closed book": {"answer": "Nobody did."}})
+    memory = ask(nobel, "Who painted Xyzzyplugh?", knowing, allow_model_knowledge=True).answer
+    assert (memory.grounding, memory.status, memory.type) == ("model", "no_entity", None)
+    two = ask(nobel, CHILDREN, chose(), retriever="query_plan").answer
+    assert (two.type, two.unit) == ("number", ""), "the draft"
 
 
 def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgsparql.KnowledgeBase) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from kgsparql.answering.answer import Answer, Retrieval
+from dataclasses import replace
+
+from kgsparql.answering.answer import Answer, Reading, Retrieval
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.budget import Usage
+from kgsparql.errors import EndpointRateLimitError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt
@@ -56,6 +59,16 @@ class Nothing(Given):
 
     def retrieve(self, session: Session) -> Retrieval:
         return Retrieval()
+
+
+class Broken(Given):
+    """An endpoint that fails while what was chosen is followed."""
+
+    def retrieve(self, session: Session) -> Retrieval:
+        def follow() -> Retrieval:
+            raise EndpointRateLimitError("http://example.org/sparql: status 429")
+
+        return replace(super().retrieve(session), readings=lambda: [Reading("this", follow)])
 
 
 def given(*replies: Reply, retriever: type[Retriever] = Given, **options: object) -> tuple[Answer, ModelServer]:
@@ -108,3 +121,9 @@ def test_what_a_model_knows_itself_is_asked_only_where_nothing_is_found_and_that
         assert code in {note.code for note in unknown.notes}
     found, server = given(chose(1), allow_model_knowledge=True)
     assert (found.grounding, len(server.requests)) == ("graph", 1)
+
+
+def test_an_endpoint_that_fails_while_what_was_chosen_is_followed_leaves_the_draft_and_is_not_called_a_model() -> None:
+    made, _ = given(chose(1), retriever=Broken)
+    assert made.notes == ("http://example.org/sparql: status 429: some steps were left out",)
+    assert (made.status, getattr(made.error, "code", ""), made.best[0].label) == ("partial", "E_RATE", "Columba")
