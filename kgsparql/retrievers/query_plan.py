@@ -54,7 +54,8 @@ SET: E1, or C2 (all items of a class), or one of
  (minus (top SET MEASURE 10 desc) (top SET MEASURE 5 desc))
 MEASURE: PATH, or (n PATH) how many it leads to, (n PATH SET) how many of a set, (year PATH), (avg PATH) or sum, min,
  max of the values that one item has, (+ MEASURE MEASURE) or - * /
-NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, or a number
+NUMBER: (count SET), (avg SET MEASURE) or sum, min, max over a set, (/ NUMBER NUMBER) or + - *, (round NUMBER 2), or
+ a number
 YES/NO: (exists SET)  (compare NUMBER < NUMBER)  (same SET SET)  (not …)  (all … …)  (any … …)
 A share in percent is (* 100 (/ (count SET) (count SET))).
 TABLE: (table SET ((price MEASURE) (maker MEASURE optional)) order=price desc limit=5)  a row for each item, its name
@@ -262,6 +263,8 @@ def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
         match part:
             case a.Calculated(operator, left, right):
                 numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
+                if operator == "round":
+                    continue
                 if operator not in {"+", "-"}:
                     numbers = [one for one in numbers if one not in _FACTORS]
             case a.Compares(left, _, right):
