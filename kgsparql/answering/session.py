@@ -100,7 +100,6 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
-    :param kept_a_call: a choice or a judgement was not the model's, because its call was kept for the answer.
     """
 
     question: str
@@ -122,7 +121,6 @@ class Session:
     seed: int = 0
     min_confidence: float = 0.0
     rounds: int = 0
-    kept_a_call: bool = False
     is_linked: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
@@ -261,7 +259,6 @@ class Session:
         left = self.usage.calls_left
         if self.model is None or left is None or left > 1:
             return True
-        self.kept_a_call = True
         self.fall_back(purpose, "the last model call of the budget is kept for the answer")
         return False
 
