@@ -11,18 +11,17 @@ import hashlib
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import and_
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import KgsparqlError, ModelReplyError
+from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust
 from kgsparql.plans import algebra as a
@@ -39,17 +38,11 @@ _ALLOWED_MISSES = 0.1
 _REPLY, _LONG_REPLY = 300, 1_000  # tokens: a small model may write numbers without end, one that reasons needs many
 _TOGETHER = 5  # questions of one list
 _PLANS = 1  # that the short trial asks for
+_POLL_S = 0.05
 _AGAIN_S = 300.0  # after so long, a trial that failed is begun again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A question with paths, of which the first is right."""
-
-    question: str
-    paths: tuple[str, ...]
+_Item: TypeAlias = tuple[str, list[str]]  # a question with paths, of which the first is right
 
 
 @cache
@@ -121,7 +114,7 @@ class Trial(Thread):
             self.ended = time.monotonic()
 
     def _measured(self) -> Trust:
-        items = [_Item(own["question"], tuple(own["paths"])) for own in bundled()["items"]]
+        items: list[_Item] = [(own["question"], own["paths"]) for own in bundled()["items"]]
         plans = bundled()["plans"][: None if self.is_long else _PLANS]
         right: dict[str, tuple[int, int]] = {}
 
@@ -149,9 +142,10 @@ class Trial(Thread):
 
     def _chosen_rightly(self, items: Sequence[_Item], *, is_turned: bool) -> list[bool]:
         """Have one line chosen for each question; those of a question stand together, the right one anywhere."""
-        places = [(item, path) for at, item in enumerate(items) for path in _rotated(item.paths, at + 1)]
+        turns = [(at + 1) % len(paths) for at, (_, paths) in enumerate(items)]
+        places = [(item, path) for item, at in zip(items, turns, strict=True) for path in item[1][at:] + item[1][:at]]
         places = places[::-1] if is_turned else places
-        question = " ".join(["Several questions, a line for each:", *(item.question for item in items)])
+        question = " ".join(["Several questions, a line for each:", *(item[0] for item in items)])
         try:
             said = self.model.ask(reading_call(question, [path for _, path in places]), self.usage, ignore)
         except ModelReplyError as error:
@@ -159,14 +153,14 @@ class Trial(Thread):
                 raise
             return [False] * len(items)
         chosen = [places[number - 1] for number in said.numbers]
-        return [[path for own, path in chosen if own is item] == [item.paths[0]] for item in items]
+        return [[path for own, path in chosen if own is item] == [item[1][0]] for item in items]
 
     def _paths(self, items: Sequence[_Item]) -> Iterator[bool]:
         """Judge the paths of each question by log-probability; nothing, where the server tells none."""
-        for item in items:
+        for question, paths in items:
             if self.tokens > MOST_TOKENS and not self.is_long:
                 return
-            asked = [judging(item.question, path) for path in item.paths]
+            asked = [judging(question, path) for path in paths]
             odds = self.model.log_odds("judge", asked, self.usage, ignore)
             if not self.model.capabilities.top_tokens:
                 return
@@ -184,11 +178,6 @@ class Trial(Thread):
         return written.plan is not None and _comes_to(written.plan) == _comes_to(
             read_plan(arrays_of(item["plan"]), names)
         )
-
-
-def _rotated(paths: tuple[str, ...], by: int) -> tuple[str, ...]:
-    at = by % len(paths)
-    return paths[at:] + paths[:at]
 
 
 def _comes_to(plan: a.Plan) -> object:
@@ -235,14 +224,10 @@ def begun_trial(model: LanguageModel) -> Trial | None:
         return None
     with _TRYING:
         known = trial_of(model)
-        if known is None or (not known.is_alive() and (known.trust is not None or _is_long_ago(known))):
+        if known is None or (not known.is_alive() and time.monotonic() - known.ended > _AGAIN_S):
             known = model.trial = Trial(model)
             known.start()
     return known
-
-
-def _is_long_ago(trial: Trial) -> bool:
-    return time.monotonic() - trial.ended > _AGAIN_S
 
 
 def admit_model(session: Session, asking: AskOptions) -> None:
@@ -255,7 +240,10 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     def found() -> dict[str, Any]:
         trial = begun_trial(model)
         if trial is not None and asking.require_model:
-            trial.join()
+            while trial.is_alive():
+                trial.join(_POLL_S)
+                if asking.cancel.is_set():
+                    raise CancelledError("stopped")
             if trial.error is not None:
                 raise trial.error
         running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""

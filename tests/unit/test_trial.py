@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.errors import ModelError
+from kgsparql.errors import CancelledError, ModelError
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust, keep_trust, kept_trust
 from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
 from kgsparql.storage.response_cache import Recording, ResponseCache
-from tests.model_server import ModelServer, Reply, Status, Text
+from tests.model_server import ModelServer, Reply, Slow, Status, Text
 from tests.scripted import Body, question_of
 from tests.tried import PLANS, Script, erratic, judgement, path_of, strong, weak
 
@@ -132,6 +132,21 @@ def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_re
     assert asked.best[0].label == "Warsaw"
     (note,) = [note for note in asked.notes if note.code == "trial"]
     assert re.fullmatch(r"m could not be tried out, and is not asked: .*504.*", str(note))
+
+
+def test_a_slow_server_does_not_hold_up_the_first_question_and_what_is_stopped_is_not_kept(
+    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+) -> None:
+    with ModelServer([Slow(30.0)]) as server:
+        model = LanguageModel("m", server.client(), response_cache=ResponseCache(tmp_path / "replies.sqlite"))
+        assert ask(nobel, model).best[0].label == "Warsaw"
+        trial = trial_of(model)
+        assert trial is not None
+        assert trial.is_alive()
+        trial.usage.cancel.set()
+        trial.join(10.0)
+    assert isinstance(trial.error, CancelledError)
+    assert kept_trust(tried_as(model)) is None
 
 
 def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
