@@ -69,8 +69,11 @@ class ReadQuestion:
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
-def read_and_planned(session: Session) -> ReadQuestion:
-    """Read the question of a session, whose entities are linked, and plan it on its graph."""
+def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuestion:
+    """Read the question of a session, whose entities are linked, and plan it on its graph.
+
+    :param is_strict: doubt who does what to whom even where only one way makes sense.
+    """
     own, words = lexicon(), question_chunks(session)
     clauses = read_question(words, own)
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
@@ -79,7 +82,7 @@ def read_and_planned(session: Session) -> ReadQuestion:
     content = {text for text in words.texts if text not in own.empty_words}
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
-    reading = Planner(view, fit, own, words, clauses).plan()
+    reading = Planner(view, fit, own, words, clauses, is_strict=is_strict).plan()
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)
 

@@ -62,11 +62,15 @@ class Connector:
         lexicon: Lexicon,
         texts: Sequence[str],
         called: Mapping[int, frozenset[IRI]],
+        *,
+        is_strict: bool = False,
     ) -> None:
         """Make one for a question.
 
         :param called: the predicates whose names the question has word for word, by the positions of these words.
+        :param is_strict: who does what to whom counts even where only one way makes sense.
         """
+        self.is_strict = is_strict
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
@@ -275,7 +279,8 @@ class _Search:
         )
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
-        return _AGAINST_ROLE if is_grave else _AGAINST_ROLE_BY_TYPES
+        is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
+        return _AGAINST_ROLE if is_grave or self.own.is_strict else _AGAINST_ROLE_BY_TYPES
 
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""

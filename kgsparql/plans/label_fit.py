@@ -39,6 +39,7 @@ _BY_IRI = 0.7
 BY_CLASS = 0.9
 """How well the class of what a predicate leads to accounts for a word."""
 _LATER_HINT = 0.03
+_SHORT = 3  # letters of a word that may end another one by chance
 
 Form = OneOf["noun", "agent", "by", "verb", "of"]
 """O is the N of S; the same of who does something; S was V-ed by O; S V-s O; S is the N of O."""
@@ -131,7 +132,9 @@ class LabelFit:
         own, said = self.roots(label), word
         word = self.lexicon.irregular.get(word, word)
         if root(word) in own or root(said) in own:
-            is_same = stem(said) in {stem(one) for one in label.split()}  # and no synonym
+            parts = label.split()
+            is_same = stem(said) in set(map(stem, parts))  # and no synonym
+            is_same = is_same or any(len(one) > _SHORT and said.endswith(one) for one in parts)  # birthplace: a place
             return 0.8 + 0.2 / len(own) - (0.0 if is_same else _SYNONYM)
         if self.is_other_end(word, label):
             return _OTHER_END
@@ -248,6 +251,13 @@ class LabelFit:
         :param noun: the word that names the predicate.
         """
         label, form = self.text(step.predicate), self.form(step.predicate)
+        if (
+            form == "noun"
+            and self.lexicon.is_participle(noun)
+            and self.lexicon.is_present(label)
+            and stem(noun) == stem(label)
+        ):
+            form = "verb"  # who is `maintained` by somebody that `maintains`
         is_forward = (step.direction == "forward") != bool(noun and self.is_other_end(noun, label))
         is_doer = bool(noun) and self.says(noun, label)
         match role:

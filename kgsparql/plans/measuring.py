@@ -12,7 +12,7 @@ from math import prod
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, ends, left_out, of_classes
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, ends, left_out, met, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.set_profile import PredicateUse
@@ -309,6 +309,11 @@ class Measuring(ABC):
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
         positions = self.positions(phrase.chunks)
+        if self.question.form == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
+            kind = self.measured_class(positions or self.positions_of_verb(said))
+            if kind is None or kind not in self.view.classes_in(given.items):
+                return [given.leaving_out([best.position])]
+            return met(given, self.extreme(Denotation(a.Instances(kind), classes=frozenset({kind})), said, phrase))
         if phrase.most and positions and self.positions_of_verb(said) and not said.light:
             found = self._counted(given, said, phrase)[:_TRIED]
             found = [(one, option) for one, option in found if one.items is not None and self._has_any(one, option)]

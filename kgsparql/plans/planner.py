@@ -41,11 +41,14 @@ _AS_WELL = 0.06
 class Planner:
     """Plans one question on a graph."""
 
-    def __init__(self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon, chunked: Chunked, question: Clauses) -> None:
+    def __init__(
+        self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon, chunked: Chunked, question: Clauses, *,
+        is_strict: bool = False,
+    ) -> None:  # fmt: skip
         self.view, self.question, self.lexicon, self.texts = view, question, lexicon, chunked.texts
         self.chunks = chunked.chunks
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
-        self.connector = Connector(view, fit, lexicon, chunked.texts, called)
+        self.connector = Connector(view, fit, lexicon, chunked.texts, called, is_strict=is_strict)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
         self.tables = TablePlanner(self.phrases, question)
 

@@ -162,7 +162,8 @@ class Predicating(Measuring):
         starts = [Denotation(a.Items((name.term,)), 1.0) for name in value.entities[:_GIVEN]]
         found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, sought))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
-        return best(replace(one, head=given.head) for one in found) if given.is_free else best(found)
+        # and of tall laureates with German nationality, the word before the noun is not said yet
+        return best(replace(one, head=given.head) for one in found)
 
     # --- when
 

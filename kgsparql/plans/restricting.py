@@ -110,6 +110,8 @@ class Restricting(Predicating):
 
     def quantity_of(self, said: Predication) -> Quantity | None:
         """What something is compared with: `is above 4`, `was before 1930`, `is 4.9`."""
+        if said.object is not None and said.object.quantity is not None and not said.object.chunks:
+            return said.object.quantity
         if said.compared is not None or said.object is None or not _is_number(said.object):
             return said.compared.quantity if said.compared is not None else None
         comparison = self._comparison_of(said.preposition, said.object)

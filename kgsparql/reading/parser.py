@@ -33,6 +33,7 @@ def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
 class _Parser(Differences):
     """Reads one question."""
 
+    opening: tuple[int, ...] = ()  # `is it true that`
     _asks_number = False
     _is_listing = False
 
@@ -57,7 +58,9 @@ class _Parser(Differences):
         found = (
             at
             for at, text in own
-            if text in possessive or (text in pronouns and at not in passed) or (text in personal and at < first)
+            if text in possessive
+            or (text in pronouns and at not in passed)
+            or (text in personal and at < first and at not in self.opening)
         )
         is_told = question.each is not None or bool(question.columns)
         question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))
@@ -157,8 +160,8 @@ class _Parser(Differences):
         if word in lexicon.question_words:
             return self._wh_question()
         if statement := self.phrase_in(lexicon.statements):
-            self.skip(statement[0])
-            return self.said_of(self.noun_phrase(with_modifiers=False), "", is_negated=False)
+            self.opening = self.skip(statement[0])
+            return self.statement()
         return self.yes_no_question() if word in lexicon.auxiliaries else self.phrase_question()
 
     def _read_times(self) -> Clauses | None:

@@ -376,6 +376,20 @@ class VerbPhrases(NounPhrases):
             self._give_back_nouns(phrase)
         return self.said_of(phrase, auxiliary, is_negated)
 
+    def statement(self) -> Clauses:
+        """Read a sentence, of which it is asked whether it is so: its subject comes before its verb."""
+        lexicon = self.lexicon
+        if self.word() in lexicon.existence_words and self.word(1) in lexicon.auxiliaries:
+            self.skip(2)
+            phrase = self.noun_phrase()
+            if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
+                phrase.restrictions += self.verb_phrases()
+            return Clauses("ask", phrase, asks_existence=True)
+        phrase = self.noun_phrase(with_modifiers=False)
+        if not phrase.parts and not (phrase.head is not None and phrase.head.is_name):
+            self.modifiers(phrase)
+        return self.said_of(phrase, "", is_negated=False)
+
     def _reserve_predicate(self) -> None:
         """Find the last participle, or the comparative before ``than``, which no subject before it may take."""
         own = [at for at in range(self.at, self.end) if at not in self.in_names]
