@@ -56,11 +56,11 @@ def ask(knowledge: kgsparql.KnowledgeBase, question: str, script: Any = None, **
 
 
 def purpose(body: Body) -> str:
-    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``constraints``, ``plan`` or ``closed book``."""
+    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``constraints``, ``plan``, ``prose`` …"""
     said = body["messages"][0]["content"]
     heads = {
         "A graph of facts": "reading", "You find": "mentions", "You choose": "choices", "Some of": "constraints",
-        "You write": "plan", "Answer the": "closed book",
+        "You write": "plan", "Answer the": "closed book", "You say": "prose",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))
 

@@ -167,7 +167,8 @@ class AnsweredObject(TypedDict):
     wrote without naming a thing. `value` is a number, or a yes or no, that was computed, and `unit` that of the number,
     empty where the graph names none and it is no percentage. `confidence` is how likely the answer is right, or where
     it is not sure its best candidate; 0 where there is none. `details` is for what explains an answer, and may grow
-    within a version: `signals` is what the confidence rests on.
+    within a version: `signals` is what the confidence rests on. `prose` is what the model says of the answer, sentences
+    that hold by what they cite; `usage.dropped_sentences` is how many did not.
     """
 
     schema_version: int
@@ -199,6 +200,7 @@ class AnsweredObject(TypedDict):
     not_understood: list[GapObject]
     notes: list[NoteObject]
     fallbacks: list[FallbackObject]
+    prose: list[str]
     error: ErrorObject | None
 
 

@@ -60,6 +60,7 @@ class AskOptions:
     :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
     :param trial: a model that nobody knows is tried out first, beside the question, which goes without it; else it may
         choose from lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
+    :param prose: have the model say the answer in a sentence or two below it, each checked against what it cites.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
@@ -81,6 +82,7 @@ class AskOptions:
     model: LanguageModel | None = None
     require_model: bool = False
     trial: bool = field(default_factory=lambda: os.environ.get("KGSPARQL_TRIAL", "").lower() not in _OFF)
+    prose: bool = False
     allow_model_knowledge: bool = False
     complete: bool = True
     qualifiers: bool = False
@@ -131,6 +133,7 @@ class AskOptions:
             **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
             **({} if self.trial or self.model is None else {"trial": False}),
             **({"require_model": True} if self.require_model else {}),
+            **({"prose": True} if self.prose else {}),
         }  # fmt: skip
 
 

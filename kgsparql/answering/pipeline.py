@@ -11,6 +11,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
+from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
@@ -61,7 +62,7 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises CancelledError: if the session was stopped.
     """
     found, session = _found(retriever, session, drafts=True)
-    made = _answer_of(found, retriever, session)
+    made = with_prose(_answer_of(found, retriever, session), session)
     session.emit(Finished(status=made.status, answer=made))
     return made
 

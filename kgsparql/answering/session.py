@@ -93,6 +93,7 @@ class Session:
     :param require_model: it is an error if that one fails.
     :param judge: who judges one path at a time, beside the ranking, where no model chooses.
     :param trust: what the model was found good for; ``None`` where that is not known.
+    :param writer: the model that says the answer in words; ``None`` where that is not wanted.
     :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
@@ -110,6 +111,7 @@ class Session:
     require_model: bool = False
     judge: LanguageModel | None = None
     trust: Trust | None = None
+    writer: LanguageModel | None = None
     oracle: Oracle | None = None
     allow_model_knowledge: bool = False
     complete: bool = True

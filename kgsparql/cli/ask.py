@@ -71,6 +71,13 @@ class AnswerOptions:
     allow_model_knowledge: Annotated[
         bool, c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled.")
     ] = False
+    prose: Annotated[
+        bool,
+        c.option(
+            "--prose/--no-prose",
+            "Below the answer, a sentence or two of the model's, each checked against what it cites.",
+        ),
+    ] = False
     complete: c.CompleteOption = True
     qualifiers: Annotated[
         bool, c.option("--qualifiers", "Walk the statements of Wikidata too: since when, with whom.")
@@ -186,6 +193,7 @@ def _opened_with(
             snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
             language=how.language, emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
+            prose=how.prose,
             min_confidence=how.min_confidence,
         ) as (knowledge, asking),
     ):  # fmt: skip

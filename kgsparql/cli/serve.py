@@ -51,12 +51,18 @@ class ServedMethodOptions:
     lang: c.LangOption = "en"
 
     def opened(
-        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, has_graph: bool = True
+        self,
+        graph: GraphOptions,
+        model: ModelOptions,
+        limits: LimitOptions,
+        *,
+        has_graph: bool = True,
+        prose: bool = False,
     ) -> AbstractContextManager[tuple[KnowledgeBase | None, AskOptions]]:
         """Open what is asked, and say how it is asked."""
         return opened_to_ask(
             graph, model, limits, method=self.retriever, options=options_of(self.option), lang=self.lang,
-            embedder=self.embedder, has_graph=has_graph,
+            embedder=self.embedder, has_graph=has_graph, prose=prose,
         )  # fmt: skip
 
 
@@ -68,6 +74,9 @@ class ServeOptions:
     port: Annotated[int, c.option("--port", "0 takes one that is free.", min=0, max=65535)] = 8080
     workers: Annotated[int, c.option("--workers", "Questions that are answered at the same time.", min=1, max=64)] = 4
     log: LogOption = None
+    prose: Annotated[
+        bool, c.option("--prose/--no-prose", "The model also says the answer in words, each sentence checked.")
+    ] = True
     sparql_only: Annotated[
         bool, c.option("--sparql-only", "No page: a read-only SPARQL endpoint at /sparql, for any client.")
     ] = False
@@ -113,7 +122,9 @@ def serve(
 
             log = stack.enter_context(RunLog(how.log)) if how.log else None
             has_graph = bool(settings().named_sources(graph.kg))
-            served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph))
+            served, asking = stack.enter_context(
+                method.opened(graph, model, limits, has_graph=has_graph, prose=how.prose)
+            )
             is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
             queries = stack.enter_context(bounded(served)) if served is not None and is_one else None
             kept = KeptRuns(cache_directory() / FOLDER)

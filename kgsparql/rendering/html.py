@@ -10,7 +10,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
 from kgsparql.rendering.drawing import drawing_of, drawing_to_svg, svg_text
-from kgsparql.rendering.text import text_lines
+from kgsparql.rendering.text import prose_title, text_lines
 
 _SHOWN_ROWS, _SHOWN_NAMES = 20, 10  # rows of a table, and candidates that are named before it
 _CELL_LENGTH = 600
@@ -35,6 +35,7 @@ def answer_to_html(answer: Answer) -> str:
         '<div class="kgsparql-answer">',
         f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>",
         *(f"<p><strong>{svg_text(line)}</strong></p>" for line in said[:_SHOWN_ROWS]),
+        *(f"<p>{svg_text(line)}</p>" for line in ([prose_title(answer.model), *answer.prose] if answer.prose else ())),
         *_html_table(head, rows),
         *_html_table(("", "Evidence"), [(own.marker, own.sourced_text) for own in answer.evidence.keep(answer.cited)]),
         drawing_to_svg(drawing_of(answer), title=answer.question),

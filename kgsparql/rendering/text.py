@@ -33,6 +33,11 @@ def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
     return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
 
 
+def prose_title(model: str) -> str:
+    """Say whose words stand below an answer."""
+    return f"In the words of {printable(model, 80)}, each sentence checked against what it cites:"
+
+
 def _listed_answers(answer: Answer) -> list[str]:
     """Return the first answers with their markers; none if the text names all, or they are a value or a table."""
     is_value = answer.computed is not None and (answer.computed.is_table or answer.value is not None)
@@ -145,6 +150,8 @@ _ASIDE = frozenset({"frontier"})  # notes that change nothing in what a person w
 def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -> Iterator[str]:
     """Yield the lines of an answer for a person; parameters as of :func:`kgsparql.render`."""
     yield from _first_lines(answer)
+    said = [f"│ {printable(sentence, _MOST_ANSWER)}" for sentence in answer.prose]
+    yield from ("", prose_title(answer.model), *said) if said else ()
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i:>4}  {line}" for i, line in enumerate(listed, 1)]
@@ -278,6 +285,8 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
     yield f"## {_escaped_text(answer.question)}"
     yield from _markdown_paragraphs(line for line in answer.text.splitlines() if line != table_line(answer))
     yield from ("", *markdown_table(answer, _escaped_text)) if table_line(answer) else ()
+    said = " ".join(_escaped_text(sentence, _MOST_ANSWER) for sentence in answer.prose)
+    yield from ("", _escaped_text(prose_title(answer.model)), "", f"> {said}") if said else ()
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
     numbered = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(listed, 1)]

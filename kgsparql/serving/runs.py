@@ -22,7 +22,7 @@ from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted
-from kgsparql.rendering.text import cost_parts, step_words
+from kgsparql.rendering.text import cost_parts, prose_title, step_words
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
 
@@ -257,6 +257,8 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     way_out = "ask again with a name as the graph has it"  # what a terminal says there names its options
     return {
         "said": said_by(answer),
+        "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
+        "prose_title": prose_title(answer["model"]),
         "gaps": [_gap_text(gap) for gap in answer["not_understood"]],
         "notes": [way_out if note["code"] == "way_out" else note["text"] for note in notes],
         "meter": " · ".join([*_confidence_part(answer), *cost_parts(answer["usage"]), *left]),

@@ -5,12 +5,13 @@ const LISTED = 12;
 const ROWS = 50;
 
 /** Of a run; `said` are the lines of its text: sentences with their citations, and whether they rest on anything. */
-export function answerPart({ answer, said, gaps, notes }, light, open) {
+export function answerPart({ answer, said, prose, prose_title, gaps, notes }, light, open) {
   const marks = (markers) => markers.map((marker) => markerButton(marker, light, open));
   return [
     answer.error && troubleOf(answer.error),
     answer.is_ranked ? ranked(answer, gaps, marks) : written(answer, said, marks),
     answer.computed && computed(answer.computed),
+    prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, prose_title), spoken(prose, marks)),
     notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))),
   ];
 }
@@ -39,14 +40,16 @@ const listed = (answers, line, unlisted = 0) => [el("ol", { class: "best" }, ans
 
 const folded = (title, lines) => el("details", {}, el("summary", {}, title), el("ol", {}, lines));
 
-function written(answer, said, marks) {
-  const isTable = answer.computed && answer.computed.columns.length > 1;
-  const parts = said.map((line) => el("p", { class: line.is_aside ? "quiet" : "said" }, line.sentences.map(({ parts, rests }) =>
+/** Lines of sentences, with a button for each marker. */
+const spoken = (lines, marks) => lines.map((line) => el("p", { class: line.is_aside ? "quiet" : "said" }, line.sentences.map(({ parts, rests }) =>
     el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
       rests ? "" : el("span", { class: "label" }, "not from the graph")))));
+
+function written(answer, said, marks) {
+  const isTable = answer.computed && answer.computed.columns.length > 1;
   const named = answer.answers.filter((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));
   return [
-    answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), parts,
+    answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks),
     named.length > 0 && !isTable && answer.value === null && listed(answer.answers, lineOf(marks), answer.more_answers),
   ];
 }

@@ -1,0 +1,298 @@
+"""A sentence of a model, held against what it cites: it must be true, read as a question, by the facts of its markers.
+
+Our own reader takes the sentence for the question whether it is so. It must have no doubt, and what makes it so must be
+among the facts that are cited; or the sentence is what was asked, with the answer in its place. Nothing of it may be
+left over: each word shapes the sentence, names what is cited, or is one of a predicate or class that is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.planned import ReadQuestion, computed_plan, read_and_planned
+from kgsparql.answering.session import Session
+from kgsparql.events import Event, QueryRun
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.evidence.notes import Notes
+from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
+from kgsparql.linking.words import root, tokens
+from kgsparql.plans import algebra as a
+from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.type_check import terms_in
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.vocabulary import RDF_TYPE, SUBCLASS_OF
+from kgsparql.reading.clauses import Chunk
+from kgsparql.reading.glossary import glossary
+from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.translation import translated
+
+_DECIMALS = 6  # that an answer shows of a number
+_PLAIN_PREPOSITIONS, _OTHER_PREPOSITIONS = frozenset("of in on at by with".split()), frozenset("to for".split())
+_KINDS = frozenset({RDF_TYPE, SUBCLASS_OF})  # predicates that say of what class something is
+_SO = "is true that"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A sentence, read as a question.
+
+    :param start: the position of its first word: we put others before it.
+    """
+
+    session: Session
+    found: ReadQuestion
+    start: int
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The words, normalised."""
+        return self.found.words.texts
+
+    @property
+    def plan(self) -> a.Plan | None:
+        """The plan; ``None`` where there is none, or any doubt about it."""
+        return None if self.found.reading.doubts else self.found.reading.plan
+
+    @property
+    def names(self) -> dict[Term, Chunk]:
+        """What the sentence names, and where."""
+        return {own.entities[0].term: own for own in self.found.words.chunks if own.entities}
+
+    @property
+    def free(self) -> list[int]:
+        """The positions of the words of the sentence that are neither names nor values."""
+        chunks = self.found.words.chunks
+        taken = {at for own in chunks if own.entities or own.is_value for at in own.span}
+        return [at for at in range(self.start, len(self.texts)) if at not in taken]
+
+    def text_of(self, positions: Iterable[int]) -> str:
+        """Write the words of the sentence at some positions, with what stands between those side by side."""
+        own, found = self.found.words, sorted(positions)
+        runs = [at for at in found if at - 1 not in found]
+        ends = [at + 1 for at in found if at + 1 not in found]
+        return " ".join(own.text_of(first, last) for first, last in zip(runs, ends, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCheck:
+    """Tells whether sentences about an answer are borne out.
+
+    :param items: the evidence that a sentence cites.
+    """
+
+    made: Answer
+    items: Evidence
+    session: Session
+
+    def holds(self, text: str) -> bool:
+        """Tell whether a sentence is true by what it cites, says nothing else, and says something of the answer."""
+        said, text = self._without_yes_or_no(text)
+        if not (text := self._in_english(text)):
+            return False
+        read, value = self._read(text), self.made.value
+        denials = {at for at in read.free if read.texts[at] in lexicon().negations}
+        if self.made.type == "boolean" and isinstance(value, Literal):
+            truth = value.value == "true"
+            if said not in {None, truth} or len(denials) != (not truth):
+                return False
+            positive = {*range(read.start, len(read.texts))} - denials
+            return self._is_as_computed(self._read(read.text_of(positive)) if denials else read)
+        if said is not None:
+            return False
+        if (not denials and self._is_true(read)) or self._repeats_question(read):
+            return True
+        return any(self._is_as_computed(self._read(question, "")) for question in self._asked_by(read))
+
+    # --- Reading it
+
+    def _without_yes_or_no(self, text: str) -> tuple[bool | None, str]:
+        """Cut ``Yes,`` or ``No,`` off a sentence; return what it says, and the rest."""
+        for word, says in (("yes", True), ("no", False)):
+            if found := re.match(rf"{re.escape(self.session.say(word))},\s*", text, re.IGNORECASE):
+                return says, text[found.end() :]
+        return None, text
+
+    def _in_english(self, text: str) -> str:
+        """Say a sentence in English, with the name of what is asked about for a pronoun at its beginning.
+
+        Empty where a word is left out in English: ``wohl``.
+        """
+        session, own = self.session, lexicon()
+        if session.translation is not None:
+            search = None if session.linker is None else session.linker.index.search
+            called, language = replace(session.labels, known=session.compared), session.translation.language
+            if not {token.text for token in tokens(text)}.isdisjoint(glossary(language).words["fillers"]):
+                return ""
+            text = translated(text, language, search, lambda term: called([term])[term]).text.rstrip("?. ")
+        first, _, rest = text.partition(" ")
+        if len(self._linked) == 1 and first.lower() in own.personal_pronouns | own.possessive_pronouns:
+            owner = "'s" if first.lower() in own.possessive_pronouns else ""
+            text = f"{self._linked[0].label}{owner} {rest}"
+        return re.sub(r"n['’]t\b", " not", text)
+
+    def _read(self, sentence: str, before: str = _SO) -> _Read:
+        """Read a sentence, or a question, about what is cited, on the same graph; of its events, queries count."""
+        session, question = self.session, f"{before} {sentence}?".strip()
+
+        def hear(event: Event) -> None:
+            if isinstance(event, QueryRun):
+                session.emit(event)
+
+        graph = replace(session.graph, emit=hear, cut_short=[])
+        labels = replace(session.compared_labels, graph=graph, notes=Notes(graph))
+        links = tuple(self._links(question, labels))
+        own = replace(session, question=question, translation=None, labels=labels, links=links, model=None)
+        own.is_linked = True
+        return _Read(own, read_and_planned(own, is_strict=True), len(before.split()))
+
+    @property
+    def _linked(self) -> list[LinkedEntity]:
+        """What the question names; `university` is no name of the University of Cambridge."""
+        named = (link for link in self.made.linked if link.kind == "entity")
+        return [link for link in named if link.label.islower() or not link.mention.text.islower()]
+
+    def _links(self, question: str, labels: TermLabels) -> Iterator[LinkedEntity]:
+        """Link what is cited, by its labels, and what the question named, by its words, the longest first."""
+        facts = (own.triple for item in self.items for own in item.triples if own.triple.predicate not in _KINDS)
+        terms = dict.fromkeys(term for fact in facts for term in (fact.subject, fact.object) if isinstance(term, IRI))
+        own = replace(labels, languages=self.session.labels.languages, known={})
+        named = [(term, called) for known in (labels, own) for term, called in known(terms, in_grace=True).items()]
+        named += [(link.term, text) for link in self._linked for text in (link.label, link.mention.text)]
+        taken: list[Mention] = []
+        for term, called in sorted(named, key=lambda own: -len(own[1])):
+            mention = mention_in(question, called)
+            if isinstance(term, IRI) and mention.start >= 0 and not any(map(mention.overlaps, taken)):
+                taken.append(mention)
+                yield LinkedEntity(term, called, 1.0, "entity", "given", mention)
+
+    # --- What makes it so
+
+    def _is_true(self, read: _Read) -> bool:
+        """Tell whether it is so, by facts that are cited and whose ends it names, some of the answer among them."""
+        facts = self._reasons(read)
+        cited, ends = {*self.items.triples}, {end for item in self.items for end in item.ends}
+        if self.made.computed is not None and any(item.kind == "computed" for item in self.items):
+            cited.update(self.made.computed.facts)
+        terms = Counter(term for fact in facts for term in (fact.subject, fact.object))
+        answers, predicates = {one.term for one in self.made.best}, {fact.predicate for fact in facts}
+        if not facts or not cited.issuperset(facts) or not read.names.keys() <= terms.keys():
+            return False
+        if self.made.value is not None:
+            is_of_answer = self._value_chunk(read) is not None
+        else:
+            others = terms.keys() & ends - answers - {link.term for link in self._linked}
+            last = {term for term, times in terms.items() if times == 1 and isinstance(term, IRI)}
+            is_of_answer = not answers.isdisjoint(terms) and not others and last <= read.names.keys()
+        return is_of_answer and self._names_each(read, predicates) and self._says_nothing_else(read, predicates)
+
+    @staticmethod
+    def _reasons(read: _Read) -> list[Triple]:
+        """Return the facts that make it so; of all of some things, what makes it so of each; none where it is not."""
+        if read.plan is None or (found := computed_plan(read.found, read.session)) is None:
+            return []
+        is_so = found.value == Literal(value=True)
+        match found.plan:
+            case a.Not(a.Exists(a.Minus(_, those))) if is_so:
+                reading = replace(read.found.reading, plan=a.Exists(those))
+                found = computed_plan(replace(read.found, reading=reading), read.session) or found
+        return [fact for fact in found.facts if fact.predicate not in _KINDS] if is_so else []
+
+    def _names_each(self, read: _Read, predicates: Iterable[IRI]) -> bool:
+        """Tell whether a sentence has a word of the question, or one of each predicate; ``in`` is one of a place."""
+        own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
+        said = [read.texts[at] for at in read.free]
+        if any(text not in own.light_words and root(text) in self._asked_roots for text in said):
+            return True  # as it was asked, and read without a doubt
+        is_located = not own.locatives.isdisjoint(said)
+
+        def is_named(label: str) -> bool:
+            is_place = is_located and fit.roots(label) <= fit.locations
+            return is_place or any(fit.says(text, label) or fit.is_other_end(text, label) for text in said)
+
+        return all(is_named(fit.text(predicate)) for predicate in predicates)
+
+    def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
+        """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
+        own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
+        kinds = {kind for chunk in read.found.words.chunks for kind in chunk.classes}
+        meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
+        labels = [fit.text(term) for term in meant if isinstance(term, IRI)]
+        is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
+        closed = own.function_words - own.prepositions - own.dummies - own.except_words - own.or_words - own.do_forms
+        closed |= own.existence_words | own.than_words | {own.possessive, "do", "does", "did"} | _PLAIN_PREPOSITIONS
+        closed |= own.place_verbs if is_of_place else _OTHER_PREPOSITIONS
+        if self.made.computed is not None:
+            closed |= own.superlatives.keys() | own.summaries.keys() | own.count_words
+        numbers = [chunk.end for chunk in read.found.words.chunks if chunk.number is not None]
+        counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
+        if any(fit.says(text, label) for text in counted for label in labels):
+            return False  # a budget of 5 is no 5 budgets
+        new = [text for at in read.free if root(text := read.texts[at]) not in self._asked_roots]
+        is_said = (text in closed or any(fit.says(text, label) for label in labels) for text in new)
+        return all(is_said) and not any(fit.unsaid(label, new) for label in labels)
+
+    # --- The answer in the place of what is asked for
+
+    @property
+    def _asked_roots(self) -> set[str]:
+        return set(map(root, self.session.asked.read.texts))
+
+    def _is_as_computed(self, read: _Read) -> bool:
+        """Tell whether it asks just what was computed."""
+        computed = self.made.computed
+        is_same = computed is not None and read.plan == computed.plan
+        return is_same and computed is not None and self._says_nothing_else(read, terms_in(computed.plan))
+
+    def _value_chunk(self, read: _Read) -> Chunk | None:
+        """Find the number that is the answer; rounded as an answer shows it, it is the same."""
+        if not isinstance(value := self.made.value, Literal) or self.made.type != "number":
+            return None
+        known = Decimal(value.value)
+        near = (chunk for chunk in read.found.words.chunks if chunk.number is not None and chunk.last is None)
+        return next((one for one in near if one.number in {known, round(known, _DECIMALS)}), None)
+
+    def _answer_span(self, read: _Read) -> range | None:
+        """Find the words that are the answer, all of it or some, side by side; ``None`` without such."""
+        if (number := self._value_chunk(read)) is not None:
+            return number.span
+        answers = {one.term for one in self.made.best}
+        at = {at for term, chunk in read.names.items() if term in answers for at in chunk.span}
+        span = range(min(at, default=0), max(at, default=-1) + 1)
+        return span if at and all(p in at or read.texts[p] in lexicon().and_words for p in span) else None
+
+    def _repeats_question(self, read: _Read) -> bool:
+        """Tell whether a sentence is the question, word for word, with the answer in the place of what is asked for."""
+        own, span, asked = lexicon(), self._answer_span(read), self.session.asked
+        if span is None or not own.determiners.issuperset(read.texts[read.start : span.start]):
+            return False
+        said, texts = [*map(root, read.texts[span.stop :])], asked.read.texts
+        start = len(texts) - len(said)
+        opening = own.question_words.keys() | own.amounts | own.determiners
+        is_opening = all(at in asked.noun or texts[at] in opening for at in range(max(start, 0)))
+        return 0 < start < len(texts) and is_opening and [*map(root, texts[start:])] == said
+
+    def _asked_by(self, read: _Read) -> Iterator[str]:
+        """Yield questions whose answer a sentence says: ``What is X?`` for ``X is 4``; none where it says only some."""
+        own, span, is_number = lexicon(), self._answer_span(read), self._value_chunk(read) is not None
+        if (
+            self.made.computed is None
+            or span is None
+            or not (is_number or read.names.keys() >= {one.term for one in self.made.best})
+        ):
+            return
+        first = span.start - (span.start > read.start and read.texts[span.start - 1] in own.determiners)
+        before, after = read.texts[read.start : first], read.texts[span.stop :]
+        rest, noun = read.text_of(range(span.stop, len(read.texts))), self.session.asked.words(self.session.asked.noun)
+        if len(before) > 1 and before[0] in own.existence_words and is_number:
+            yield f"How many {rest} {before[1]} there"
+        elif not before and after and (not is_number or after[0] in own.be_forms):
+            yield from (f"{asks} {rest}" for asks in ("Who", "What", *([f"Which {noun}"] if noun else [])))
+        elif before and before[-1] in own.be_forms and not after:
+            front = read.text_of(range(read.start, first - 1))
+            yield from (f"{asks} {before[-1]} {front}" for asks in ("What", "Who"))

@@ -1,0 +1,135 @@
+"""What a model says below an answer: true sentences are shown, and none that the cited facts do not bear out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import AskOptions
+from kgsparql.answering.pipeline import answer
+from kgsparql.answering.prose import with_prose
+from kgsparql.answering.session import Session
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.retrievers import load
+from tests.conftest import FIXTURES, graph_from
+from tests.model_server import HangUp, ModelServer, Reply, Text
+from tests.scripted import Player, ask, purpose
+
+PLANT = """
+@prefix : <http://example.org/plant/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Pump rdfs:label "pump" . :Tank rdfs:label "tank" . :Company rdfs:label "company" . :Engineer rdfs:label "engineer" .
+:feeds rdfs:label "feeds" . :suppliedBy rdfs:label "supplied by" . :weight rdfs:label "weight in kg" .
+:installed rdfs:label "installation date" . :maintains rdfs:label "maintains" . :price rdfs:label "price" .
+:headquarters rdfs:label "headquarters" . :ownedBy rdfs:label "owned by" . :successor rdfs:label "successor" .
+:marriedTo rdfs:label "married to" . :locatedIn rdfs:label "located in" .
+:p1 a :Pump ; rdfs:label "Pump Alder" ; :feeds :t1 ; :suppliedBy :acme ; :weight 120 ; :price 5400.50 ;
+    :installed "2019-03-04"^^xsd:date .
+:p2 a :Pump ; rdfs:label "Pump Birch" ; :feeds :t1 , :t2 ; :suppliedBy :bolt ; :weight 95 ; :price 3100 ;
+    :installed "2021-10-12"^^xsd:date ; :successor :p1 .
+:t1 a :Tank ; rdfs:label "Tank North" ; :locatedIn :hall1 ; :weight 900 . :hall1 rdfs:label "Hall One" .
+:t2 a :Tank ; rdfs:label "Tank South" ; :locatedIn :hall2 ; :weight 750 . :hall2 rdfs:label "Hall Two" .
+:acme a :Company ; rdfs:label "Acme Flow" ; :headquarters :leeds ; :ownedBy :gil . :leeds rdfs:label "Leeds" .
+:bolt a :Company ; rdfs:label "Bolt Hydraulics" ; :headquarters :york ; :ownedBy :ines . :york rdfs:label "York" .
+:gil a :Engineer ; rdfs:label "Gil Osei" ; :maintains :p1 , :p2 ; :marriedTo :ines .
+:ines a :Engineer ; rdfs:label "Ines Roth" ; :maintains :t1 .
+"""
+TOLD = (Path(__file__).parent / "prose_sentences.txt").read_text(encoding="utf-8").splitlines()
+WHERE = "Where was Marie Curie born?"
+
+
+@cache
+def opened(graph: str) -> kgsparql.KnowledgeBase:
+    if graph == "plant":
+        return kgsparql.KnowledgeBase(graph_from(PLANT), embedder="none")
+    return kgsparql.open(FIXTURES / graph, embedder="none")
+
+
+def told(sign: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (graph, question, sentences) of one kind: + for the true ones."""
+    graph = question = ""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for line in TOLD:
+        first, _, text = line.partition(" ")
+        graph, question = (text if first == "==" else graph), (text if first == "?" else question)
+        if first == sign:
+            lines.setdefault((graph, question), []).append(text)
+    yield from ((*about, sentences) for about, sentences in lines.items())
+
+
+def writer_of(sentences: Sequence[str]) -> LanguageModel:
+    transport = ModelServer(lambda _: Text({"sentences": list(sentences)})).transport
+    return LanguageModel("scripted-model", OpenAIClient("http://model.test/v1", timeout_s=5.0, transport=transport))
+
+
+def made_with_session(graph: str, question: str) -> tuple[Answer, Session]:
+    without_limit = kgsparql.Budget(max_seconds=None, max_queries=None, max_rows=None)  # it is asked many times below
+    session = opened(graph).session(question, AskOptions(budget=without_limit))
+    return answer(load("auto", {}), session), session
+
+
+def shown(sign: str) -> tuple[list[str], list[str]]:
+    """Have a server say all sentences of a kind; return which are shown, and which are not."""
+    kept, dropped = [], []
+    for graph, question, sentences in told(sign):
+        made, session = made_with_session(graph, question)
+        for one in sentences if made.status == "answered" else ():
+            said = with_prose(made, replace(session, writer=writer_of([one])))
+            (kept if said.prose else dropped).append(f"{question} {one}")
+            assert said.usage["dropped_sentences"] == 1 - len(said.prose)
+    return kept, dropped
+
+
+def test_nine_of_ten_true_sentences_are_shown() -> None:
+    kept, dropped = shown("+")
+    assert len(kept) >= 60
+    assert len(kept) >= 0.9 * (len(kept) + len(dropped)), dropped
+
+
+def test_no_sentence_is_shown_that_the_facts_do_not_bear_out() -> None:
+    kept, dropped = shown("-")
+    assert kept == []
+    assert len(dropped) >= 60
+
+
+def test_at_most_three_sentences_are_shown_and_the_others_are_counted() -> None:
+    made, session = made_with_session("nobel.ttl", WHERE)
+    true, lie = "Marie Curie was born in Warsaw [P1].", "Marie Curie was born in Vienna [P1]."
+    said = with_prose(made, replace(session, writer=writer_of([true, lie, "She was born in Warsaw [P1].", true, true])))
+    assert said.prose == (true, "She was born in Warsaw [P1].")
+    assert said.usage["dropped_sentences"] == 3
+
+
+@pytest.mark.parametrize("reply", [HangUp(), Text("no list at all"), Text({"sentences": "Warsaw [P1]."})])
+def test_where_the_call_fails_the_answer_stands_with_one_note(reply: Reply) -> None:
+    player = Player()
+    script = lambda body: reply if purpose(body) == "prose" else player(body)  # noqa: E731
+    without = ask(opened("nobel.ttl"), WHERE, player).answer
+    found = ask(opened("nobel.ttl"), WHERE, script, prose=True).answer
+    assert (found.status, found.text, found.answers) == (without.status, without.text, without.answers)
+    assert found.prose == ()
+    assert [note.code for note in found.notes if note.code == "no_prose"] == ["no_prose"]
+
+
+def test_nothing_is_said_where_nothing_is_sure_nor_without_being_asked() -> None:
+    doubted = ask(opened("nobel.ttl"), "Who is the mayor of Warsaw?", Player(sufficient=False), prose=True)
+    plain = ask(opened("nobel.ttl"), WHERE, Player())
+    assert not any(purpose(body) == "prose" for body in (*doubted.bodies, *plain.bodies))
+
+
+def test_prose_stands_below_the_answer_in_every_form_but_rdf() -> None:
+    made, session = made_with_session("nobel.ttl", WHERE)
+    said = with_prose(made, replace(session, writer=writer_of(["Marie Curie was born in Warsaw [P1]."])))
+    title = "In the words of scripted-model, each sentence checked against what it cites:"
+    for form in ("text", "markdown", "html"):
+        lines = kgsparql.render(said, form).replace("\\", "").splitlines()
+        assert any(title in line for line in lines), form
+        assert sum("was born in Warsaw [P1]." in line for line in lines) == 1, form
+    assert kgsparql.answer_to_json(said)["prose"] == ["Marie Curie was born in Warsaw [P1]."]
+    assert "was born in Warsaw" not in kgsparql.render(said, "trig")
