@@ -67,7 +67,9 @@ def chosen_evidence(made: Answer) -> Evidence:
 
 
 def _messages(made: Answer, chosen: Evidence, session: Session) -> tuple[Message, ...]:
-    names = "; ".join(one.label for one in made.best[:_MAX_FACTS])
+    names = (
+        "; ".join(one.label for one in made.best[:_MAX_FACTS]) if made.value is None else made.text.partition("\n")[0]
+    )
     facts = (f"{item.marker} {item.text}" for item in chosen[:_MAX_FACTS])
     asked = f"Question: {plain(session.original, 4000)}\n{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n"
     answer = fenced("answer", [names or str(made)], limit=_MAX_FACT_CHARACTERS)
