@@ -29,9 +29,9 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     assert list(answer) == [
-        "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "text", "confidence",
-        "type", "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited", "evidence", "linked",
-        "inference", "tree", "usage", "details", "computed", "not_understood", "notes", "fallbacks", "removed",
+        "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "trust", "text",
+        "confidence", "type", "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited", "evidence",
+        "linked", "inference", "tree", "usage", "details", "computed", "not_understood", "notes", "fallbacks", "prose",
         "error",
     ]  # fmt: skip
     assert [link["term"]["label"] for link in answer["linked"]] == ["Richard Feynman"]
