@@ -49,15 +49,17 @@ def with_prose(made: Answer, session: Session) -> Answer:
     notes, dropped, writing = made.notes, 0, replace(session, model=session.writer)
     try:
         markers = {"type": "array", "items": {"type": "string", "enum": [item.marker for item in chosen[:_MAX_FACTS]]}}
-        one = object_schema(text={"type": "string"}, markers=markers)
-        schema = object_schema(sentences={"type": "array", "items": one})
+        sentence = object_schema(text={"type": "string"}, markers=markers)
+        schema = object_schema(sentences={"type": "array", "items": sentence})
         call = Call("prose", _messages(made, chosen, session), schema, _sentences_in)
         said = writing.ask_model(call, required=True) or []
-        shown = tuple(own for one in said[:_MAX_SENTENCES] if (own := borne_out(one, made, session)))
-        dropped = len(said) - len(shown)
+        dropped = len(said)
+        for one in said[:_MAX_SENTENCES]:
+            if own := borne_out(one, made, session):
+                shown, dropped = (*shown, own), dropped - 1
     except _FAILED as error:
         cause = f"{error.message} [{error.code}]"
-        notes = (*notes, Note("no_prose", f"nothing is said in the words of a model: {error.message}", cause))
+        notes = (*notes, Note("no_prose", f"not all was said in the words of a model: {error.message}", cause))
     usage = {**made.usage, **session.usage.to_json(), "rounds": writing.rounds, "dropped_sentences": dropped}
     return replace(made, prose=shown, model=made.model or session.writer.name, notes=notes, usage=usage)
 

@@ -34,6 +34,7 @@ from kgsparql.reading.translation import translated
 
 _DECIMALS = 6  # that an answer shows of a number
 _PLAIN_PREPOSITIONS, _OTHER_PREPOSITIONS = frozenset("of in on at by with".split()), frozenset("to for".split())
+_SEX_TOLD = frozenset("he she him his her hers wife wives husband husbands widow widower".split())
 _KINDS = frozenset({RDF_TYPE, SUBCLASS_OF})  # predicates that say of what class something is
 _SO = "is true that"
 
@@ -131,7 +132,8 @@ class SentenceCheck:
                 return ""
             text = translated(text, language, search, lambda term: called([term])[term]).text.rstrip("?. ")
         first, _, rest = text.partition(" ")
-        if len(self._linked) == 1 and first.lower() in own.personal_pronouns | own.possessive_pronouns:
+        pronouns = (own.personal_pronouns | own.possessive_pronouns) - (_SEX_TOLD - self._asked_roots)
+        if len(self._linked) == 1 and first.lower() in pronouns:
             owner = "'s" if first.lower() in own.possessive_pronouns else ""
             text = f"{self._linked[0].label}{owner} {rest}"
         return re.sub(r"n['’]t\b", " not", text)
@@ -177,6 +179,9 @@ class SentenceCheck:
         """Tell whether it is so, by facts that are cited and whose ends it names, some of the answer among them."""
         facts = self._reasons(read)
         cited, ends = {*self.items.triples}, {end for item in self.items for end in item.ends}
+        cited |= {
+            Triple(end, predicate, start) for start, predicate, end in cited if isinstance(end, IRI)
+        }  # if it is so
         if self.made.computed is not None and any(item.kind == "computed" for item in self.items):
             cited.update(self.made.computed.facts)
         terms = Counter(term for fact in facts for term in (fact.subject, fact.object))
@@ -188,6 +193,7 @@ class SentenceCheck:
         else:
             others = terms.keys() & ends - answers - {link.term for link in self._linked}
             last = {term for term, times in terms.items() if times == 1 and isinstance(term, IRI)}
+            last = set() if isinstance(read.plan, a.Compares) else last  # of so many, none is named
             is_of_answer = not answers.isdisjoint(terms) and not others and last <= read.names.keys()
         return is_of_answer and self._names_each(read, predicates) and self._says_nothing_else(read, predicates)
 
@@ -207,13 +213,16 @@ class SentenceCheck:
         """Tell whether a sentence has a word of the question, or one of each predicate; ``in`` is one of a place."""
         own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
         said = [read.texts[at] for at in read.free]
-        if any(text not in own.light_words and root(text) in self._asked_roots for text in said):
+        vague = fit.locations | set(map(root, own.time_nouns))  # the place, the year: of what?
+        telling = [text for text in said if root(text) not in vague]
+        if any(text not in own.light_words and root(text) in self._asked_roots for text in telling):
             return True  # as it was asked, and read without a doubt
         is_located = not own.locatives.isdisjoint(said)
 
         def is_named(label: str) -> bool:
             is_place = is_located and fit.roots(label) <= fit.locations
-            return is_place or any(fit.says(text, label) or fit.is_other_end(text, label) for text in said)
+            words = said if fit.roots(label) <= vague else telling
+            return is_place or any(fit.says(text, label) or fit.is_other_end(text, label) for text in words)
 
         return all(is_named(fit.text(predicate)) for predicate in predicates)
 
@@ -235,7 +244,8 @@ class SentenceCheck:
             return False  # a budget of 5 is no 5 budgets
         new = [text for at in read.free if root(text := read.texts[at]) not in self._asked_roots]
         is_said = (text in closed or any(fit.says(text, label) for label in labels) for text in new)
-        return all(is_said) and not any(fit.unsaid(label, new) for label in labels)
+        untold = {read.texts[at] for at in read.free} - {*self.session.asked.read.texts}  # a wife of who is `married`
+        return all(is_said) and _SEX_TOLD.isdisjoint(untold) and not any(fit.unsaid(label, untold) for label in labels)
 
     # --- The answer in the place of what is asked for
 

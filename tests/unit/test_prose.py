@@ -101,8 +101,9 @@ def test_no_sentence_is_shown_that_the_facts_do_not_bear_out() -> None:
 def test_at_most_three_sentences_are_shown_and_the_others_are_counted() -> None:
     made, session = made_with_session("nobel.ttl", WHERE)
     true, lie = "Marie Curie was born in Warsaw [P1].", "Marie Curie was born in Vienna [P1]."
-    said = with_prose(made, replace(session, writer=writer_of([true, lie, "She was born in Warsaw [P1].", true, true])))
-    assert said.prose == (true, "She was born in Warsaw [P1].")
+    other = "Warsaw is the place of birth of Marie Curie [P1]."
+    said = with_prose(made, replace(session, writer=writer_of([true, lie, other, true, true])))
+    assert said.prose == (true, other)
     assert said.usage["dropped_sentences"] == 3
 
 
