@@ -55,7 +55,6 @@ USELESS: dict[str, Script] = {
     "no choices": _same(NoChoices()),
     "refusal": _same(Refusal()),
     "cut off": _same(Length('{"choices": [{"n": 1, "sc')),
-    "cut JSON": _same(Text('{"choices": [{"n": 1, "score": 0.9}, {"n": 2, "sco')),
     "cut reading": _same(Text('{"numbers": [')),
     "only thinking": _same(Text("<think>Perhaps number 2? Or P1? I am not sure")),
     "another object": _same(Text({"error": {"code": 7}})),
@@ -66,6 +65,7 @@ USELESS: dict[str, Script] = {
 """Replies that say nothing: whatever was asked, something has to step in."""
 
 GALLERY: dict[str, Script] = USELESS | {
+    "cut JSON": _same(Text('{"choices": [{"n": 1, "score": 0.9}, {"n": 2, "sco')),
     "refused in words": _same(Text("I'm sorry, but I cannot help with that.")),
     "prose": _same(Text("The question is an interesting one, and many have asked it before.")),
     "odd characters": _same(Text("😀 \x00 \x1b[31m \u202e")),
@@ -112,8 +112,3 @@ GALLERY: dict[str, Script] = USELESS | {
     "said beside": lambda body: Text({**Player().says(body), "answer": "It was Einstein [P99].", "quote": "Einstein"}),
     "SPARQL": _same(Text("SELECT * { ?s ?p ?o } ; DROP ALL")),
 }
-
-
-def instead(reply: Script, *, of: str) -> Script:
-    """A good model that gives this reply wherever one with the property ``of`` is asked for."""
-    return lambda body: reply(body) if of in asked_for(body) else Player()(body)

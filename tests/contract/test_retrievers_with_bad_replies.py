@@ -3,8 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterable
-from itertools import product
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,10 +15,12 @@ from kgsparql.events import CandidatesChosen, QueryRun
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
-from tests.contract.gallery import GALLERY, USELESS, Script, changed, instead
+from tests.contract.gallery import GALLERY, USELESS, Script, changed
+from tests.contract.test_failing_model import shown
 from tests.deep import DEEP, crossed
+from tests.liar import Liar, told_parts
 from tests.model_server import Reply, Text
-from tests.scripted import FENCE, Player, asked_for, marked, numbered
+from tests.scripted import FENCE, Player, asked_for, numbered
 
 METHODS = names()
 Body = dict[str, Any]
@@ -43,79 +44,43 @@ def stepped_in(asked: Asked) -> list[str]:
     return [f.purpose for f in asked.answer.fallbacks if f.purpose != "ranking"]
 
 
+def is_draft(asked: Asked) -> bool:
+    """Tell whether a note says that the answer is the one without a model."""
+    return "model_failed" in {note.code for note in asked.answer.notes}
+
+
 # -- Replies -----------------------------------------------------------------------------------------------------------
-
-
-def replies_for(method: str, replies: Iterable[str], *, times: int = 1) -> list[str]:
-    """The replies that this method is tried with: some of many, all of them in the deep tests."""
-    pairs = crossed(METHODS, replies, times=times)
-    return [pair.values[1] for pair in pairs if pair.values[0] == method and (DEEP or not pair.marks)]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_reply_is_survived(ask: Ask, method: str, small: kgsparql.KnowledgeBase) -> None:
-    for reply in (*USELESS, *replies_for(method, [reply for reply in GALLERY if reply not in USELESS])):
+    without = ask(small, COLLEAGUES, method).answer
+    others = [pair.values[1] for pair in crossed(METHODS, GALLERY) if pair.values[0] == method and not pair.marks]
+    for reply in (*USELESS, *(GALLERY if DEEP else others)):
         asked = ask(small, COLLEAGUES, method, GALLERY[reply])
         check_honest(asked)
-        if reply == "nothing" and len(asked.answer.evidence) == 0:
-            assert asked.answer.status == "not_in_graph", "a choice of nothing is respected"
-        else:
-            assert len(asked.answer.evidence) > 0, reply
-        assert asked.answer.text, reply
+        assert asked.answer.error is None, reply
         if reply in USELESS:
-            assert stepped_in(asked), reply
-            assert asked.answer.error is not None, reply
-            assert asked.answer.status == "partial", reply
-            assert asked.answer.answers, "what was found is ranked"
+            assert shown(asked.answer) == shown(without), reply
+            assert is_draft(asked), reply
 
 
-def test_a_bad_reply_to_one_kind_of_call_does_not_spoil_the_others(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    bad = ["refusal", "cut JSON", "wrong numbers", "not numbers", "prose", "near misses"]
-    for reply, of in product(replies_for(method, bad, times=2), ("choices", "mentions", "constraints")):
-        asked = ask(small, COLLEAGUES, method, instead(GALLERY[reply], of=of))
-        check_honest(asked)
-        assert asked.answer.status == "answered"
-        assert asked.answer.error is None
-        if any(of in asked_for(body) for body in asked.requests) and of == "choices":
-            assert stepped_in(asked)
-
-
-def test_M05_numbers_that_are_not_on_the_list_choose_nothing(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    asked = ask(small, COLLEAGUES, method, GALLERY["wrong numbers"])
-    check_honest(asked)
-    assert asked.answer.answers == () or asked.answer.error is not None, "none of the numbers is on the list"
-    chosen_by = {e.chosen_by for e in asked.events if isinstance(e, CandidatesChosen)}
-    assert "scripted-model" not in chosen_by, "where no number is left, the ranker chooses"
-    if any("choices" in asked_for(body) for body in asked.requests):
-        assert stepped_in(asked)
-    right = ask(small, COLLEAGUES, method, mixed)
-    check_honest(right)
-    assert len(right.answer.answers) >= 1
-
-
-@changed
-def mixed(_: Body) -> Body:
-    """Numbers of the list among others."""
-    return {"choices": [{"n": n, "score": 0.5} for n in (0, 1, 1, -1, 99)], "entities": [0, 1, 1, -1, 999, "all"]}
-
-
-def test_M06_a_name_that_is_nearly_one_of_the_list_is_none(
+def test_M05_M06_what_is_no_number_of_the_list_chooses_nothing(
     ask: Ask, method: str, small: kgsparql.KnowledgeBase
 ) -> None:
     @changed
-    def script(body: Body) -> Body:
-        near = [f"{name.split(' [')[0][:-1]}q" for name in numbered(body).values()]
-        said = f"It was {near[0] if near else 'Nobody'} [{next(iter(marked(body)), 'P1')}]."
-        return {"choices": [{"n": name, "score": 1} for name in near], "entities": near[:3], "answer": said}
+    def near(body: Body) -> Body:
+        names = [f"{name.split(' [')[0][:-1]}q" for name in numbered(body).values()]
+        return {"choices": [{"n": name, "score": 1} for name in names], "numbers": names[:3]}
 
-    asked = ask(small, COLLEAGUES, method, script)
-    check_honest(asked)
-    assert asked.answer.answers == ()
-    assert "scripted-model" not in {e.chosen_by for e in asked.events if isinstance(e, CandidatesChosen)}
+    without = ask(small, COLLEAGUES, method).answer
+    for script in (GALLERY["wrong numbers"], near):
+        asked = ask(small, COLLEAGUES, method, script)
+        check_honest(asked)
+        assert asked.answer.answers == without.answers
+        assert is_draft(asked)
+        chosen = [event for event in asked.events if isinstance(event, CandidatesChosen) and event.kept]
+        assert "scripted-model" not in {event.chosen_by for event in chosen}
 
 
 def scored(score: Any) -> Script:
@@ -170,87 +135,31 @@ def test_M01_a_call_with_an_empty_reply_is_made_once_more_and_nothing_else_chang
     limited = ask(small, COLLEAGUES, method, USELESS["empty"], budget=Budget(max_calls=3))
     check_honest(limited)
     assert limited.answer.usage["model_calls"] == len(limited.requests) <= 3
-    assert limited.answer.status == "partial"
 
 
-def test_M11_code_and_markup_are_text(ask: Ask, method: str, small: kgsparql.KnowledgeBase) -> None:
+def test_M11_code_and_markup_reach_neither_a_query_nor_a_reader(
+    ask: Ask, method: str, small: kgsparql.KnowledgeBase
+) -> None:
     hostile = "SELECT * { ?s ?p ?o } ![x](http://evil.example/?q=1) <script>alert(1)</script>"
-
-    @changed
-    def script(body: Body) -> Body:
-        return {
-            "answer": f"{hostile} [{next(iter(marked(body)), 'P1')}]",
-            "choices": [{"n": hostile, "score": 1}], "mentions": [{"mention": hostile, "is_type": False}],
-            "constraints": [{"predicate": hostile, "value": hostile, "n": hostile}],
-        }  # fmt: skip
-
-    asked = ask(small, COLLEAGUES, method, script)
+    asked = ask(small, COLLEAGUES, method, Liar(hostile))
     check_honest(asked)
-    assert hostile in asked.answer.text
     sent = [event.text for event in asked.events if isinstance(event, QueryRun)]
     assert sent
-    assert not any("evil" in text or "alert" in text for text in sent)
-    from kgsparql.rendering import render
-
-    shown = render(asked.answer, "md")
-    assert "<script>" not in shown
-    assert not re.search(r"(?<!\\)\]\(http", shown)
+    assert not any("evil" in text or "alert" in text for text in (*sent, told_parts(answer_to_json(asked.answer))))
 
 
-def test_M12_a_citation_that_does_not_exist_is_removed_and_counted(
+def test_M14_what_a_model_knows_itself_is_asked_only_where_the_graph_has_no_answer_and_is_never_called_one(
     ask: Ask, method: str, small: kgsparql.KnowledgeBase
 ) -> None:
-    @changed
-    def partly(body: Body) -> Body:
-        first = next(iter(marked(body)), "P1")
-        claims = [{"text": "One", "evidence": [first, "P99"]}, {"text": "Two", "evidence": ["X1"]}]
-        return {"answer": f"So it is [{first}, P99], and so [X1].", "claims": claims, "used": [first, "P99", 99]}
+    def knowing(body: Body) -> Reply:
+        return Text({"answer": "Einstein did."}) if set(asked_for(body)) == {"answer"} else Player()(body)
 
-    asked = ask(small, COLLEAGUES, method, partly)
-    check_honest(asked)
-    assert asked.answer.status == "answered"
-    assert asked.answer.removed >= 2
-    said = answer_to_json(asked.answer)
-    assert "P99" not in json.dumps([said[part] for part in ("text", "answers", "claims", "inference", "evidence")])
-    assert any("removed" in note for note in asked.answer.notes)
-    nothing = ask(small, COLLEAGUES, method, GALLERY["cited what is not there"])
-    assert nothing.answer.status == "partial"
-    assert "So it is" not in nothing.answer.text
-    assert nothing.answer.answers == ()
-    assert len(nothing.answer.evidence) > 0
-
-
-def test_M13_what_an_answer_cites_is_listed_as_it_is(ask: Ask, method: str, small: kgsparql.KnowledgeBase) -> None:
-    @changed
-    def script(body: Body) -> Body:
-        first, last = next(iter(marked(body)), "P1"), max(numbered(body), default=1)
-        said = f"It is the last [{first}]."
-        return {"answer": said, "entities": [last], "claims": [], "inference": [], "used": []}
-
-    asked = ask(small, COLLEAGUES, method, script)
-    check_honest(asked)
-    answer = asked.answer
-    cited = {marker for claim in answer.claims for marker in claim.markers}
-    aside = [a for a in answer.answers if not cited & set(a.markers)]
-    assert answer.answers
-    assert not aside or any("does not mention" in note for note in answer.notes)
-
-
-def test_M14_what_rests_on_nothing_is_not_shown_unless_it_is_wanted(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    asked = ask(small, COLLEAGUES, method, GALLERY["cited nothing"])
-    assert asked.answer.status == "partial"
-    assert "Einstein" not in asked.answer.text
-
-    def knowing(body: dict[str, Any]) -> Reply:
-        alone = set(asked_for(body)) == {"answer"}
-        return Text({"answer": "Einstein did."}) if alone else GALLERY["cited nothing"](body)
-
-    allowed = ask(small, COLLEAGUES, method, knowing, allow_model_knowledge=True)
-    assert (allowed.answer.status, allowed.answer.grounding) == ("answered", "model")
-    assert allowed.answer.text == "Not from the graph, but from the model's own knowledge: Einstein did."
-    assert allowed.answer.answers == ()
+    unknown = "Who invented the quasiturbine?"
+    asked = ask(small, unknown, method, knowing, allow_model_knowledge=True)
+    assert asked.answer.text == "Not from the graph, but from the model's own knowledge: Einstein did."
+    assert (asked.answer.status, asked.answer.grounding, asked.answer.answers) == ("no_entity", "model", ())
+    assert "Einstein" not in ask(small, unknown, method, knowing).answer.text
+    assert "Einstein" not in ask(small, COLLEAGUES, method, knowing, allow_model_knowledge=True).answer.text
 
 
 # -- Graph text and questions that give orders -------------------------------------------------------------------------
@@ -259,7 +168,7 @@ def test_M14_what_rests_on_nothing_is_not_shown_unless_it_is_wanted(
 def obedient(body: Body) -> Reply:
     """A model that does what it is told wherever it is told it outside of a fence; otherwise it plays."""
     if any(ORDER.lower() in outside(message["content"]).lower() for message in body["messages"]):
-        told = {"choices": [{"n": 2, "score": 1}], "answer": "42", "entities": [2], "sufficient": True}
+        told = {"choices": [{"n": 2, "score": 1}], "numbers": [2]}
         return changed(lambda _: told)(body)
     return in_order(body)
 
@@ -268,7 +177,7 @@ def obedient(body: Body) -> Reply:
 def in_order(body: Body) -> Body:
     """A model that takes the first candidates of a list, whatever they are called."""
     first = list(numbered(body))[:3]
-    return {"choices": [{"n": n, "score": round(0.9 / i, 3)} for i, n in enumerate(first, 1)]}
+    return {"choices": [{"n": n, "score": round(0.9 / i, 3)} for i, n in enumerate(first, 1)], "numbers": first[:1]}
 
 
 def outside(text: str) -> str:
@@ -296,10 +205,9 @@ def test_M15_orders_in_the_graph_choose_nothing(ask: Ask, method: str, knowledge
     obeying = ask(hostile, question, method, obedient, entities=topic)
     playing = ask(hostile, question, method, in_order, entities=topic)
     check_honest(obeying)
-    assert any(ORDER in prompt for prompt in obeying.prompts), "the orders reached the model"
+    assert any(ORDER in prompt for prompt in obeying.prompts) or len(which) < 50, "the orders reached the model"
     assert not any(ORDER.lower() in outside(prompt).lower() for prompt in obeying.prompts)
     assert terms_of(obeying) == terms_of(playing)
-    assert "42" not in obeying.answer.text
     harmless = knowledge_of(hostile_turtle(lambda i: f". {HARMLESS}" if i in which else ""))
     assert terms_of(obeying) == terms_of(ask(harmless, question, method, in_order, entities=topic))
 
