@@ -261,6 +261,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     session.model = model if trust is not None and trust.chooses else None
     session.judge = model if trust is not None and trust.judges and session.model is None else None
     if trust is None:
+        session.writer = None  # nothing of the question is sent before
         session.notes.append(known["note"], code="trial")
     elif session.model is None and session.judge is None:
         session.notes.append(_WORSE, code="trial")

@@ -93,14 +93,16 @@ def ask(knowledge: kgsparql.KnowledgeBase, model: LanguageModel, **asking: Any) 
 def test_the_first_question_goes_without_the_model_and_the_next_with_it(
     nobel: kgsparql.KnowledgeBase, tmp_path: Path
 ) -> None:
-    model = model_of(ModelServer(strong), tmp_path)
-    first = ask(nobel, model)
+    server = ModelServer(strong)
+    model = model_of(server, tmp_path)
+    first = ask(nobel, model, prose=True)
     assert (first.model, first.trust, first.best[0].label) == ("", None, "Warsaw")
     (note,) = [note for note in first.notes if note.code == "trial"]
     assert "this question goes without a model" in str(note)
     trial = trial_of(model)
     assert trial is not None
     trial.join()
+    assert not any("Curie" in str(request.body) for request in server.requests)
     second = ask(nobel, model)
     assert (second.model, second.trust) == ("m", trial.trust)
     assert kgsparql.answer_to_json(second)["trust"]["right"] == {"lists": [10, 10], "plans": [1, 1]}
