@@ -56,7 +56,7 @@ def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(
 ) -> None:
     for i, (name, liar) in enumerate(LIES.items()):
         for question in QUESTIONS if DEEP else (BORN, QUESTIONS[1 + i % 3]):
-            asked = ask(nobel, question, liar, retriever=method, options=METHODS[method])
+            asked = ask(nobel, question, liar, retriever=method, options=METHODS[method], prose=True)
             assert asked.bodies, "the model was asked"
             assert told_lies(told_parts(answer_to_json(asked.answer)), liar) == [], (name, question)
             check_is_of_the_graph(asked.answer, nobel)
@@ -101,7 +101,7 @@ def test_on_the_command_line(form: str) -> None:
     """Over a socket."""
     with ModelServer(LIES["a name"]) as server:
         named = ("-k", str(FIXTURES / "nobel.ttl"), "--embedder", "none", "-m", "any", "--base-url", server.url)
-        done = CliRunner().invoke(app, ["ask", BORN, *named, "-f", form])
+        done = CliRunner().invoke(app, ["ask", BORN, *named, "--prose", "-f", form])
         assert server.answered
     assert done.exit_code in {0, 3}, done.stderr
     told = told_parts(json.loads(done.stdout)) if form == "json" else unquoted(done.stdout)
@@ -114,7 +114,7 @@ def liar_model(lie: str = "a name") -> LanguageModel:
 
 
 def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
-    page = ServedPage(nobel, AskOptions(model=liar_model()), KeptRuns(tmp_path))
+    page = ServedPage(nobel, AskOptions(model=liar_model(), prose=True), KeptRuns(tmp_path))
     with TestClient(page.app) as client:
         run = client.post("/api/ask", json={"question": BORN}).json()["id"]
         client.get(f"/api/runs/{run}/events")
