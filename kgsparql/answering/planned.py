@@ -104,7 +104,7 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
     :param found: what the likeliest plan came to.
     """
     plans = [read.reading, *(one for one in read.reading.others if one.plan != read.reading.plan)]
-    plans = [one for one in plans if one.plan is not None][:_PLANS_LISTED]
+    plans = [one for one in plans if one.plan is not None and not _checks_a_name(one.plan)][:_PLANS_LISTED]
     terms = {term for one in plans if one.plan is not None for term in terms_in(one.plan)}
     label = session.labels(sorted(terms, key=str), in_grace=True).__getitem__
     readings = []
@@ -216,18 +216,27 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
 
 
 def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
-    """Say that nothing is known of what is asked of a class, where its plan is everything of the class."""
+    """Say that nothing is known of what is asked of a class or a thing, where its plan is all of that, and no more."""
     plan = found.reading.plan
     items = plan.items if isinstance(plan, a.Count | a.Exists) else plan
-    if not isinstance(items, a.Instances) or all(doubt.why != LEFT_OUT for doubt in found.reading.doubts):
+    if all(doubt.why != LEFT_OUT for doubt in found.reading.doubts):
         return None
-    kind, unknown = session.labels([items.of], in_grace=True)[items.of], _unknown_words(found)
+    if items is None or not (isinstance(items, a.Instances) or _checks_a_name(plan)):
+        return None
+    terms, unknown = sorted(terms_in(items), key=str), _unknown_words(found)
+    labels = session.labels(terms, in_grace=True)
+    kind = ", ".join(labels[term] for term in terms)
     sentence = "nothing that this graph says of {!r} has to do with {!r}"
     gaps = (
         Gap("word", gap.words, sentence, (kind, gap.words)) if gap.code == "word" and gap.words in unknown else gap
         for gap in found.gaps
     )
     return Retrieval(gaps=tuple(gaps), is_judged=True)
+
+
+def _checks_a_name(plan: a.Plan | None) -> bool:
+    """Tell whether a plan only says that there is what the question names, of which nobody doubts."""
+    return isinstance(plan, a.Exists) and isinstance(plan.items, a.Items)
 
 
 def _unknown_words(found: ReadQuestion) -> set[str]:

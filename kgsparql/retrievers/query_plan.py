@@ -274,7 +274,7 @@ def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
             case a.Grouped(having=(_, _, number)):
                 numbers = [number]
         for number in numbers:
-            if number not in {0, 1} and not any(number in {one * by, one / by} for one in said for by in _FACTORS):
+            if number not in {-1, 0, 1} and not any(number in {one * by, one / by} for one in said for by in _FACTORS):
                 yield number
 
 

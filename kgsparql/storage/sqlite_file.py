@@ -122,8 +122,9 @@ class SqliteFile(ClosedAtExit):
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with suppress(OSError):  # of which SQLite will say more
-                # Only its owner reads it: it may hold replies. SQLite gives its log the same mode.
-                os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+                # Only its owner reads it: it may hold replies. SQLite gives its log the same mode. One that is there is
+                # not opened: closing it would end the locks of every other connection of this process.
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         address = self.path.absolute().as_uri()
         try:
             return self._checked_connection(f"{address}?mode={'rwc' if create else 'rw'}")

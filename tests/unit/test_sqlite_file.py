@@ -170,3 +170,20 @@ def test_a_child_forked_while_another_thread_writes_waits_for_nobody(path: Path)
         go_on.set()
         thread.join()
     assert ended == 0
+
+
+_TAKEN = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="locks of POSIX belong to a process and a file, not to who opened it"
+)
+def test_who_opens_the_file_twice_keeps_the_locks_of_the_first(path: Path) -> None:
+    one, two = SqliteFile(path, NOTES), SqliteFile(path, NOTES)
+    added(one, "one")
+    with one.connection():
+        added(two, "two")  # closing a file that was opened for nothing else had ended every lock of the process
+        two.close()
+        taken = subprocess.run([sys.executable, "-c", _TAKEN, path], check=False, capture_output=True, text=True)
+    assert "BlockingIOError" in taken.stderr
+    one.close()
