@@ -1,7 +1,6 @@
 """Think-on-Graph: on small graphs without a model, then with a scripted one; each known mistake of others is a test."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -22,8 +21,8 @@ from kgsparql.retrievers._walking import is_opaque
 from kgsparql.retrievers.think_on_graph import ThinkOnGraph
 from tests import scripted
 from tests.conftest import graph_from, open_nobel
-from tests.model_server import Reply, Status, Text
-from tests.scripted import Asked, facts_of, knowledge_of
+from tests.model_server import Reply, Text
+from tests.scripted import Asked, knowledge_of
 from tests.sessions import labels_of, linked
 from tests.unit.hashed_embedder import HashedEmbedder
 
@@ -111,25 +110,21 @@ def picking(**scores: float) -> Script:
     return script
 
 
-def wrote(answer: str, *, entities: Sequence[int] = (), sufficient: bool | None = True) -> Text:
-    said = {"answer": answer, "entities": list(entities), "claims": []}
-    return Text(said if sufficient is None else {**said, "sufficient": sufficient})
+def going_on(times: int = 1) -> Script:
+    """Find nothing enough so many times, then choose the first reading."""
+    left = [0] * times
+    return lambda _: Text({"numbers": [] if left and left.pop() == 0 else [1]})
 
 
-def numbers(body: Body, label: str) -> list[int]:
-    return [n for n, text in enumerate(listed(body), 1) if text.startswith(f"{label} [")]
-
-
-NOT_ENOUGH = wrote("", sufficient=False)
 NOTHING = Text({"choices": []})
 WORKED_AT = picking(worked_at=0.9)
 
 
 def script(**replies: Reply | Script) -> Script:
-    """Replies by purpose; by default the first three candidates are chosen, and no evidence is enough."""
+    """Replies by purpose; by default the first three candidates are chosen, and the first reading."""
 
     def reply(body: Body) -> Reply:
-        found = replies.get(purpose(body), {"enough": NOT_ENOUGH, "answer": wrote("So it is [P1].")}.get(purpose(body)))
+        found = replies.get(purpose(body), {"reading": Text({"numbers": [1]})}.get(purpose(body)))
         if found is None:
             return choices({n: 0.9 - n / 10 for n in range(1, min(3, len(listed(body))) + 1)})
         return found if isinstance(found, Reply) else found(body)
@@ -179,7 +174,7 @@ def test_what_has_no_name_has_the_share_of_its_predicate() -> None:
         ask_about(":a :p :Q1, :Q2, :named, :called .", replies, complete=False, options={"depth": 1, "width": width})
         for width in (4, 3)
     )
-    assert purposes(four) == ["predicates", "answer"], "all have their place"
+    assert purposes(four) == ["predicates", "reading"], "all have their place"
     assert listed(three.bodies[1]) == ["a —p→ called", "a —p→ named"]
     scores = {item.text.split()[-1]: item.score for item in three.answer.evidence}
     assert scores == {"named": pytest.approx(0.601), "called": pytest.approx(0.201), "Q1": 0.25, "Q2": 0.25}
@@ -221,7 +216,7 @@ def test_noise_is_not_walked() -> None:
 def test_ToG_R_asks_nobody_about_entities_and_its_sample_depends_on_the_seed() -> None:
     turtle = "".join(f":hub :p :n{i:02} . " for i in range(40))
     options = {"score_entities": False, "depth": 1}
-    assert purposes(ask_about(turtle, script(), options=options)) == ["predicates", "answer"]
+    assert purposes(ask_about(turtle, script(), options=options)) == ["predicates", "reading"]
     samples = {tuple(texts(retrieve(turtle, options=options, complete=False, seed=seed))) for seed in range(5)}
     assert len(samples) > 1
     assert {len(sample) for sample in samples} == {3}
@@ -230,74 +225,18 @@ def test_ToG_R_asks_nobody_about_entities_and_its_sample_depends_on_the_seed() -
 def test_no_option_costs_more_calls_than_it_says() -> None:
     for prune, score_entities in product(("model", "embedding"), (True, False)):
         options: dict[str, Any] = {"prune": prune, "score_entities": score_entities}
-        called = purposes(ask(script(), options=options))
+        called = purposes(ask(script(reading=going_on()), options=options))
         assert len(called) <= ThinkOnGraph(**options).cost().calls
-        assert called.count("enough") == 2, options
+        assert called.count("reading") == 2, options
         assert ("predicates" in called) == (prune == "model")
         assert ("entities" in called) == score_entities
-
-
-def test_enough_stops_the_walk_and_its_answer_stands_if_it_is_all_there_is() -> None:
-    judged = ask(script(predicates=WORKED_AT), options={"depth": 2})
-    assert purposes(judged) == ["predicates", "enough", "predicates", "entities", "answer"], "before more are listed"
-    enough = lambda body: wrote("She was born in Warsaw [P1].", entities=numbers(body, "Warsaw"))  # noqa: E731
-    asked = ask(script(predicates=picking(place_of_birth=0.9), enough=enough), "Where was Marie Curie born?")
-    assert Counter(purposes(asked)) == {"predicates": 1, "enough": 1}, "nobody had to write it again"
-    assert (asked.answer.text, asked.labels, asked.answer.status) == (
-        "She was born in Warsaw [P1].", ["Warsaw"], "answered",
-    )  # fmt: skip
-    assert asked.texts[0] == "Marie Curie —place of birth→ Warsaw"
-
-
-def test_enough_for_some_is_written_again_over_all() -> None:
-    def enough(body: Body) -> Reply:
-        found = numbers(body, "Linus Pauling")
-        return wrote("Linus Pauling did [P1].", entities=found) if found else NOT_ENOUGH
-
-    asked = ask(script(predicates=WORKED_AT, enough=enough, answer=wrote("They all did [P1].", entities=[1])))
-    assert purposes(asked)[-1] == "answer"
-    assert len(asked.bodies) <= 9
-    assert listed(asked.bodies[-1])[0] == "all 7 at the end of P1 [P1]"
-    assert set(asked.labels) == {
-        "Hans Bethe", "J. Robert Oppenheimer", "Linus Pauling", "Max Delbrück", "Murray Gell-Mann", "Ray Wu",
-        "Roscoe G. Dickinson",
-    }  # fmt: skip
-
-
-def test_a_predicate_on_the_way_is_answered_with_what_it_leads_to() -> None:
-    """The answer is in the middle of a chain: its walk ends there."""
-
-    def enough(body: Body) -> Reply:
-        marker = next((m for m, text in facts_of(body) if "→ California" in text and "←worked at—" in text), None)
-        if marker is None:
-            return NOT_ENOUGH
-        return wrote(f"At Caltech [{marker}].", entities=numbers(body, "California Institute of Technology"))
-
-    asked = ask(script(predicates=WORKED_AT, enough=enough), "Where did Richard Feynman work?")
-    assert "Richard Feynman —worked at→ California Institute of Technology; Cornell University" in asked.texts
-
-
-def test_U15_with_few_calls_left_the_evidence_is_judged_first() -> None:
-    enough = ask(script(enough=wrote("Caltech [P1].", entities=[1])), budget=Budget(max_calls=4))
-    assert purposes(enough)[:3] == ["predicates", "entities", "enough"]
-    assert purposes(enough).count("predicates") == 1, "there is no choice of more"
-    assert purposes(ask(script(), budget=Budget(max_calls=2))) == ["predicates", "answer"], "the last is for the answer"
-
-
-def test_M09_a_model_that_fails_on_the_way_ends_the_walk_and_the_facts_are_shown() -> None:
-    for at in (2, 5):
-        left = iter(range(1, at))
-        asked = ask(lambda body, left=left: script()(body) if next(left, None) else Status(500))
-        assert (asked.answer.status, asked.answer.error is None) == ("partial", False)
-        assert asked.texts
-        assert any("the walk ended" in note for note in asked.answer.notes)
 
 
 def test_mistake_02_the_entity_that_was_chosen_is_the_one_that_is_expanded() -> None:
     """D2: two entities of the same name."""
     turtle = """:a :p :first, :second, :third . :first rdfs:label "Paris" ; :q :wrong .
         :second rdfs:label "Paris" ; :q :right . :third rdfs:label "Rome" ; :q :worse ."""
-    replies = script(entities=choices({2: 0.9, 1: 0.1}))
+    replies = script(entities=choices({2: 0.9, 1: 0.1}), reading=going_on())
     asked = ask_about(turtle, replies, complete=False, options={"width": 1, "depth": 2})
     assert listed(asked.bodies[1]) == ["a —p→ Paris", "a —p→ Paris", "a —p→ Rome"]
     assert asked.texts[0] == "a —p→ Paris —q→ right"
@@ -313,7 +252,7 @@ def test_mistake_03_a_predicate_in_both_directions_is_two_choices() -> None:
 
 
 def test_mistake_08_literals_are_answers_and_are_not_walked_from() -> None:
-    replies = script(predicates=picking(born=0.9), answer=wrote("In 1990 [P1].", entities=[1]))
+    replies = script(predicates=picking(born=0.9))
     asked = ask_about(WORK, replies, "when was she born?")
     assert [a.term for a in asked.answer.answers] == [Literal("1990")]
 
@@ -341,8 +280,8 @@ def test_mistake_09_scores_need_not_sum_to_one_and_are_no_reason_to_take_all_for
 def test_a_choice_of_no_predicate_is_respected_and_the_next_ones_are_read_once() -> None:
     asked = ask_about(WORK, script(predicates=NOTHING), "who?")
     assert purposes(asked) == ["predicates"], "there is nothing more to read"
-    assert (asked.answer.status, asked.texts, asked.labels) == ("not_in_graph", [], [])
-    assert "no predicate that the model read leads to an answer" in asked.answer.notes
+    assert asked.labels == ask_about(WORK, None, "who?").labels, "the answer without a model"
+    assert "nothing_chosen" in {note.code for note in asked.answer.notes}
     many = ask_about(":a " + " ; ".join(f":p{i} :n{i}" for i in range(40)) + " .", script(predicates=NOTHING))
     first, second = (set(listed(body)) for body in many.bodies)
     assert (len(first), len(second), first & second) == (30, 10, set())
@@ -351,17 +290,16 @@ def test_a_choice_of_no_predicate_is_respected_and_the_next_ones_are_read_once()
 
 def test_a_model_that_was_asked_for_a_link_and_chose_nothing_is_not_asked_again() -> None:
     turtle = ':a rdfs:label "Alpha" ; ' + " ; ".join(f":p{i} :n{i}" for i in range(40)) + " ."
-    replies = script(links=Text({"choices": [], "search": "Alpha"}), predicates=NOTHING)
+    replies = script(reading=Text({"numbers": [], "meaning": "", "search": "Alpha"}), predicates=NOTHING)
     for method in ("think_on_graph", "struct_gpt"):
         asked = ask_about(turtle, replies, "Where do zebras live?", entities=(), retriever=method)
-        assert (asked.answer.status, purposes(asked)) == ("not_in_graph", ["links", "predicates"])
+        assert purposes(asked) == ["reading", "predicates"]
 
 
 def test_a_model_that_chose_no_predicate_reads_those_of_what_else_is_meant() -> None:
     turtle = """:film rdfs:label "Dune" ; :director :lynch ; :year "1984" ; :genre :sf . :lynch rdfs:label "L" .
     :book rdfs:label "Dune" ; :author :herbert . :herbert rdfs:label "Frank Herbert" ."""
-    enough = lambda body: wrote("Frank Herbert [P1].", entities=numbers(body, "Frank Herbert"))  # noqa: E731
-    replies = script(predicates=picking(author=0.9), enough=enough)
+    replies = script(predicates=picking(author=0.9))
     for method in ("think_on_graph", "struct_gpt"):
         asked = ask_about(turtle, replies, "who wrote Dune?", entities=(), retriever=method)
         assert purposes(asked)[:2] == ["predicates", "predicates"]
@@ -373,14 +311,14 @@ def test_another_meaning_that_leads_nowhere_is_nothing_to_choose_from() -> None:
     turtle = ':film rdfs:label "Dune" ; :year "1984" . :book rdfs:label "Dune" .'
     for method in ("think_on_graph", "struct_gpt"):
         asked = ask_about(turtle, script(predicates=NOTHING), "who wrote Dune?", entities=(), retriever=method)
-        assert (asked.answer.status, purposes(asked)) == ("not_in_graph", ["predicates"])
+        assert purposes(asked) == ["predicates"]
 
 
 def test_after_the_first_hop_a_choice_of_nothing_ends_the_walk() -> None:
     def predicates(body: Body) -> Reply:
         return NOTHING if any("→ uni" in line for line in listed(body)) else picking(works_at=0.9)(body)
 
-    asked = ask_about(WORK, script(predicates=predicates), "where does ann work?")
+    asked = ask_about(WORK, script(predicates=predicates, reading=going_on()), "where does ann work?")
     assert purposes(asked).count("predicates") == 2
     assert (asked.texts, asked.fallbacks) == (["ann —works at→ lab; uni"], [])
 
@@ -390,8 +328,8 @@ def test_the_facts_that_are_judged_come_as_the_model_scored_them() -> None:
     turtle = ":a :p :paris, :rome, :london, :berlin, :madrid, :lisbon ; :q :vienna . :rome :r :tiber ."
     replies = script(predicates=picking(p=0.5, q=0.5), entities=picking(rome=0.9, berlin=0.8, vienna=0.3))
     asked = ask_about(turtle, replies, "what?", complete=False)
-    body = next(body for body in asked.bodies if purpose(body) == "enough")
-    facts = re.findall(r"^P\d (.*)$", str(body["messages"][1]["content"]), re.MULTILINE)
+    body = next(body for body in asked.bodies if purpose(body) == "reading")
+    facts = re.findall(r"^\d+\. (.*?)(?: – .*)?$", str(body["messages"][1]["content"]), re.MULTILINE)
     assert facts == ["a —p→ rome", "a —p→ berlin", "a —q→ vienna"]
 
 
