@@ -35,6 +35,14 @@ def weak(body: Body) -> Reply:
     return strong(body) if body.get("logprobs") else Text({"numbers": [n for n in numbered(body) if n % 3 == 1]})
 
 
+def eager(body: Body) -> Reply:
+    """Reads well, but never says that no line is right."""
+    wrong = {path for item in bundled()["items"] if item.get("lacks_it") for path in item["paths"][1:2]}
+    if body.get("logprobs"):
+        return judgement(body, 0.0)
+    return Text({"numbers": [n for n, line in numbered(body).items() if line in RIGHT | wrong]})
+
+
 def erratic(body: Body) -> Reply:
     draw = random.Random(str(body["messages"]))  # noqa: S311
     if body.get("logprobs"):

@@ -11,11 +11,12 @@ import hashlib
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import and_
 from threading import Lock, Thread
-from typing import Any, TypeAlias
+from typing import Any
 
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
@@ -42,7 +43,25 @@ _POLL_S = 0.05
 _AGAIN_S = 300.0  # after so long, a trial that failed is begun again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
-_Item: TypeAlias = tuple[str, list[str]]  # a question with paths, of which the first is right
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A question with paths, of which the first is right; a list may lack that, and then none is to be chosen."""
+
+    question: str
+    paths: tuple[str, ...]
+    lacks_it: bool = False
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """What stands in a list."""
+        return self.paths[self.lacks_it :]
+
+    @property
+    def right(self) -> list[str]:
+        """What is to be chosen from it."""
+        return [] if self.lacks_it else [self.paths[0]]
 
 
 @cache
@@ -114,7 +133,7 @@ class Trial(Thread):
             self.ended = time.monotonic()
 
     def _measured(self) -> Trust:
-        items: list[_Item] = [(own["question"], own["paths"]) for own in bundled()["items"]]
+        items = [_Item(**{**own, "paths": tuple(own["paths"])}) for own in bundled()["items"]]
         plans = bundled()["plans"][: None if self.is_long else _PLANS]
         right: dict[str, tuple[int, int]] = {}
 
@@ -142,10 +161,13 @@ class Trial(Thread):
 
     def _chosen_rightly(self, items: Sequence[_Item], *, is_turned: bool) -> list[bool]:
         """Have one line chosen for each question; those of a question stand together, the right one anywhere."""
-        turns = [(at + 1) % len(paths) for at, (_, paths) in enumerate(items)]
-        places = [(item, path) for item, at in zip(items, turns, strict=True) for path in item[1][at:] + item[1][:at]]
+        turns = [(at + 1) % len(item.listed) for at, item in enumerate(items)]
+        places = [
+            (item, path) for item, at in zip(items, turns, strict=True) for path in item.listed[at:] + item.listed[:at]
+        ]
         places = places[::-1] if is_turned else places
-        question = " ".join(["Several questions, a line for each:", *(item[0] for item in items)])
+        asked = " ".join(item.question for item in items)
+        question = f"Several questions, for each the line that says what it asks, if there is one: {asked}"
         try:
             said = self.model.ask(reading_call(question, [path for _, path in places]), self.usage, ignore)
         except ModelReplyError as error:
@@ -153,14 +175,14 @@ class Trial(Thread):
                 raise
             return [False] * len(items)
         chosen = [places[number - 1] for number in said.numbers]
-        return [[path for own, path in chosen if own is item] == [item[1][0]] for item in items]
+        return [[path for own, path in chosen if own is item] == item.right for item in items]
 
     def _paths(self, items: Sequence[_Item]) -> Iterator[bool]:
         """Judge the paths of each question by log-probability; nothing, where the server tells none."""
-        for question, paths in items:
+        for item in items:
             if self.tokens > MOST_TOKENS and not self.is_long:
                 return
-            asked = [judging(question, path) for path in paths]
+            asked = [judging(item.question, path) for path in item.paths]
             odds = self.model.log_odds("judge", asked, self.usage, ignore)
             if not self.model.capabilities.top_tokens:
                 return

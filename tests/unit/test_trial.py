@@ -15,7 +15,7 @@ from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of
 from kgsparql.storage.response_cache import Recording, ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Status, Text
 from tests.scripted import Body, question_of
-from tests.tried import PLANS, Script, erratic, judgement, path_of, strong, weak
+from tests.tried import PLANS, Script, eager, erratic, judgement, path_of, strong, weak
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +42,7 @@ def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
         (lambda body: strong(body, misses=1), (True, False, True)),
         (lambda body: strong(body, misses=2), (False, False, False)),
         (weak, (False, True, False)),
+        (eager, (False, False, False)),  # it always chooses something, also where nothing is right
         (erratic, (False, False, False)),
         (lambda _: Text("I am a little teapot."), (False, False, False)),
     ):
