@@ -79,7 +79,7 @@ def test_what_is_typed_wins_over_the_environment_which_wins_over_the_file(
     (project / "kgsparql.toml").write_text(
         'graph = "nobel.ttl"\n[model]\nname = "m"\nbase_url = "http://127.0.0.1:9/v1"', encoding="utf-8"
     )
-    assert "127.0.0.1:9" in run("ask", PHYSICS, "-q", "--max-seconds", "20").stderr
+    assert "127.0.0.1:9" in run("ask", PHYSICS, "-q", "--max-seconds", "20").stdout, "the note of the model that failed"
     done = run("ask", PHYSICS, "--no-model")
     assert done.exit_code == 0, done.stderr
 
