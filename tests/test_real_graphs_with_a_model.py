@@ -43,23 +43,20 @@ def as_bytes(answers: list[Answer]) -> str:
 
 
 @pytest.mark.longer
-@pytest.mark.parametrize(("verbalise", "calls"), [("template", 2), ("model", 3)])
-def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path, verbalise: str, calls: int) -> None:
-    """At most so many calls each, the same bytes twice, replayed with the server down."""
+def test_mindmap_on_emckg(shared_data: Path, tmp_path: Path) -> None:
+    """Two calls each, the same bytes twice, replayed with the server down."""
     asked = [q for q in questions(shared_data / "emckg") if len(q["topic_entities"]) > 1][: 20 if DEEP else 5]
     knowledge = kgsparql.open(shared_data / "emckg" / "graph.nt.gz", embedder="none")
-    options = {"verbalise": verbalise}
     with ResponseCache(tmp_path / "exchanges.sqlite") as response_cache:
         with ModelServer(knowing(asked)) as server:
             model = LanguageModel("scripted-model", OpenAIClient(server.url), response_cache=response_cache)
-            first = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]
+            first = [knowledge.ask(q["question"], model=model, retriever="mindmap") for q in asked]
             model.client.close()
-        second = [knowledge.ask(q["question"], model=model, retriever="mindmap", options=options) for q in asked]
+        second = [knowledge.ask(q["question"], model=model, retriever="mindmap") for q in asked]
     assert as_bytes(first) == as_bytes(second)
     for question, answer in zip(asked, first, strict=True):
-        assert answer.usage["model_calls"] == calls
-        assert answer.status == "answered"
-        assert answer.removed == 0 or verbalise == "model", "its first words are not those of the graph"
+        assert answer.usage["model_calls"] == 2
+        assert answer.model
         topics = {t["iri"] for t in question["topic_entities"]}
         linked = {link.term.value for link in answer.linked}
         assert len(linked & topics) >= len(topics) - 1, question["question"]

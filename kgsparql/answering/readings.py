@@ -81,12 +81,7 @@ class _Talk:
         said = session.ask_model(call, required=True)
         if said is None:
             raise ModelReplyError("no model was asked")
-        if said.dropped:
-            session.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
-        kept = tuple(printable(readings[n - 1].text, 120) for n in said.numbers)
-        by = "" if session.model is None else session.model.name
-        session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))
-        return said
+        return _told_choice(said, readings, session)
 
     def _followed(self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None) -> Retrieval | None:
         """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
@@ -100,6 +95,15 @@ class _Talk:
         if made is not None and session.is_trusted:
             made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
         return None if made is None else weighed_choice(made, self.found, session)
+
+
+def _told_choice(said: SaidReading, readings: Sequence[Reading], session: Session) -> SaidReading:
+    if said.dropped:
+        session.fall_back("reading", f"{said.dropped} of what the reply chose is not on the list")
+    kept = tuple(printable(readings[n - 1].text, 120) for n in said.numbers)
+    by = "" if session.model is None else session.model.name
+    session.emit(CandidatesChosen(purpose="reading", chosen_by=by, kept=kept, pruned=len(readings) - len(kept)))
+    return said
 
 
 def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
@@ -126,7 +130,10 @@ def enough(found: Retrieval, session: Session) -> tuple[bool, Retrieval | None]:
         return bool(known), None
     listed = readings_in(found, session)[:LISTED_READINGS]
     said = session.ask_model(reading_call(session.original, [one.text for one in listed]))
-    chosen = None if said is None else _together([listed[n - 1].follow() for n in said.numbers], found)
+    if said is None:
+        return False, None
+    numbers = _told_choice(said, listed, session).numbers
+    chosen = _together([listed[n - 1].follow() for n in numbers], found)
     return chosen is not None, chosen
 
 

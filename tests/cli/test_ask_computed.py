@@ -10,8 +10,6 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.model_server import ModelServer, Text
-from tests.scripted import by_call
 
 NOBEL = FIXTURES / "nobel.ttl"
 SUPPLIERS = "How many products does each supplier have?"
@@ -95,14 +93,6 @@ def test_a_value_alone_is_plain_and_one_row(run: Run, shop: Path) -> None:
         assert (row["status"], row["value"], row["markers"]) == ("answered", plain, "Q1")
         lines = run(*asked).stdout.splitlines()
         assert (lines[0], "Answers" in lines) == (shown, False)
-
-
-def test_a_table_stands_below_what_a_model_wrote(run: Run, shop: Path) -> None:
-    reply = {"sufficient": True, "answer": "Most are from Exotic Liquids [Q1].", "entities": [1], "claims": []}
-    with ModelServer(by_call(answer=Text(reply))) as server:
-        asked = ("ask", SUPPLIERS, "-k", shop, "-m", "a model", "--base-url", server.url, "-r", "query_plan")
-        lines = run(*asked).stdout.splitlines()
-    assert lines[:3] == ["Most are from Exotic Liquids [Q1].", "", "  item              number"]
 
 
 def test_a_name_that_is_no_label_may_be_a_value(run: Run, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
-from tests.scripted import by_call, wrote
+from tests.scripted import by_call
 from tests.unit.hashed_embedder import HashedEmbedder
 
 NOBEL = FIXTURES / "nobel.ttl"
-SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]}, answer=wrote("So [N1]."))
+SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]})
 
 
 @pytest.fixture

@@ -104,15 +104,15 @@ def test_all_methods_are_listed_with_what_they_cost_in_each_format(run: Run, tmp
     assert done.stdout.count("model calls: ") == len(names())
     one = run("retrievers", "mindmap").stdout
     for said in (
-        "model calls        2\n", "paths shown, over all chains (int; default 5)",
-        "(template | model; default template)", "(true | false; default true)",
+        "model calls        3\n", "paths shown, over all chains (int; default 5)",
+        "(model | linker; default model)", "(true | false; default true)",
     ):  # fmt: skip
         assert said in one
     listed = json.loads(run("retrievers", "-f", "json").stdout)
     assert [method["name"] for method in listed] == names()
     mindmap = json.loads(run("retrievers", "mindmap", "-f", "json").stdout)
     assert mindmap == next(other for other in listed if other["name"] == "mindmap")
-    assert mindmap["cost"]["calls"] == {"value": 2, "where": {}}
+    assert mindmap["cost"]["calls"] == {"value": 3, "where": {}}
     assert mindmap["cost"]["queries"]["where"] == {"entities": 1}
     hops = {"name": "max_hops", "type": "int", "default": "5", "about": "the longest shortest path"}
     assert hops in mindmap["options"]

@@ -104,19 +104,21 @@ def test_it_is_a_value_that_says_what_it_is_and_what_it_costs(method: str) -> No
 
 @pytest.mark.longer
 def test_evidence_is_in_the_graph_and_markers_resolve(once: Ask, walker: str, backend: str) -> None:
-    for question, (player, status) in product(
-        ASKED_OF[backend], {"good": "answered", "never enough": "not_in_graph", "no model": ""}.items()
-    ):
-        asked = once(backend, question, walker, player)
-        check_honest(asked)
+    for question in ASKED_OF[backend]:
+        good, never, asked = (
+            once(backend, question, walker, player) for player in ("good", "never enough", "no model")
+        )
+        for one in (good, never, asked):
+            check_honest(one)
+            assert len(one.answer.evidence) > 0, question
+            assert one.answer.error is None
+            assert one.answer.answers, question
+            assert one.answer.status == ("partial" if one.answer.gaps else "answered")
+        assert (good.answer.is_ranked, good.answer.model) == (False, "scripted-model"), question
+        assert answered(never.answer) == answered(asked.answer)
+        assert "nothing_chosen" in {note.code for note in never.answer.notes}
         answer = asked.answer
-        assert len(answer.evidence) > 0, question
-        if player != "no model":
-            assert (answer.removed, answer.error, answer.status) == (0, None, status)
-            continue
         assert (asked.requests, answer.usage["model_calls"]) == ([], 0)
-        assert answer.status == ("partial" if answer.gaps else "answered")
-        assert answer.answers, question
         first = "No sure answer: " if answer.gaps else "Ranked candidates"
         assert answer.text.startswith(first) or answer.computed is not None
 
@@ -269,6 +271,11 @@ def test_the_bundled_questions_have_the_same_answers_at_an_endpoint(nobel_graphs
         assert _content(one) == _content(other), question
 
 
+def answered(answer: Answer) -> tuple[object, ...]:
+    """What is answered, whoever was asked on the way."""
+    return answer.status, answer.text, answer.answers, answer.claims, [item.text for item in answer.evidence]
+
+
 def _is_cut(answer: Answer) -> bool:
     return any("there are more" in str(cut) for item in answer.evidence for cut in item.cuts)
 
@@ -320,7 +327,8 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
 def test_a_walker_asks_three_times_a_hop_and_twice_for_everything_at_the_end(
     once: Ask, backend: str, walker: str, most: Callable[[Any], int], player: str
 ) -> None:
-    bound = most(load(walker))
+    """With a model twice: once for the draft."""
+    bound = most(load(walker)) * (1 if player == "no model" else 2)
     for question in ASKED_OF[backend]:
         sent = [event.name for event in once(backend, question, walker, player).events if isinstance(event, QueryRun)]
         walking = [name for name in sent if not name.startswith(("labels", "types", "verify", "named_graphs"))]
@@ -350,14 +358,11 @@ def test_a_limit_on_calls_or_tokens_leaves_the_evidence(
         assert len(asked.requests) <= limit
         assert asked.answer.usage["model_calls"] <= limit
         assert len(asked.answer.evidence) > 0, limit
-        if limit == 0:
-            assert asked.answer.status == "partial"
-            assert asked.answer.text.startswith("Ranked candidates") or asked.answer.computed is not None
-            assert any("0 model calls" in note for note in asked.answer.notes)
-    asked = ask(embedded, FEYNMAN, method, Player(), budget=Budget(max_tokens=1))
-    check_honest(asked)
-    assert (asked.requests, asked.answer.status) == ([], "partial")
-    assert len(asked.answer.evidence) > 0
+    without = once("embedded", FEYNMAN, method, "no model").answer
+    for budget, said in ((Budget(max_calls=0), "0 model calls"), (Budget(max_tokens=1), "1 token")):
+        asked = ask(embedded, FEYNMAN, method, Player(), budget=budget)
+        assert (asked.requests, answered(asked.answer)) == ([], answered(without))
+        assert any(said in note for note in asked.answer.notes if note.code == "model_failed")
 
 
 @pytest.mark.longer
@@ -417,12 +422,14 @@ def test_a_model_that_takes_too_long_leaves_the_evidence(
 ) -> None:
     def slow(body: dict[str, Any]) -> Any:
         reply = Player()(body)
-        return Slow(30.0, reply) if "answer" in asked_for(body) else reply
+        return Slow(30.0, reply) if "numbers" in asked_for(body) else reply
 
-    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=0.5), model=slow_model)
+    began = time.monotonic()
+    asked = ask(embedded, FEYNMAN, method, slow, budget=Budget(max_seconds=1.0), model=slow_model)
+    assert time.monotonic() - began < 20
     check_honest(asked)
-    assert asked.answer.status == "partial"
-    assert asked.answer.text
+    assert asked.answer.answers
+    assert {"model_failed", "budget"} & {note.code for note in asked.answer.notes}
 
 
 # -- Odd graphs --------------------------------------------------------------------------------------------------------
@@ -477,8 +484,7 @@ def test_Q16_a_hub_stays_within_the_queries_it_may_send(ask: Ask, method: str, h
     assert asked.batches <= _bounds(method, asked)["queries"]
     assert asked.answer.usage["queries"] <= 500
     assert asked.answer.usage["rows"] <= 28_000, "nobody reads the whole hub"
-    expected = "not_in_graph" if player == "never enough" else "partial" if asked.answer.gaps else "answered"
-    assert asked.answer.status == expected, "no budget ended it"
+    assert asked.answer.status == ("partial" if asked.answer.gaps else "answered"), "no budget ended it"
     said = ("at most", "more edges", "were walked on from")
     cuts = [note.lower() for note in asked.answer.notes if any(words in note for words in said)]
     is_computed = asked.answer.computed is not None and (not asked.answer.computed.is_cut or bool(cuts))
@@ -506,7 +512,6 @@ def test_nothing_of_the_question_is_in_the_graph_and_asking_changes_nothing(
     for script in (None, Player()):
         asked = ask(knowledge, "Where do zebras live?", method, script)
         assert (asked.answer.status, len(asked.answer.evidence)) == ("no_entity", 0)
-        assert not any("answer" in asked_for(body) for body in asked.requests), "there is nothing to answer from"
     ask(knowledge, "What is Alpha near?", method, Player())
     assert set(knowledge.graph.store) == before
 

@@ -113,7 +113,7 @@ def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
         asked = ["ask", FEYNMAN, "-k", nobel_url, "-r", method, "-m", "m", "--base-url", server.url, "-f", "json"]
         asked += ["--embedder", f"{server.url}#small", "--prices", "1,2"]
         recorded = run(*asked, "--record", snapshot)
-        assert recorded.exit_code == 0, recorded.stderr
+        assert recorded.exit_code in {0, 3}, recorded.stderr
         assert {request.path for request in server.requests} == {"/v1/chat/completions", "/v1/embeddings"}
     usage = json.loads(recorded.stdout)["usage"]
     assert usage["seconds"] > 0
@@ -123,10 +123,9 @@ def test_a_question_is_replayed_without_a_socket_to_the_same_bytes(
             shutil.rmtree(snapshot / "cache")
         replay = offline if is_cold else in_another_process
         replayed = replay(*asked, "--replay", snapshot, cache=tmp_path / f"other {is_cold}")
-        assert replayed.returncode == 0, replayed.stderr.decode()
-        assert replayed.stdout == recorded.stdout_bytes
+        assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
     other = offline(*asked, "--replay", snapshot, "-O", "max_hops=1", cache=cache)
-    assert other.returncode in {0, 2, 5}
+    assert other.returncode in {0, 2, 3, 5}
 
 
 def test_a_question_that_was_not_recorded_is_a_clear_error(
@@ -244,7 +243,8 @@ def test_local_graphs_are_not_recorded_but_known_by_their_hash(
             asked = ["ask", FEYNMAN, "-k", graph, "-k", nobel_url, "-r", "mindmap", "-m", "m", "--base-url", server.url]
             asked += ["--embedder", "none", "-f", "json"]
         recorded = run(*asked, "--record", snapshot)
-    assert recorded.exit_code == (0 if is_query else 5), recorded.stderr
+    assert recorded.exit_code == 0, recorded.stderr
+    assert is_query or "out of order" in recorded.stdout
     replayed = offline(*asked, "--replay", snapshot, cache=cache)
     assert (replayed.returncode, replayed.stdout) == (recorded.exit_code, recorded.stdout_bytes), replayed.stderr
     (run_there,) = json.loads((snapshot / "manifest.json").read_text())["runs"]

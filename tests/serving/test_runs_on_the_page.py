@@ -12,7 +12,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 from tests.model_server import ModelServer, Slow
-from tests.scripted import by_call, reader, wrote
+from tests.scripted import by_call, reader
 from tests.serving.conftest import NOBEL, SPOUSE, served
 from tests.serving.test_keyboard import tab_to
 from tests.serving.test_page import run
@@ -38,7 +38,7 @@ def begin(page: Page, address: str, method: str = "") -> None:
 def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(page: Page, tmp_path: Path) -> None:
     quick = [reader]
     choices = lambda body: quick.pop()(body) if quick else Slow(120)  # noqa: E731
-    script = by_call(mentions=reader, choices=choices, sentences=reader, answer=Slow(120))
+    script = by_call(choices=choices, reading=Slow(120))
     with ModelServer(script) as server, served(tmp_path, *model(server)) as address:
         begin(page, address, "think_on_graph")
         page.wait_for_selector(".live")
@@ -79,18 +79,13 @@ def _state(address: str, name: str) -> str:
         return str(json.load(reply)["state"])
 
 
-def test_sentences_that_rest_on_nothing_are_marked_and_the_key_is_nowhere(page: Page, tmp_path: Path, ask: Ask) -> None:
+def test_what_a_model_chose_is_cited_and_the_key_is_nowhere(page: Page, tmp_path: Path, ask: Ask) -> None:
     seen: list[str] = []
     page.on("response", lambda reply: seen.append(reply.url))
-    script = by_call(
-        mentions=reader, choices=reader, sentences=reader,
-        answer=wrote("J. Oppenheimer and others worked there [N1]. They all liked cycling a lot.", entities=[1]),
-    )  # fmt: skip
-    with ModelServer(script) as server, served(tmp_path, *model(server), OPENAI_API_KEY=KEY) as address:
+    with ModelServer(reader) as server, served(tmp_path, *model(server), OPENAI_API_KEY=KEY) as address:
         page.goto(address)
         ask(FEYNMAN)
-        assert page.locator(".unsupported").all_inner_texts() == ["They all liked cycling a lot. not from the graph"]
-        assert page.locator(".said button.marker").all_inner_texts()[0] == "N1"
+        assert page.locator(".best button.marker").all_inner_texts()[0] == "P1"
         assert "model call" in page.inner_text(".meter")
         page.click("text=/^\\d+ steps$/")
         page.click(".steps .model_called summary >> nth=0")
