@@ -13,6 +13,7 @@ from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import (
     LEFT_OUT,
     Denotation,
@@ -287,8 +288,8 @@ class _Search:
         if self.kind == "time":
             if use.kind in {"date", "time", "item"}:
                 called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
-                return use.kind != "item" or 2 * sum(map(_is_year, called.values())) > len(use.ends)
-            return 2 * sum(_is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
+                return use.kind != "item" or 2 * sum(map(is_year, called.values())) > len(use.ends)
+            return 2 * sum(is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
         return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
     def _fit_of_end(self, way: PathFit) -> float | None:
@@ -391,7 +392,7 @@ class _Search:
                     continue
                 if (score := self._score_of_nothing(step, is_turned=step in turned)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
-                    yield PathFit((step,), _unused(step), cover=own, named=(step,), score=score)
+                    yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
 
     def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
@@ -401,7 +402,7 @@ class _Search:
             back = way.last.step.reversed
             is_one = len(way.steps) == 1 and len(way.last.ends) < 2  # of many things, these may be what is in it
             if is_one and way.direction <= _AGAINST_ROLE and back not in have:
-                yield PathFit((back,), _unused(back), score=way.score - way.direction)
+                yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
@@ -495,11 +496,3 @@ class _Search:
             how=(*self.given.how, Match(said, way.path, self._is_said_whole(way))),
         )
         return made.doubted(*way.doubts)
-
-
-def _unused(step: Step) -> PredicateUse:
-    return PredicateUse(step, "item", 0.0, 0, ())
-
-
-def _is_year(text: str) -> bool:
-    return text.isdecimal() and len(text) == 4

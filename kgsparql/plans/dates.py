@@ -118,3 +118,8 @@ def as_kind(value: Term, kind: str) -> Literal | None:
         return value if date_number(value.value) is not None else None
     name = {"": "gYear", "-": "gYearMonth"}.get("".join(re.findall("(?<=[0-9])-", value.value)), "date")
     return Literal(value.value, datatype=IRI(_XSD + name))
+
+
+def is_year(text: str) -> bool:
+    """Tell whether a text may be a year."""
+    return text.isdecimal() and len(text) == 4

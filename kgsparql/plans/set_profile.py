@@ -69,6 +69,11 @@ class PredicateUse:
     classes: tuple[IRI, ...] = ()
     unit: str = ""
 
+    @classmethod
+    def none_of(cls, step: Step) -> PredicateUse:
+        """Make what nothing was looked at for."""
+        return cls(step, "item", 0.0, 0, ())
+
     @property
     def path(self) -> PropertyPath:
         """The predicate as a path of one step."""

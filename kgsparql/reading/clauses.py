@@ -7,7 +7,7 @@ meant, and which way it is followed, is decided where the graph is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -286,6 +286,30 @@ def relations(restrictions: list[Restriction]) -> Iterator[Predication]:
         else:
             for branch in one.branches:
                 yield from relations(branch)
+
+
+def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_negated: bool) -> Predication:
+    """Say of another phrase what was said with another preposition: ``won it in 1921, but not in 1922``."""
+    is_transitive = last.object is not None and not last.preposition
+    if is_transitive and any(said == preposition for said, _ in last.more):
+        return replace(last, more=[(preposition, other)], is_negated=is_negated)
+    return replace(last, preposition=preposition, object=other, more=[], is_negated=is_negated)
+
+
+def share_argument(last: Predication, found: Predication, *, is_adjacent: bool) -> None:
+    """Give a verb the argument of the next one: ``wrote and directed Jaws``, ``more than 4 but less than 8 cities``."""
+    counted, other = last.object, found.object
+    if is_adjacent and counted is None and found.verb:
+        last.object, last.preposition, last.more = other, found.preposition, list(found.more)
+    elif counted is not None and counted.quantity and not counted.chunks and other is not None:
+        counted.chunks = list(other.chunks)
+
+
+def is_adverb(relation: Predication) -> bool:
+    """Tell whether a relation compares what it is said of: ``older``, ``born first``."""
+    compared, other = relation.compared, relation.object
+    is_extreme = other is not None and (other.superlative is not None or other.most is not None)
+    return (compared is not None and other is None) or is_extreme
 
 
 def is_computed(question: Clauses) -> bool:

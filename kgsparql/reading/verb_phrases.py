@@ -12,7 +12,10 @@ from kgsparql.reading.clauses import (
     NounPhrase,
     Predication,
     Restriction,
+    is_adverb,
     relations,
+    share_argument,
+    with_preposition,
 )
 from kgsparql.reading.noun_phrases import NounPhrases
 
@@ -77,17 +80,17 @@ class VerbPhrases(NounPhrases):
             return replace(compared, is_negated=is_negated)
         if self.word() in lexicon.prepositions and self.begins_object(1) and not self.is_bound():
             preposition = self.texts[self.skip()[0]]
-            return _with_preposition(last, preposition, self.noun_phrase(), is_negated)
+            return with_preposition(last, preposition, self.noun_phrase(), is_negated)
         begins_verb = self.word() in lexicon.auxiliaries | lexicon.negations | lexicon.adverbs or self.is_verb()
         if begins_verb and not (is_negated and self.is_noun_phrase()):
             is_adjacent = bool(last.verb) and self.at == last.verb[-1] + 2
             found = self.verb_phrase(is_participle=is_participle)
             found.is_negated = found.is_negated or is_nor
-            _share_argument(last, found, is_adjacent=is_adjacent)
+            share_argument(last, found, is_adjacent=is_adjacent)
             return found
         if self.is_noun_phrase():
             found = replace(last, object=self.noun_phrase(), is_negated=is_negated, more=[])
-            _share_argument(last, found, is_adjacent=False)
+            share_argument(last, found, is_adjacent=False)
             return None if found.object is None or found.object.is_empty else found
         return None
 
@@ -429,7 +432,7 @@ class VerbPhrases(NounPhrases):
         only = question.said[0] if question.said else None
         if len(question.said) != 1 or not isinstance(only, Predication):
             return question
-        if phrase.joined_by == "or" and _is_adverb(only):
+        if phrase.joined_by == "or" and is_adverb(only):
             asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
             return Clauses("choose", NounPhrase(asked=asked, restrictions=[only]), choices=phrase)
         if only.compared and only.object and not only.is_negated:
@@ -487,27 +490,3 @@ class VerbPhrases(NounPhrases):
             relation = Predication(verb=verb[:1], object=NounPhrase(of=subject, of_form="same", same=together[:1]))
         phrase.restrictions.append(relation)
         return phrase
-
-
-def _with_preposition(last: Predication, preposition: str, other: NounPhrase, is_negated: bool) -> Predication:
-    """Say of another phrase what was said with another preposition: ``won it in 1921, but not in 1922``."""
-    is_transitive = last.object is not None and not last.preposition
-    if is_transitive and any(said == preposition for said, _ in last.more):
-        return replace(last, more=[(preposition, other)], is_negated=is_negated)
-    return replace(last, preposition=preposition, object=other, more=[], is_negated=is_negated)
-
-
-def _share_argument(last: Predication, found: Predication, *, is_adjacent: bool) -> None:
-    """Give a verb the argument of the next one: ``wrote and directed Jaws``, ``more than 4 but less than 8 cities``."""
-    counted, other = last.object, found.object
-    if is_adjacent and counted is None and found.verb:
-        last.object, last.preposition, last.more = other, found.preposition, list(found.more)
-    elif counted is not None and counted.quantity and not counted.chunks and other is not None:
-        counted.chunks = list(other.chunks)
-
-
-def _is_adverb(relation: Predication) -> bool:
-    """Tell whether a relation compares what it is said of: ``older``, ``born first``."""
-    compared, other = relation.compared, relation.object
-    is_extreme = other is not None and (other.superlative is not None or other.most is not None)
-    return (compared is not None and other is None) or is_extreme
