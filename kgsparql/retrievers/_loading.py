@@ -158,7 +158,7 @@ def description_of(method: type[Retriever]) -> dict[str, Any]:
     >>> found["options"][0]
     {'name': 'paths_kept', 'type': 'int', 'default': '5', 'about': 'paths shown, over all chains'}
     >>> found["cost"]["calls"]
-    {'value': 2, 'where': {}}
+    {'value': 3, 'where': {}}
     """
     docs = [inspect.cleandoc(kind.__doc__ or "") for kind in method.__mro__]
     about = {name: _one_line(text) for doc in reversed(docs) for name, text in _PARAMETER.findall(doc)}

@@ -41,7 +41,9 @@ def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(pa
     script = by_call(choices=choices, reading=Slow(120))
     with ModelServer(script) as server, served(tmp_path, *model(server)) as address:
         begin(page, address, "think_on_graph")
-        page.wait_for_selector(".live")
+        page.wait_for_selector(".draft")
+        page.wait_for_selector(".draft")
+        page.locator(".live .gone").filter(has_text="+6 more").wait_for()
         kept, gone = (page.locator(f".live .{kind}").all_inner_texts() for kind in ("kept", "gone"))
         assert len(kept) == 3
         assert all(line.startswith("Richard Feynman —") for line in kept)
@@ -66,8 +68,8 @@ def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(pa
         page.click(".stop")
         page.wait_for_selector(".run:not([aria-busy])")
         assert time.monotonic() - began < 5
-        assert page.inner_text(".badge") == "partial"
-        assert "stopped: this is what was found until then" in page.inner_text(".notes")
+        assert page.inner_text(".badge") == "ranked, no model"  # the draft
+        assert "did not help, the answer is the one without it" in page.inner_text(".notes")
         assert page.locator(".evidence tbody").count() > 0
         assert "found again" in page.inner_text(".evidence")
         time.sleep(max(0.0, left_at + 10 - time.monotonic()))  # it ends 5 s after the last look at it, as this is one

@@ -9,12 +9,15 @@ export function answerPart({ answer, said, prose, prose_title, gaps, notes }, li
   const marks = (markers) => markers.map((marker) => markerButton(marker, light, open));
   return [
     answer.error && troubleOf(answer.error),
-    answer.is_ranked ? ranked(answer, gaps, marks) : written(answer, said, marks),
+    answer.is_ranked || isChosen(answer) ? ranked(answer, gaps, marks) : written(answer, said, marks),
     answer.computed && computed(answer.computed),
     prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, prose_title), spoken(prose, marks)),
     notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))),
   ];
 }
+
+/** A model chose which of our readings is meant: what that leads to is listed as where nobody chose. */
+const isChosen = (answer) => answer.answers.length > 0 && !answer.computed && answer.grounding === "graph";
 
 export function markerButton(marker, light, open) {
   return el("button", {
