@@ -77,28 +77,22 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
     judges = session.judge is not None and retriever.ranks_paths
     if (session.model is None and not judges) or session.oracle is not None or session.notes.partial:
         return found, drafting
+    standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     if drafts or judges:
-        shown = replace(drafting, labels=replace(drafting.labels, notes=drafting.notes.copied()))
-        drafted = _answer_of(found, retriever, shown)
+        drafted = _answer_of(found, retriever, drafting.anew())
         if drafts:
             session.emit(Drafted(status=drafted.status, answer=drafted))
-        if judges:  # one path at a time, where the ranker is not sure of the best
-            return (found, drafting) if drafted.status == "answered" else (_verified_retrieval(retriever, again), again)
-    assert session.model is not None  # noqa: S101 - else a judge
-    asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
+        if judges and drafted.status == "answered":  # one path at a time, where the ranker is not sure of the best
+            return found, drafting
+    asking = again if judges or retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
-        made = _chosen(retriever, found, asking)
-    except GRAPH_FAILED as error:
-        drafting.notes.lose(error)
-        return found, drafting
-    except (*MODEL_FAILED, BudgetExceededError) as error:
+        made = _verified_retrieval(retriever, again) if judges else _chosen(retriever, found, asking)
+    except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
-        cause = f"{error.message} [{error.code}]"
-        what = f"{session.model.name} did not help, the answer is the one without it: {error.message}"
-        drafting.notes.append(what, code="model_failed", cause=cause)
-        drafting.notes.fallbacks += [one for one in asking.notes.fallbacks if one not in drafting.notes.fallbacks]
-        return found, replace(drafting, rounds=asking.rounds)
+        return found, _standing_draft(standing, asking, error.message, f"{error.message} [{error.code}]")
+    if asking.notes.partial and not session.require_model:
+        return found, _standing_draft(standing, asking, asking.notes.why_partial)
     if made is not None:
         return made, asking
     asked = replace(drafting, model=session.model, rounds=asking.rounds)
@@ -106,6 +100,14 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
         return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
     asked.notes.append(NONE_FITS.text, code="nothing_chosen")
     return found, asked
+
+
+def _standing_draft(standing: Session, asking: Session, why: str, cause: str = "") -> Session:
+    """Return the session of the draft, which stands, with a note that says why."""
+    what = f"{asking.asked_model} did not help, the answer is the one without it: {why}"
+    standing.notes.append(what, code="model_failed", cause=cause)
+    standing.notes.fallbacks += [one for one in asking.notes.fallbacks if one not in standing.notes.fallbacks]
+    return replace(standing, rounds=asking.rounds)
 
 
 def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:

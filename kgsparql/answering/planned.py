@@ -149,7 +149,7 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         for said, text in asked.operations()
         if not any(issubclass(kind, _computing(text)) for kind in parts_made)
     ]
-    if asked.clauses.form == "set" and isinstance(plan, a.Count | a.Exists):
+    if asked.clauses.form == "set" and _is_count_or_yes(plan):
         gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
     operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
     written = normalised(reading_in_words(plan, labels.__getitem__)).split()
@@ -157,8 +157,16 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         text = asked.read.texts[place]
         is_telling = text.isdecimal() or (text not in operating and asked.tells(place))
         if is_telling and text not in written and not is_said(text):
-            gaps.append(Gap("word", text, _NOT_IN_PLAN, (text,)))
+            gap = Gap("name" if asked.read.is_capital(place) else "word", text, _NOT_IN_PLAN, (text,))
+            gaps.append(replace(gap, code="value") if text.isdecimal() else gap)
     return tuple(gaps)
+
+
+def _is_count_or_yes(plan: a.Plan) -> bool:
+    """Tell whether a plan gives a count, that changed by a constant, or a yes or no."""
+    if isinstance(plan, a.Calculated):
+        return {type(plan.left), type(plan.right)} == {a.Count, a.Constant}
+    return isinstance(plan, a.Count | a.Condition)
 
 
 def _computing(text: str) -> tuple[type, ...]:

@@ -155,7 +155,7 @@ def _is_same_or_holds(place: Path, output: Path) -> bool:
 def say(message: str, *, quiet: bool = False) -> None:
     """Write a line to stderr, unless it is empty."""
     if message and not quiet:
-        typer.echo(message, err=True)
+        typer.echo(message, file=sys.stderr)  # as it is now: a bar takes what is written there, and stays below it
 
 
 say_once = functools.cache(say)

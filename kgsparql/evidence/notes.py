@@ -104,6 +104,12 @@ class Notes:
         rest = [Note(LIMIT, f"{more:,} more limits were reached (-v shows them)")] if more > 0 else []
         return (*shown, *cuts[:_CUTS_SHOWN], *rest)
 
+    @property
+    def why_partial(self) -> str:
+        """Say why something was left out."""
+        ends = (str(note) for note in self._notes if note.code in {"budget_reached", "graph_lost"})
+        return next(ends, "some steps were left out")
+
     def lose(self, error: EndpointError | QueryError) -> None:
         """Go on without the graph, which is noted once."""
         if self.lost is None:

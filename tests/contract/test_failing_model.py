@@ -17,12 +17,13 @@ from kgsparql.errors import KgsparqlError
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.trust import Trust
 from tests.conftest import FIXTURES
 from tests.contract.test_lying_model import BORN, COUNT, FEYNMAN, METHODS
 from tests.deep import DEEP
 from tests.liar import LIES
 from tests.model_server import Big, Html, ModelServer, Raw, Refusal, Reply, Slow, Status, Text
-from tests.scripted import Player
+from tests.scripted import Player, reader
 
 
 @dataclass(frozen=True)
@@ -150,3 +151,20 @@ def test_of_many_questions_none_is_lost() -> None:
     assert all(line["answers"] or line.get("value") for line in lines)
     assert ["model_failed" in {note["code"] for note in line["notes"]} for line in lines] == [False, True, False]
     assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_queries_that_run_out_while_a_model_is_asked_leave_the_draft_as_it_is(
+    nobel: kgsparql.KnowledgeBase, method: str
+) -> None:
+    options = METHODS[method]
+    without = nobel.ask(FEYNMAN, retriever=method, options=options)
+    for more in (0, 1, 4):
+        model = LanguageModel("m", OpenAIClient("http://model.test/v1", transport=ModelServer(reader).transport))
+        model.trust = Trust(chooses=True, plans=True)
+        budget = Budget(max_queries=without.usage["queries"] + more)
+        found = nobel.ask(FEYNMAN, retriever=method, options=options, model=model, budget=budget, trial=True)
+        if "model_failed" in {note.code for note in found.notes}:
+            assert {**shown(found), "trust": None} == shown(without), more
+        else:
+            assert found.status == "answered", more
