@@ -242,9 +242,13 @@ def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
     return Retrieval(gaps=tuple(gaps), is_judged=True)
 
 
+def says_nothing(plan: a.Plan | None) -> bool:
+    """Tell whether a plan is only what the question names, or that there is that, of which nobody doubts."""
+    return isinstance(plan.items if isinstance(plan, a.Exists) else plan, a.Items)
+
+
 def _checks_a_name(plan: a.Plan | None) -> bool:
-    """Tell whether a plan only says that there is what the question names, of which nobody doubts."""
-    return isinstance(plan, a.Exists) and isinstance(plan.items, a.Items)
+    return isinstance(plan, a.Exists) and says_nothing(plan)
 
 
 def _unknown_words(found: ReadQuestion) -> set[str]:

@@ -6,6 +6,7 @@ but a passage of a document that it quotes letter by letter.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -238,7 +239,8 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retri
     support = made.support or found.support or Support(path_lead=path_lead(found))
     session.notes.drop("order_unknown", [""])  # the model says which
     if before == chosen or session.is_trusted or not before:
-        return replace(made, support=replace(support, agreement=1.0, path_lead=max(support.path_lead, 0.5)))
+        agreement = 1.0 if before == chosen else 0.5
+        return replace(made, support=replace(support, agreement=agreement, path_lead=max(support.path_lead, 0.5)))
     labels = session.labels(before, in_grace=True)
     others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
     gap = replace(_NOT_RANKED, values=(others,))
@@ -258,7 +260,8 @@ def _shown(found: Retrieval) -> frozenset[Term]:
 def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
     """Answer with words of a passage, if they stand there; those of a document are not the graph's."""
     words = " ".join(quote.split())
-    if not words or len(words) > _MAX_QUOTE or words not in " ".join(item.text.split()):
+    stands = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(item.text.split()))
+    if not words or len(words) > _MAX_QUOTE or stands is None:
         return None
     source = "the graph" if item.excerpt is None else str(item.excerpt)
     text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"

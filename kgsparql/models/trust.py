@@ -64,7 +64,8 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
 
     :param tried: the server, the model, and a digest of the prompts that it was tried with.
     """
-    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+    # What another version kept may lack a member, or have another.
+    with suppress(StoreError, TypeError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
         known = cache.lookup(TRIAL, tried, at_most_s=_KEPT_S)
         return None if known is None else Trust.of_json(known)
     return None
@@ -73,7 +74,7 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
 def all_kept() -> list[dict[str, str]]:
     """List the models that were tried in the last 30 days, each with its server, how it is used, and since when."""
     found: dict[tuple[str, str], dict[str, str]] = {}
-    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
+    with suppress(StoreError, TypeError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
         for request, reply, made in cache.kept(TRIAL, at_most_s=_KEPT_S):
             own = {name: str(request[name]) for name in ("model", "server")}
             found[own["model"], own["server"]] = {**own, "made": made, "use": Trust.of_json(reply).in_words}

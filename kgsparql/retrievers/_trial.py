@@ -16,13 +16,14 @@ from functools import cache
 from importlib.resources import files
 from operator import and_
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
+from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust
 from kgsparql.plans import algebra as a
@@ -33,10 +34,13 @@ from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
 
+T = TypeVar("T")
+
 MOST_TOKENS = 3_000
 STEPS = 40  # calls, at most, as far as progress is concerned
 _ALLOWED_MISSES = 0.1
 _REPLY, _LONG_REPLY = 300, 1_000  # tokens: a small model may write numbers without end, one that reasons needs many
+_REASONED_REPLY = 2_000  # of one that was cut: it may have reasoned
 _TOGETHER = 5  # questions of one list
 _PLANS = 1  # that the short trial asks for
 _POLL_S = 0.05
@@ -169,13 +173,23 @@ class Trial(Thread):
         asked = " ".join(item.question for item in items)
         question = f"Several questions, for each the line that says what it asks, if there is one: {asked}"
         try:
-            said = self.model.ask(reading_call(question, [path for _, path in places]), self.usage, ignore)
+            said = self._reply(reading_call(question, [path for _, path in places]))
         except ModelReplyError as error:
             if self.model.client.base_url in error.message:  # that is no reply of a model
                 raise
             return [False] * len(items)
         chosen = [places[number - 1] for number in said.numbers]
         return [[path for own, path in chosen if own is item] == item.right for item in items]
+
+    def _reply(self, call: Call[T]) -> T:
+        """Ask; one that reasons before it replies is given more room, from then on."""
+        try:
+            return self.model.ask(call, self.usage, ignore)
+        except ModelReplyError as error:
+            if error.code != "E_LLM_LENGTH" or self.model.reply_tokens >= _REASONED_REPLY:
+                raise
+        self.model = self.asked.uncached(reply_tokens=_REASONED_REPLY)
+        return self.model.ask(call, self.usage, ignore)
 
     def _paths(self, items: Sequence[_Item]) -> Iterator[bool]:
         """Judge the paths of each question by log-probability; nothing, where the server tells none."""
@@ -194,7 +208,7 @@ class Trial(Thread):
         names["R2"] = ListedName(names["R2"].term, "number", "m")
         lines = tuple(f"{name} {line}" for name, (_, line) in bundled()["terms"].items())
         try:
-            written = self.model.ask(plan_call(item["question"], TermLists(names, lines)), self.usage, ignore)
+            written = self._reply(plan_call(item["question"], TermLists(names, lines)))
         except ModelReplyError:
             return False
         return written.plan is not None and _comes_to(written.plan) == _comes_to(
@@ -286,4 +300,5 @@ def admit_model(session: Session, asking: AskOptions) -> None:
         session.writer = None  # nothing of the question is sent before
         session.notes.append(known["note"], code="trial")
     elif session.model is None and session.judge is None:
+        session.writer = None
         session.notes.append(_WORSE, code="trial")

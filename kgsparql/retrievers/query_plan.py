@@ -21,7 +21,14 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.entity_linking import looked_up, mend_links
 from kgsparql.answering.plan_question import PlanQuestion
-from kgsparql.answering.planned import ReadQuestion, plan_gaps, plan_readings, planned_retrieval, read_and_planned
+from kgsparql.answering.planned import (
+    ReadQuestion,
+    plan_gaps,
+    plan_readings,
+    planned_retrieval,
+    read_and_planned,
+    says_nothing,
+)
 from kgsparql.answering.readings import HELD
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
@@ -232,6 +239,8 @@ class _PlanWriting:
             return None, f"It is no plan: {written.fault}."
         session = self.asked.session
         own = [*_own_numbers(written.plan, self.asked)]
+        if says_nothing(written.plan):
+            return None, "It says nothing of what it names."
         if own or not terms_in(written.plan):
             said = f"the question does not say {own[0]:,}" if own else "it asks for nothing of the graph"
             return None, f"It is no plan: {said}."

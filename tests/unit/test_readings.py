@@ -79,7 +79,7 @@ def test_a_choice_against_the_ranking_is_a_doubt_unless_the_model_is_trusted(fir
     for is_trusted in (False, True):
         found, _ = given(chose(2), trust=Trust(chooses=is_trusted))
         told = [gap.text for gap in found.gaps if gap.text.startswith("the model chose this")]
-        assert (bool(told), found.signals["agreement"]) == (not is_trusted, float(is_trusted))
+        assert (bool(told), found.signals["agreement"]) == (not is_trusted, 0.5 * is_trusted)
 
 
 def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_with_a_note() -> None:
