@@ -8,7 +8,7 @@ from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.events import Event, QueryRun
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 
-COMPARED = ("status", "text", "answers", "claims", "cited", "evidence", "linked", "removed")
+COMPARED = ("status", "text", "answers", "claims", "cited", "evidence", "linked")
 
 
 def told(answer: Answer) -> dict[str, Any]:
