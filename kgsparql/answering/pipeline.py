@@ -42,7 +42,7 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
-    found, session = _found(retriever, session)
+    found, session = _found_in_session(retriever, session)
     judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
         session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
@@ -61,13 +61,13 @@ def answer(retriever: Retriever, session: Session) -> Answer:
     :raises UnreachableError: if the only graph fails before there is any evidence; if a model fails that is required.
     :raises CancelledError: if the session was stopped.
     """
-    found, session = _found(retriever, session, drafts=True)
+    found, session = _found_in_session(retriever, session, drafts=True)
     made = with_prose(_answer_of(found, retriever, session), session)
     session.emit(Finished(status=made.status, answer=made))
     return made
 
 
-def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> tuple[Retrieval, Session]:
+def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = False) -> tuple[Retrieval, Session]:
     """Return what is found without a model, or by what a model chooses; and the session in which it was found.
 
     :param drafts: the answer without the model is emitted before it is asked.
@@ -86,7 +86,7 @@ def _found(retriever: Retriever, session: Session, *, drafts: bool = False) -> t
             return found, drafting
     asking = again if judges or retriever.asks_on_the_way else replace(drafting, model=session.model)
     try:
-        made = _verified_retrieval(retriever, again) if judges else _chosen(retriever, found, asking)
+        made = _verified_retrieval(retriever, again) if judges else _chosen_retrieval(retriever, found, asking)
     except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise
@@ -110,7 +110,7 @@ def _standing_draft(standing: Session, asking: Session, why: str, cause: str = "
     return replace(standing, rounds=asking.rounds)
 
 
-def _chosen(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
+def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
     """Return what the reading comes to that a model chooses; ``None`` where it chooses none."""
     if retriever.asks_on_the_way:
         drafted, found = found, _verified_retrieval(retriever, session)

@@ -147,7 +147,7 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
     gaps += [
         Gap("operation", said, "what {!r} asks for is not computed", (said or text,))
         for said, text in asked.operations()
-        if not any(issubclass(kind, _computing(text)) for kind in parts_made)
+        if not any(issubclass(kind, _parts_computing(text)) for kind in parts_made)
     ]
     if asked.clauses.form == "set" and _is_count_or_yes(plan):
         gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
@@ -169,7 +169,7 @@ def _is_count_or_yes(plan: a.Plan) -> bool:
     return isinstance(plan, a.Count | a.Condition)
 
 
-def _computing(text: str) -> tuple[type, ...]:
+def _parts_computing(text: str) -> tuple[type, ...]:
     """List the parts of plans that compute what a question is said to ask for."""
     of_all = (a.SummaryOf, a.Calculated, a.Summarised, a.ItemTable, a.Grouped)
     for start, some in _COMPUTING.items():

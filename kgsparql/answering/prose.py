@@ -51,7 +51,7 @@ def with_prose(made: Answer, session: Session) -> Answer:
         marker = {"type": "string", "enum": [item.marker for item in chosen[:_MAX_FACTS]]}  # in a list, one never ends
         sentence = object_schema(text={"type": "string"}, marker=marker)
         schema = object_schema(sentences={"type": "array", "items": sentence})
-        call = Call("prose", _messages(made, chosen, session), schema, _sentences_in)
+        call = Call("prose", _prose_messages(made, chosen, session), schema, _sentences_in)
         said = writing.ask_model(call, required=True) or []
         dropped = len(said)
         for one in said[:_MAX_SENTENCES]:
@@ -70,7 +70,7 @@ def chosen_evidence(made: Answer) -> Evidence:
     return made.evidence.keep([marker for markers in best for marker in markers] or made.cited)
 
 
-def _messages(made: Answer, chosen: Evidence, session: Session) -> tuple[Message, ...]:
+def _prose_messages(made: Answer, chosen: Evidence, session: Session) -> tuple[Message, ...]:
     names = (
         "; ".join(one.label for one in made.best[:_MAX_FACTS]) if made.value is None else made.text.partition("\n")[0]
     )

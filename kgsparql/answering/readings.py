@@ -60,19 +60,19 @@ class _Talk:
         links = links_to_mend(session) if retriever.mends else None
         if not (self.listed or links or retriever.computes):
             return None
-        said = self._asked(self.listed[:LISTED_READINGS], links)
-        if made := self._followed(said, self.listed, links):
+        said = self._said_of(self.listed[:LISTED_READINGS], links)
+        if made := self._followed_choice(said, self.listed, links):
             return made
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
             others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]
-        if others and session.usage.calls_left != 0 and (made := self._followed(self._asked(others), others)):
+        if others and session.usage.calls_left != 0 and (made := self._followed_choice(self._said_of(others), others)):
             used = {path.start for item in made.evidence for path in item.paths}
             mend_links(session, [one for one in meant if one.term in used])
             return made
         return None
 
-    def _asked(self, readings: Sequence[Reading], links: Links | None = None) -> SaidReading:
+    def _said_of(self, readings: Sequence[Reading], links: Links | None = None) -> SaidReading:
         session = self.session
         call = reading_call(
             session.original, [one.text for one in readings], links,
@@ -84,15 +84,17 @@ class _Talk:
             raise ModelReplyError("no model was asked")
         return _told_choice(said, readings, session)
 
-    def _followed(self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None) -> Retrieval | None:
-        """Return what was chosen comes to; ``None`` where nothing was, or that leads nowhere."""
+    def _followed_choice(
+        self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None
+    ) -> Retrieval | None:
+        """Return what was chosen, followed; ``None`` where nothing was, or that leads nowhere."""
         session, retriever = self.session, self.retriever
         if said.compute and (written := retriever.written_plan(session, meant_by(said, links, session))) is not None:
             return weighed_choice(written, self.found, session)
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
-            return _quoted(chosen[0].passage, said.quote, self.found)
-        made = _together([one.follow() for one in chosen], self.found)
+            return _quoted_passage(chosen[0].passage, said.quote, self.found)
+        made = _put_together([one.follow() for one in chosen], self.found)
         if made is not None and session.is_trusted:
             made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
         return None if made is None else weighed_choice(made, self.found, session)
@@ -134,7 +136,7 @@ def enough(found: Retrieval, session: Session) -> tuple[bool, Retrieval | None]:
     if said is None:
         return False, None
     numbers = _told_choice(said, listed, session).numbers
-    chosen = _together([listed[n - 1].follow() for n in numbers], found)
+    chosen = _put_together([listed[n - 1].follow() for n in numbers], found)
     return chosen is not None, chosen
 
 
@@ -157,7 +159,7 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
         if item.kind == "passage":
             readings.append(Reading(printable(item.sourced_text, MAX_PASSAGE), lambda: None, passage=item))
             continue
-        for where, terms in _places(item, session):
+        for where, terms in _places_of(item, session):
             names = "; ".join(printable(labels.get(term, ""), 60) for term in terms[:_EXAMPLES])
             told = f" – {where} ({len(terms):,}: {names})" if where else ""
             said = printable(item.text, MAX_LINE - len(told))
@@ -165,7 +167,7 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
     return readings
 
 
-def _places(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tuple[Term, ...]]]:
+def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tuple[Term, ...]]]:
     """Yield what an item leads to, by each predicate where several lead there, then what is on the way."""
     ends: dict[Step, dict[Term, None]] = {}
     for way in item.paths:
@@ -188,7 +190,7 @@ def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, sessi
 # --- What was chosen, as evidence and draft
 
 
-def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval | None:
+def _put_together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval | None:
     """Put what was chosen before the other evidence; its answers, all of them, are the answer."""
     kept = [one for one in parts if one is not None and (one.candidates or one.computed is not None)]
     if not kept:
@@ -196,12 +198,12 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval 
     if kept[0].computed is not None:
         beside = (replace(item, marker="") for item in found.evidence if item.kind != "computed")
         return replace(kept[0], evidence=Evidence([*kept[0].evidence, *beside]), readings=None)
-    items = list(_once(item for one in kept for item in one.evidence))
-    places = {_told(item): at for at, item in enumerate(items)}
-    evidence = Evidence(replace(item, marker="") for item in _once([*items, *found.evidence]))
+    items = list(_each_once(item for one in kept for item in one.evidence))
+    places = {_told_of(item): at for at, item in enumerate(items)}
+    evidence = Evidence(replace(item, marker="") for item in _each_once([*items, *found.evidence]))
     answers: dict[Term, AnswerTerm] = {}
     for one in kept:
-        markers = {item.marker: evidence[places[_told(item)]].marker for item in one.evidence}
+        markers = {item.marker: evidence[places[_told_of(item)]].marker for item in one.evidence}
         for own in one.candidates:
             cited = tuple(markers[marker] for marker in own.markers if marker in markers)
             before = answers.setdefault(own.term, replace(own, markers=()))
@@ -211,16 +213,16 @@ def _together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval 
     return replace(made, gaps=kept[0].gaps, is_judged=kept[0].is_judged) if len(kept) == 1 else made
 
 
-def _told(item: EvidenceItem) -> Hashable:
+def _told_of(item: EvidenceItem) -> Hashable:
     """Return what an item tells, however it is worded: things of one name may be described in its text."""
     walks = frozenset((path.start, path.property_path) for path in item.paths)
     return item.kind, (walks, frozenset(item.ends)) if item.ends else item.paths or item.text
 
 
-def _once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
+def _each_once(items: Iterable[EvidenceItem]) -> Iterator[EvidenceItem]:
     first: dict[Hashable, EvidenceItem] = {}
     for item in items:
-        first.setdefault(_told(item), item)
+        first.setdefault(_told_of(item), item)
     return iter(first.values())
 
 
@@ -235,7 +237,7 @@ def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
 
 def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
     """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
-    before, chosen = _shown(found), _shown(made)
+    before, chosen = shown_terms(found), shown_terms(made)
     support = made.support or found.support or Support(path_lead=path_lead(found))
     session.notes.drop("order_unknown", [""])  # the model says which
     if before == chosen or session.is_trusted or not before:
@@ -247,7 +249,7 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retri
     return replace(made, support=replace(support, agreement=0.0, path_lead=0.0), gaps=(*made.gaps, gap))
 
 
-def _shown(found: Retrieval) -> frozenset[Term]:
+def shown_terms(found: Retrieval) -> frozenset[Term]:
     """List what is answered, whoever chose it: the values that were computed, else what the best evidence leads to."""
     if found.computed is not None:
         return frozenset(term for row in found.computed.rows for term in row if term is not None)
@@ -257,7 +259,7 @@ def _shown(found: Retrieval) -> frozenset[Term]:
     return frozenset(one.term for own in first for one in found.candidates if one.markers[:1] == own.markers[:1])
 
 
-def _quoted(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
+def _quoted_passage(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
     """Answer with words of a passage, if they stand there; those of a document are not the graph's."""
     words = " ".join(quote.split())
     stands = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(item.text.split()))

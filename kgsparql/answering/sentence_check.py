@@ -96,19 +96,19 @@ class SentenceCheck:
         said, text = self._without_yes_or_no(text)
         if not (text := self._in_english(text)):
             return False
-        read, value = self._read(text), self.made.value
+        read, value = self._read_statement(text), self.made.value
         denials = {at for at in read.free if read.texts[at] in lexicon().negations}
         if self.made.type == "boolean" and isinstance(value, Literal):
             truth = value.value == "true"
             if said not in {None, truth} or len(denials) != (not truth):
                 return False
             positive = {*range(read.start, len(read.texts))} - denials
-            return self._is_as_computed(self._read(read.text_of(positive)) if denials else read)
+            return self._is_as_computed(self._read_statement(read.text_of(positive)) if denials else read)
         if said is not None:
             return False
         if (not denials and self._is_true(read)) or self._repeats_question(read):
             return True
-        return any(self._is_as_computed(self._read(question, "")) for question in self._asked_by(read))
+        return any(self._is_as_computed(self._read_statement(question, "")) for question in self._asked_by(read))
 
     # --- Reading it
 
@@ -133,12 +133,12 @@ class SentenceCheck:
             text = translated(text, language, search, lambda term: called([term])[term]).text.rstrip("?. ")
         first, _, rest = text.partition(" ")
         pronouns = (own.personal_pronouns | own.possessive_pronouns) - (_SEX_TOLD - self._asked_roots)
-        if len(self._linked) == 1 and first.lower() in pronouns:
+        if len(self._linked_names) == 1 and first.lower() in pronouns:
             owner = "'s" if first.lower() in own.possessive_pronouns else ""
-            text = f"{self._linked[0].label}{owner} {rest}"
+            text = f"{self._linked_names[0].label}{owner} {rest}"
         return re.sub(r"n['’]t\b", " not", text)
 
-    def _read(self, sentence: str, before: str = _SO) -> _Read:
+    def _read_statement(self, sentence: str, before: str = _SO) -> _Read:
         """Read a sentence, or a question, about what is cited, on the same graph; of its events, queries count."""
         session, question = self.session, f"{before} {sentence}?".strip()
 
@@ -148,24 +148,24 @@ class SentenceCheck:
 
         graph = replace(session.graph, emit=hear, cut_short=[])
         labels = replace(session.compared_labels, graph=graph, notes=Notes(graph))
-        links = tuple(self._links(question, labels))
+        links = tuple(self._links_of(question, labels))
         own = replace(session, question=question, translation=None, labels=labels, links=links, model=None)
         own.is_linked = True
         return _Read(own, read_and_planned(own, is_strict=True), len(before.split()))
 
     @property
-    def _linked(self) -> list[LinkedEntity]:
+    def _linked_names(self) -> list[LinkedEntity]:
         """What the question names; `university` is no name of the University of Cambridge."""
         named = (link for link in self.made.linked if link.kind == "entity")
         return [link for link in named if link.label.islower() or not link.mention.text.islower()]
 
-    def _links(self, question: str, labels: TermLabels) -> Iterator[LinkedEntity]:
+    def _links_of(self, question: str, labels: TermLabels) -> Iterator[LinkedEntity]:
         """Link what is cited, by its labels, and what the question named, by its words, the longest first."""
         facts = (own.triple for item in self.items for own in item.triples if own.triple.predicate not in _KINDS)
         terms = dict.fromkeys(term for fact in facts for term in (fact.subject, fact.object) if isinstance(term, IRI))
         own = replace(labels, languages=self.session.labels.languages, known={})
         named = [(term, called) for known in (labels, own) for term, called in known(terms, in_grace=True).items()]
-        named += [(link.term, text) for link in self._linked for text in (link.label, link.mention.text)]
+        named += [(link.term, text) for link in self._linked_names for text in (link.label, link.mention.text)]
         taken: list[Mention] = []
         for term, called in sorted(named, key=lambda own: -len(own[1])):
             mention = mention_in(question, called)
@@ -177,7 +177,7 @@ class SentenceCheck:
 
     def _is_true(self, read: _Read) -> bool:
         """Tell whether it is so, by facts that are cited and whose ends it names, some of the answer among them."""
-        facts = self._reasons(read)
+        facts = self._reasons_in(read)
         cited, ends = {*self.items.triples}, {end for item in self.items for end in item.ends}
         cited |= {
             Triple(end, predicate, start) for start, predicate, end in cited if isinstance(end, IRI)
@@ -191,14 +191,14 @@ class SentenceCheck:
         if self.made.value is not None:
             is_of_answer = self._value_chunk(read) is not None
         else:
-            others = terms.keys() & ends - answers - {link.term for link in self._linked}
+            others = terms.keys() & ends - answers - {link.term for link in self._linked_names}
             last = {term for term, times in terms.items() if times == 1 and isinstance(term, IRI)}
             last = set() if isinstance(read.plan, a.Compares) else last  # of so many, none is named
             is_of_answer = not answers.isdisjoint(terms) and not others and last <= read.names.keys()
         return is_of_answer and self._names_each(read, predicates) and self._says_nothing_else(read, predicates)
 
     @staticmethod
-    def _reasons(read: _Read) -> list[Triple]:
+    def _reasons_in(read: _Read) -> list[Triple]:
         """Return the facts that make it so; of all of some things, what makes it so of each; none where it is not."""
         if read.plan is None or (found := computed_plan(read.found, read.session)) is None:
             return []

@@ -63,13 +63,18 @@ def trial(
         name = printable(opened.name, 100)
         c.write(
             "\n".join(
-                [f"{name}: {found.in_words}", *lines, _meaning(found.chooses, found.judges), f"{found.tokens:,} tokens"]
+                [
+                    f"{name}: {found.in_words}",
+                    *lines,
+                    _meaning_of_trust(found.chooses, found.judges),
+                    f"{found.tokens:,} tokens",
+                ]
             ),
             None,
         )
 
 
-def _meaning(chooses: bool, judges: bool) -> str:
+def _meaning_of_trust(chooses: bool, judges: bool) -> str:
     if chooses:
         return "its choice among numbered readings is followed, also against the ranking"
     if judges:

@@ -87,12 +87,12 @@ def tried_on_graph(
     for number, question in enumerate(made.questions):
         progress("asking the model", number, len(made.questions))
         given = (question.walk.start,) if made.are_shared else ()
-        lines, scores, right = _listed(knowledge, question, AskOptions(entities=given, trial=False))
+        lines, scores, right = _listed_questions(knowledge, question, AskOptions(entities=given, trial=False))
         if not lines:
             continue
         ranker += right[int(np.argmax(scores))]
         if trust.chooses:
-            chosen += _chosen(model, question.text, lines, right, usage)
+            chosen += _choice_score(model, question.text, lines, right, usage)
         if judges:
             odds = model.log_odds("judge", [judging(question.text, line) for line in lines], usage, ignore)
             judges = None not in odds
@@ -103,7 +103,7 @@ def tried_on_graph(
     return GraphTrial(len(made.questions), ranker, chosen if trust.chooses else None, by_weight, tokens)
 
 
-def _listed(
+def _listed_questions(
     knowledge: KnowledgeBase, question: MadeQuestion, asking: AskOptions
 ) -> tuple[list[str], NDArray[np.float64], list[float]]:
     """List the likeliest paths, the best first, with their scores, and what share of their ends is right."""
@@ -115,7 +115,9 @@ def _listed(
     return lines, np.array([one.score for one in likely]), right
 
 
-def _chosen(model: LanguageModel, question: str, lines: Sequence[str], right: Sequence[float], usage: Usage) -> float:
+def _choice_score(
+    model: LanguageModel, question: str, lines: Sequence[str], right: Sequence[float], usage: Usage
+) -> float:
     """Return how right a choice is; one that changes with the order of the list is none."""
     picked = set()
     for turned in (False, True):

@@ -258,19 +258,19 @@ class LanguageModel(ClosedAtExit):
                 elif (less := capabilities.after(refusal)) is not None:
                     capabilities = less
                     if call.one_token and not less.top_tokens:
-                        self._remember(less, emit)
+                        self._remember_capabilities(less, emit)
                         raise
                 else:
                     raise
             else:
                 if call.one_token and tokens_text(chat) == "{}":
                     capabilities = replace(capabilities, top_tokens=0)
-                self._remember(capabilities, emit)
+                self._remember_capabilities(capabilities, emit)
                 reply = without_note(chat)
                 is_missed = self.temperature > 0 and "temperature" in capabilities.without
                 return with_note(reply, left_out=["temperature"]) if is_missed else reply
 
-    def _remember(self, capabilities: Capabilities, emit: Emit) -> None:
+    def _remember_capabilities(self, capabilities: Capabilities, emit: Emit) -> None:
         if capabilities != self.capabilities:
             self._capabilities = capabilities
             self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)

@@ -52,7 +52,7 @@ class PairPlanner:
         word = phrases.texts[by.position if by is not None else measured[-1]]
         how = (*other.how, *(Match(word, path) for path in dict.fromkeys(option.path for _, option in both)))
         if question.form == "difference":
-            return self._difference(whole, both, how) if is_pair else unplanned()
+            return self._difference_plan(whole, both, how) if is_pair else unplanned()
         numbers = [value_of(side.known, option.measure, summary) for side, option in both]
         comparison = "=" if by is None else by.comparison
         return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)
@@ -87,7 +87,7 @@ class PairPlanner:
         plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
         return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
 
-    def _difference(
+    def _difference_plan(
         self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureChoice]], how: Sequence[Match]
     ) -> PlannedReading:
         """How much more the one has than the other; of a difference, how much more the one that has more."""

@@ -25,10 +25,10 @@ class Differences(Endings, ABC):
             self.skip(by + 2)
             unit = lexicon.units.get(self.word(), "") if self.chunk() is None else ""
             self.skip(int(unit != ""))
-            ways = [self._how_much_more, self._between, self._by_how_much]
+            ways = [self._how_much_more, self._between_two, self._by_how_much]
         elif asked := self.phrase_in(lexicon.difference_phrases):
             self.skip(asked[0])
-            ways = [self._between]
+            ways = [self._between_two]
         mark = self.mark()
         for way in ways:
             if (question := way()) is not None and self.is_done:
@@ -101,7 +101,7 @@ class Differences(Endings, ABC):
         sides = (phrase, other) if compared.comparison == ">" else (other, phrase)
         return Clauses("difference", sides[0], other=sides[1], comparative=compared)
 
-    def _between(self) -> Clauses | None:
+    def _between_two(self) -> Clauses | None:
         """Read ``between the births of A and B``, ``in height between A and B``; ``passed``, ``lie`` say nothing."""
         lexicon, measured = self.lexicon, NounPhrase()
         while self.word() in lexicon.be_forms | lexicon.existence_words | lexicon.passing_words:

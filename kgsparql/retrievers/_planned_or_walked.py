@@ -10,6 +10,7 @@ from kgsparql.answering.answer import Gap, Reading, Retrieval, Support
 from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retrieval, read_and_planned
+from kgsparql.answering.readings import shown_terms
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
@@ -67,19 +68,19 @@ class PlannedOrWalked(Retriever):
         if planned is not None and (
             read.reading.is_impossible or (not planned.gaps and not _is_lookup(read.reading.plan))
         ):
-            return replace(planned, readings=lambda: self._readings(read, planned, None, session))
+            return replace(planned, readings=lambda: self._all_readings(read, planned, None, session))
         walked = self.walking.retrieve(session)
         if planned is None:
-            return replace(walked, readings=lambda: self._readings(read, None, walked, session))
+            return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
         missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
         judged = replace(walked, gaps=missing, is_judged=True)
         if not planned.gaps:
             session.notes.drop("order_unknown", [""])  # a plan says which
         chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
         support = _support_of(planned, walked)
-        return replace(chosen, support=support, readings=lambda: self._readings(read, planned, walked, session))
+        return replace(chosen, support=support, readings=lambda: self._all_readings(read, planned, walked, session))
 
-    def _readings(
+    def _all_readings(
         self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session
     ) -> list[Reading]:
         """List the likeliest plans, then the paths; a plan that only follows a path is among these."""
@@ -115,12 +116,12 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
     """
     items = _planned_items(planned)
     if not planned.gaps:
-        if items == _shown(other):
+        if items == shown_terms(other):
             unlike = tuple(gap for gap in missing if gap.code == "kind")
             return other if not missing else replace(planned, gaps=unlike)
         sets = read.reading.plan.sets if isinstance(read.reading.plan, a.Both) else ()
         is_of_class = any(isinstance(one, a.Instances) for one in sets)
-        is_narrower = is_of_class and set() < items < _shown(other)  # those of the class that is asked for
+        is_narrower = is_of_class and set() < items < shown_terms(other)  # those of the class that is asked for
         if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
@@ -133,12 +134,12 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
 
 
 def _planned_items(planned: Retrieval) -> set[Term]:
-    return _shown(planned) if planned.computed is None else set(planned.computed.items)
+    return {*(shown_terms(planned) if planned.computed is None else planned.computed.items)}
 
 
 def _support_of(planned: Retrieval, walked: Retrieval) -> Support:
     """Tell how clearly both opinions read the question, and whether they agree."""
-    items, others = _planned_items(planned), _shown(walked)
+    items, others = _planned_items(planned), shown_terms(walked)
     is_unlike = bool(items and others) and items.isdisjoint(others)  # a value is no item
     agreement = 1.0 if items == others else 0.0 if is_unlike else 0.5
     return replace(planned.support or Support(), path_lead=path_lead(walked), agreement=agreement)
@@ -148,12 +149,6 @@ def _is_computing(plan: a.Plan | None) -> bool:
     """Whether a plan does more than follow paths to what has all of some things in common."""
     looked_up = (a.Items, a.Instances, a.Ends, a.Both, a.Either, a.Has)
     return plan is not None and not all(isinstance(part, looked_up) for part in parts(plan))
-
-
-def _shown(found: Retrieval) -> set[Term]:
-    """List the answers that are shown as those of the best path, or of a plan."""
-    first = next(iter(found.candidates), None)
-    return set() if first is None else {one.term for one in found.candidates if one.markers[:1] == first.markers[:1]}
 
 
 def _is_lookup(plan: a.Plan | None) -> bool:

@@ -100,6 +100,7 @@ class Trial(Thread):
         self.trust: Trust | None = None
         self.error: KgsparqlError | None = None
         self.ended = 0.0
+        self.is_counted = False
 
     @property
     def tokens(self) -> int:
@@ -126,7 +127,7 @@ class Trial(Thread):
     def run(self) -> None:
         """Try the model."""
         try:
-            found = self._measured()
+            found = self._measured_trust()
         except KgsparqlError as error:
             self.error = error
         else:
@@ -136,7 +137,7 @@ class Trial(Thread):
         finally:
             self.ended = time.monotonic()
 
-    def _measured(self) -> Trust:
+    def _measured_trust(self) -> Trust:
         items = [_Item(**{**own, "paths": tuple(own["paths"])}) for own in bundled()["items"]]
         plans = bundled()["plans"][: None if self.is_long else _PLANS]
         right: dict[str, tuple[int, int]] = {}
@@ -150,13 +151,13 @@ class Trial(Thread):
             right[part] = hits, hits + misses
             return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
 
-        chooses = passes("lists", len(items), self._lists(items))
-        judges = (self.is_long or not chooses) and passes("paths", len(items), self._paths(items))
+        chooses = passes("lists", len(items), self._list_results(items))
+        judges = (self.is_long or not chooses) and passes("paths", len(items), self._path_results(items))
         writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
         known = {part: counts for part, counts in right.items() if counts[1]}
         return Trust(chooses, judges, writes, right=known, tokens=self.tokens)
 
-    def _lists(self, items: Sequence[_Item]) -> Iterator[bool]:
+    def _list_results(self, items: Sequence[_Item]) -> Iterator[bool]:
         for at in range(0, len(items), _TOGETHER):
             some = items[at : at + _TOGETHER]
             first = self._chosen_rightly(some, is_turned=False)
@@ -173,7 +174,7 @@ class Trial(Thread):
         asked = " ".join(item.question for item in items)
         question = f"Several questions, for each the line that says what it asks, if there is one: {asked}"
         try:
-            said = self._reply(reading_call(question, [path for _, path in places]))
+            said = self._reply_with_room(reading_call(question, [path for _, path in places]))
         except ModelReplyError as error:
             if self.model.client.base_url in error.message:  # that is no reply of a model
                 raise
@@ -181,7 +182,7 @@ class Trial(Thread):
         chosen = [places[number - 1] for number in said.numbers]
         return [[path for own, path in chosen if own is item] == item.right for item in items]
 
-    def _reply(self, call: Call[T]) -> T:
+    def _reply_with_room(self, call: Call[T]) -> T:
         """Ask; one that reasons before it replies is given more room, from then on."""
         try:
             return self.model.ask(call, self.usage, ignore)
@@ -191,7 +192,7 @@ class Trial(Thread):
         self.model = self.asked.uncached(reply_tokens=_REASONED_REPLY)
         return self.model.ask(call, self.usage, ignore)
 
-    def _paths(self, items: Sequence[_Item]) -> Iterator[bool]:
+    def _path_results(self, items: Sequence[_Item]) -> Iterator[bool]:
         """Judge the paths of each question by log-probability; nothing, where the server tells none."""
         for item in items:
             if self.tokens > MOST_TOKENS and not self.is_long:
@@ -208,7 +209,7 @@ class Trial(Thread):
         names["R2"] = ListedName(names["R2"].term, "number", "m")
         lines = tuple(f"{name} {line}" for name, (_, line) in bundled()["terms"].items())
         try:
-            written = self._reply(plan_call(item["question"], TermLists(names, lines)))
+            written = self._reply_with_room(plan_call(item["question"], TermLists(names, lines)))
         except ModelReplyError:
             return False
         return written.plan is not None and _comes_to(written.plan) == _comes_to(
@@ -218,7 +219,7 @@ class Trial(Thread):
 
 def _comes_to(plan: a.Plan) -> object:
     """Evaluate a plan on the bundled facts."""
-    facts = Facts(_facts())
+    facts = Facts(_bundled_facts())
     if isinstance(plan, a.ItemSet):
         return facts.items(plan)
     if isinstance(plan, a.Number):
@@ -226,7 +227,7 @@ def _comes_to(plan: a.Plan) -> object:
     return facts.holds(plan) if isinstance(plan, a.Condition) else plan
 
 
-def _facts() -> Iterator[Triple]:
+def _bundled_facts() -> Iterator[Triple]:
     for ship, (yard, length, port) in bundled()["facts"].items():
         one, by, at = (IRI(_WORLD + name) for name in (ship, yard, port))
         yield Triple(one, RDF_TYPE, IRI(_WORLD + "Ship"))
@@ -266,6 +267,15 @@ def begun_trial(model: LanguageModel) -> Trial | None:
     return known
 
 
+def _uncounted_tokens(model: LanguageModel) -> int:
+    """Take the tokens of a trial that has ended into account once: for the first question after it."""
+    trial = trial_of(model)
+    if trial is None or trial.is_alive() or trial.is_counted:
+        return 0
+    trial.is_counted = True
+    return trial.tokens
+
+
 def admit_model(session: Session, asking: AskOptions) -> None:
     """Have the model of a question do what it was found good for; one that nobody knows is tried beside it."""
     model = session.model
@@ -286,7 +296,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
         said = trial.outcome if trial is not None and trial.error is not None else running
         said = "" if model.trust is not None else said
         trust = None if model.trust is None else model.trust.to_json()
-        return {"trust": trust, "note": said, "tokens": 0 if trial is None else trial.tokens}
+        return {"trust": trust, "note": said, "tokens": _uncounted_tokens(model)}
 
     if recording is None:
         known = found()

@@ -136,9 +136,11 @@ class PathRanking(Weights, Retriever):
         further = sorted(likely[LISTED_READINGS:], key=lambda one: len(one.path.steps) > 1)
         listed = [*likely[:LISTED_READINGS], *further][: self.prompt_paths]
         lines = [candidate.text for candidate in numbered_list(listed, session)]
-        return [Reading(text, partial(self._followed, one, session)) for one, text in zip(listed, lines, strict=True)]
+        return [
+            Reading(text, partial(self._followed_path, one, session)) for one, text in zip(listed, lines, strict=True)
+        ]
 
-    def _followed(self, one: LikelyPath, session: Session) -> Retrieval:
+    def _followed_path(self, one: LikelyPath, session: Session) -> Retrieval:
         evidence = Evidence(self._items_of(from_all_nodes([replace(one, by_ranker=False)], session), session))
         return Retrieval(evidence, answers_at_ends(evidence, session))
 

@@ -6,28 +6,12 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.answer import Answer, Retrieval
-from kgsparql.answering.pipeline import answer
 from kgsparql.answering.readings import LISTED_READINGS
-from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
-from kgsparql.answering.session import Session
-from kgsparql.budget import Usage
 from kgsparql.errors import ModelError, ModelReplyError
 from kgsparql.events import CandidatesChosen, Drafted, Finished
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.linking.documents import Excerpt
-from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import Trust
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
 from tests import scripted
-from tests.conftest import graph_from
-from tests.model_server import ModelServer, Refusal, Reply, Status, Text
+from tests.model_server import Refusal, Reply, Status, Text
 from tests.scripted import Asked, chose, knowledge_of, numbered, purposes
-from tests.sessions import labels_of
 
 EX = "http://example.org/"
 ISLANDS = """
@@ -76,10 +60,6 @@ def test_numbers_that_are_not_listed_are_dropped_and_counted_and_two_that_are_gi
 def test_a_choice_against_the_ranking_is_a_doubt_unless_the_model_is_trusted(first: Asked) -> None:
     other = ask([chose(at(first, "ferry"))]).answer
     assert (other.status, other.gaps[0].values) == ("partial", ("Columba",))
-    for is_trusted in (False, True):
-        found, _ = given(chose(2), trust=Trust(chooses=is_trusted))
-        told = [gap.text for gap in found.gaps if gap.text.startswith("the model chose this")]
-        assert (bool(told), found.signals["agreement"]) == (not is_trusted, 0.5 * is_trusted)
 
 
 def test_none_is_asked_once_more_with_the_next_ten_and_then_the_draft_stands_with_a_note() -> None:
@@ -122,56 +102,3 @@ def test_a_model_that_fails_leaves_the_draft_with_one_note_and_is_an_error_where
 
 
 # --- Evidence that is given
-
-
-def path(text: str, name: str, end: str) -> EvidenceItem:
-    hop = Hop(Triple(IRI(EX + "iona"), IRI(EX + name), IRI(EX + end)))
-    way = Path(hop.start, (hop,))
-    return EvidenceItem("path", text, (CitedTriple(hop.triple),), Query("test", ""), way, ends=(hop.end,))
-
-
-PASSAGE = "Columba came to Iona\n in 563, with twelve companions."
-FOUND = Evidence(
-    [
-        path("Iona —founder→ Columba", "founder", "columba"),
-        path("Iona —owner→ The Trust", "owner", "trust"),
-        EvidenceItem("passage", PASSAGE, (), Query("test", ""), excerpt=Excerpt("saints.md", 0, 50)),
-    ]
-)
-
-
-class Given(Retriever):
-    """Finds what it was given."""
-
-    name, summary, source = "given", "what it was given", "this test"
-
-    def cost(self, **_: int) -> Cost:
-        return Cost(1, 1, 0)
-
-    def retrieve(self, session: Session) -> Retrieval:
-        return Retrieval(FOUND, answers_at_ends(FOUND, session))
-
-
-def given(*replies: Reply, retriever: type[Retriever] = Given, **options: Any) -> tuple[Answer, ModelServer]:
-    server = ModelServer([*replies])
-    graph = MeteredGraph(graph_from(ISLANDS), Usage(), lambda _: None)
-    session = Session(
-        question=WHO, labels=labels_of(graph), linker=None, ranker=BM25Ranker(), given=(IRI(EX + "iona"),),
-        model=LanguageModel("scripted-model", server.client()), **options,
-    )  # fmt: skip
-    return answer(retriever(), session), server
-
-
-def test_a_quote_stands_letter_by_letter_in_its_passage_which_is_shown_with_marker_and_source() -> None:
-    quoted, server = given(chose(3, quote="in 563"))
-    shown = server.requests[0].body["messages"][-1]["content"]
-    assert "3. saints.md" in shown
-    assert "Columba came to Iona in 563" in shown
-    assert (quoted.grounding, quoted.status, quoted.answers) == ("document", "partial", ())
-    assert [gap.text for gap in quoted.gaps] == ["this is read in a document, not in the graph"]
-    assert quoted.text.endswith("“in 563” [T1] (words of saints.md)")
-    assert [claim.markers for claim in quoted.claims] == [("T1",)]
-    for words in ("in 564", "", "IN 563", "Columba came in 563"):
-        other, _ = given(chose(3, quote=words))
-        assert (other.grounding, other.answers[0].label) == ("graph", "Columba"), "the draft"
-        assert words not in other.text or not words
