@@ -61,12 +61,12 @@ class _Talk:
         if not (self.listed or links or retriever.computes):
             return None
         said = self._said_of(self.listed[:LISTED_READINGS], links)
-        if made := self._followed_choice(said, self.listed, links):
+        if made := self._comes_to(said, self.listed, links):
             return made
         meant, others = meant_by(said, links, session), self.listed[LISTED_READINGS : 2 * LISTED_READINGS]
         if meant:
             others = [*retriever.readings_about(meant, session), *self.listed[:_KEPT_BESIDE]][:LISTED_READINGS]
-        if others and session.usage.calls_left != 0 and (made := self._followed_choice(self._said_of(others), others)):
+        if others and session.usage.calls_left != 0 and (made := self._comes_to(self._said_of(others), others)):
             used = {path.start for item in made.evidence for path in item.paths}
             mend_links(session, [one for one in meant if one.term in used])
             return made
@@ -84,9 +84,7 @@ class _Talk:
             raise ModelReplyError("no model was asked")
         return _told_choice(said, readings, session)
 
-    def _followed_choice(
-        self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None
-    ) -> Retrieval | None:
+    def _comes_to(self, said: SaidReading, listed: Sequence[Reading], links: Links | None = None) -> Retrieval | None:
         """Return what was chosen, followed; ``None`` where nothing was, or that leads nowhere."""
         session, retriever = self.session, self.retriever
         if said.compute and (written := retriever.written_plan(session, meant_by(said, links, session))) is not None:

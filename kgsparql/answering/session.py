@@ -237,11 +237,6 @@ class Session:
         return "" if model is None else model.name
 
     @property
-    def reads_lists(self) -> bool:
-        """Tell whether a model or an oracle chooses from lists; else the ranker takes the best."""
-        return self.model is not None or self.oracle is not None
-
-    @property
     def model_reads(self) -> bool:
         """Tell whether a model reads the candidates: what is in no other's score is fetched for nobody else."""
         return self.model is not None and self.oracle is None

@@ -61,17 +61,8 @@ def trial(
             found, lines = asked.applied(found), asked.lines
             keep_trust(tried_as(opened), found)
         name = printable(opened.name, 100)
-        c.write(
-            "\n".join(
-                [
-                    f"{name}: {found.in_words}",
-                    *lines,
-                    _meaning_of_trust(found.chooses, found.judges),
-                    f"{found.tokens:,} tokens",
-                ]
-            ),
-            None,
-        )
+        told = [f"{name}: {found.in_words}", *lines, _meaning_of_trust(found.chooses, found.judges)]
+        c.write("\n".join([*told, f"{found.tokens:,} tokens"]), None)
 
 
 def _meaning_of_trust(chooses: bool, judges: bool) -> str:

@@ -86,7 +86,7 @@ def candidates_by_start(
             found[own] = score_paths(question, kinded, session.label_fit, weights, worded=compared)
         return found
 
-    most = _WORDED_FOR_A_MODEL if session.reads_lists else _WORDED
+    most = _WORDED_FOR_A_MODEL if session.model or session.oracle else _WORDED
     worded = None
     if session.ranker.by_meaning and len(paths) > most:
         worded = set(_places_by_score(scores(UNWORDED))[:most])
