@@ -337,6 +337,14 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         with self._stopped_by_close(cancel):
             return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
+    def why_nothing(self, sparql: str) -> str:
+        """Say in a sentence why a query finds nothing, counts 0 or says no; empty where its patterns do not tell.
+
+        >>> open("fixtures/nobel.ttl", embedder="none").why_nothing("SELECT * { ?city a dbo:City ; dbo:birthDate ?d }")
+        'both { ?city dbo:birthDate ?d } and { ?city rdf:type dbo:City } are found here, but never together'
+        """
+        return self._user_queries.why_nothing(sparql)
+
     @cached_property
     def _user_queries(self) -> GraphQueries:
         from kgsparql.graphs.user_query import GraphQueries

@@ -44,7 +44,15 @@ def query(
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
     from kgsparql.graphs import names_endpoint
-    from kgsparql.graphs.user_query import FORMATS, QueryWorker, check, run_on_endpoint, serialise
+    from kgsparql.graphs.user_query import (
+        FORMATS,
+        QueryWorker,
+        check,
+        is_nothing,
+        run_on_endpoint,
+        serialise,
+        why_nothing,
+    )
 
     named = graph.sources
     text, is_remote = _query_text(text, named), names_endpoint(named)
@@ -65,8 +73,10 @@ def query(
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
+        why = why_nothing(checked, run, prefixes) if is_nothing(result) and not graph.quiet else ""
     what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
     c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
+    c.say(f"nothing: {why}" if why else "")
     data = serialise(result, form, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
     if snapshots.record is not None and not is_remote:

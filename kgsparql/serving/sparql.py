@@ -31,7 +31,9 @@ from kgsparql.graphs.user_query import (
     GraphQueries,
     QueryResult,
     check,
+    is_nothing,
     serialise,
+    why_nothing,
 )
 from kgsparql.rdf.terms import Triple, printable
 from kgsparql.resources import ClosedAtExit
@@ -110,13 +112,14 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
     query = await run_in_threadpool(queries.check, text)
     forms = [name for name in FORMATS[query.form] if name != "table"]
     form = _chosen_format(request, forms, f"the result of {query.form}")
-    working = asyncio.ensure_future(queries.run(query, form))
+    is_explained = "x-kgsparql-why" in request.headers
+    working = asyncio.ensure_future(queries.run(query, form, is_explained=is_explained))
     leaving = asyncio.ensure_future(_client_left(request))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             return Response(status_code=499)  # nobody reads it
-        content, rows, cut = await working
+        content, rows, cut, why = await working
     finally:
         working.cancel()
         leaving.cancel()
@@ -125,6 +128,8 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
         shown = printable(cut, 300).encode("ascii", "replace").decode()
         headers |= {"X-SPARQL-MaxRows": str(rows), "X-Kgsparql-Cut": shown}
         content = _with_cut(content, cut, form)
+    if why:
+        headers |= {"X-Kgsparql-Nothing": printable(why, 1_000).encode("ascii", "replace").decode()}
     return Response(content, headers=headers)
 
 
@@ -288,8 +293,8 @@ class BoundedQueries(ClosedAtExit):
         """Check a text as a query that may run; the prefixes of the graph need no declaration."""
         return check(text, prefixes=self._knowledge.prefixes)
 
-    async def run(self, query: CheckedQuery, form: str) -> tuple[bytes, int, str]:
-        """Run a query; return its result in a format, its rows, and a clause that says what it lacks, or is empty.
+    async def run(self, query: CheckedQuery, form: str, *, is_explained: bool) -> tuple[bytes, int, str, str]:
+        """Run a query; return its result in a format, its rows, a clause that says what it lacks, and why it is empty.
 
         :raises KgsparqlError: as :meth:`GraphQueries.run_checked` and :func:`serialise`.
         """
@@ -297,7 +302,7 @@ class BoundedQueries(ClosedAtExit):
         cancel = threading.Event()
         self._running.add(cancel)
         try:
-            work = partial(self._run_in_thread, query, form, cancel)
+            work = partial(self._run_in_thread, query, form, cancel, is_explained=is_explained)
             return await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             cancel.set()
@@ -323,14 +328,18 @@ class BoundedQueries(ClosedAtExit):
         finally:
             self._waiting -= 1
 
-    def _run_in_thread(self, query: CheckedQuery, form: str, cancel: threading.Event) -> tuple[bytes, int, str]:
+    def _run_in_thread(
+        self, query: CheckedQuery, form: str, cancel: threading.Event, *, is_explained: bool
+    ) -> tuple[bytes, int, str, str]:
         if cancel.is_set():  # a worker that is stopped has to load its graph again
             raise CancelledError("the query was stopped before it began")
         run = self._idle.get()
         try:
             result = run(query, cancel=cancel, **self._limits)
             cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
-            return serialise(result, form, prefixes=self._knowledge.prefixes), result.rows, cut
+            prefixes = self._knowledge.prefixes
+            why = why_nothing(query, run, prefixes) if is_explained and is_nothing(result) else ""
+            return serialise(result, form, prefixes=prefixes), result.rows, cut, why
         except KgsparqlError as error:
             failed = error_from(error.to_record())
         finally:

@@ -19,6 +19,7 @@ from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
+from kgsparql.graphs.user_query import is_nothing
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
@@ -187,10 +188,12 @@ class ToolRun:
         found: Iterable[Iterable[Term | None]] = [*rows, *result.triples]
         labels = self._bounded_lookups.labels([term for row in found for term in row if term is not None])
         more = _more_text("rows or triples", result.rows, given.limit, has_more=result.cut is not None)
+        if is_nothing(result):
+            more = self.knowledge.why_nothing(given.sparql) or ("" if is_ask or result.rows else _NOTHING_FOUND)
         return {
             "form": result.form, "columns": list(variables), "rows": [_row_json(row, labels) for row in rows],
             "triples": [_triple_json(triple, labels) for triple in result.triples], "is_complete": result.complete,
-            "boolean": result.boolean if is_ask else None, "more": more if result.rows or is_ask else _NOTHING_FOUND,
+            "boolean": result.boolean if is_ask else None, "more": more,
         }  # fmt: skip
 
     def info(self, given: Any) -> Json:

@@ -235,6 +235,16 @@ def test_info_counts_a_triple_of_three_graphs_once_and_says_what_it_does_not_lis
     assert "! Größe (1)" in run("info", "-k", tmp_path / "names.ttl", "--lang", "de").stdout
 
 
+def test_a_query_that_finds_nothing_says_why_beside_its_result(run: Run) -> None:
+    done = run("query", "SELECT (COUNT(*) AS ?n) { ?c a dbo:City ; dbo:birthDate ?d }", "-k", NOBEL, "-f", "csv")
+    both = "{ ?c dbo:birthDate ?d } and { ?c rdf:type dbo:City }"
+    assert (done.stdout.split(), done.stderr) == (
+        ["n", "0"],
+        f"nothing: both {both} are found here, but never together\n",
+    )
+    assert run("query", "ASK { ?s a dbo:City }", "-k", NOBEL).stderr == ""
+
+
 def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "own.ttl"
     file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")

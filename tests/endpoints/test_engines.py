@@ -177,6 +177,18 @@ def test_what_cannot_be_read_is_left_out_on_virtuoso(on_virtuoso: Open, tmp_path
         assert [str(own.example) for own in most.left_out] == ["<http://e.org/0>"]
 
 
+@pytest.mark.parametrize("engine", ["virtuoso", "rdflib-endpoint"])
+def test_a_server_says_which_pattern_of_a_query_finds_nothing(request: pytest.FixtureRequest, engine: str) -> None:
+    opened = request.getfixturevalue("on_virtuoso" if engine == "virtuoso" else "on_rdflib")(NOBEL)
+    remote = KnowledgeBase(opened, embedder="none")
+    whys = [
+        remote.why_nothing(f"PREFIX dbo: <http://dbpedia.org/ontology/> ASK {{ ?c a dbo:City ; {rest} }}")
+        for rest in ("dbo:birthDate ?d", "dbo:nothing ?d", "<http://www.w3.org/2000/01/rdf-schema#label> 'Ulm'@la")
+    ]
+    assert [why.split(" here")[0].split(" { ")[0] for why in whys] == ["both", "no triple", "no triple"]
+    assert "never together" in whys[0]
+
+
 def _comparable(rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
     """The values of rows, numbers rounded: engines divide to a number of digits of their own."""
     return [tuple(_rounded(getattr(term, "value", None)) for term in row) for row in rows]

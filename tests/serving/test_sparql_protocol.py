@@ -367,3 +367,12 @@ def test_any_site_may_ask_only_where_there_is_no_token(monkeypatch: pytest.Monke
     for site, said in (("*", "any site is too many"), ("https://e.org/x", "no origin"), ("e.org", "no origin")):
         done = CliRunner().invoke(app, ["serve", "--port", "0", "--cors", site])
         assert (done.exit_code, said in done.stderr) == (2, True)
+
+
+def test_the_page_is_told_why_there_is_nothing_and_other_clients_are_not_kept_waiting_for_it(
+    server: SparqlServer,
+) -> None:
+    target = "/sparql?" + urlencode({"query": "ASK { ?s a <http://e.org/Robot> }"})
+    replies = [server.send("GET", target, **headers) for headers in ({"X_Kgsparql_Why": "1"}, {})]
+    whys = [reply.headers.get("x-kgsparql-nothing") for reply in replies]
+    assert whys == ["nothing here is of the class <http://e.org/Robot>", None]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
+from kgsparql.graphs.user_query.why_nothing import is_nothing, why_nothing
 from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, run_on_endpoint
 
 __all__ = [
     "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "QueryWorker", "Target", "check",
-    "run_on_endpoint", "serialise",
+    "is_nothing", "run_on_endpoint", "serialise", "why_nothing",
 ]  # fmt: skip

@@ -30,6 +30,7 @@ from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
+from kgsparql.graphs.user_query.why_nothing import why_nothing
 from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import ClosedAtExit
 
@@ -245,6 +246,11 @@ class GraphQueries(ClosedAtExit):
         if result.cut is not None:
             self._note(f"cut: {result.cut} ({result.reason or 'max_rows keeps more'})")
         return result
+
+    def why_nothing(self, text: str) -> str:
+        """Say why a query finds nothing, as :func:`why_nothing.why_nothing`."""
+        prefixes = self._prefixes or PrefixMap.default()
+        return why_nothing(check(text, prefixes=prefixes), self.run_checked, prefixes)
 
     def run_checked(self, query: CheckedQuery, **limits: Any) -> QueryResult:
         """Run a query that was checked; limits and errors as of :meth:`QueryWorker.run`."""

@@ -49,7 +49,7 @@ async function make() {
 }
 
 async function result(query, signal) {
-  const headers = { "content-type": "application/sparql-query", accept: "application/sparql-results+json, text/turtle" };
+  const headers = { "content-type": "application/sparql-query", accept: "application/sparql-results+json, text/turtle", "x-kgsparql-why": "1" };
   const reply = await fetch("/sparql", { method: "POST", body: query, signal, headers });
   const text = await reply.text();
   if (!reply.ok) {
@@ -57,12 +57,13 @@ async function result(query, signal) {
     throw Object.assign(new Error(message), { hint });
   }
   const cut = reply.headers.get("x-kgsparql-cut");
+  const why = reply.headers.get("x-kgsparql-nothing"), nothing = why && el("p", { class: "quiet" }, why);
   const missing = cut && el("p", { class: "gap" }, "incomplete: ", cut);
-  if (!/json/.test(reply.headers.get("content-type"))) return [el("pre", { tabindex: 0 }, text), missing];
+  if (!/json/.test(reply.headers.get("content-type"))) return [el("pre", { tabindex: 0 }, text), nothing, missing];
   const { boolean, head, results } = JSON.parse(text);
-  if (!results) return [String(boolean)];
+  if (!results) return [String(boolean), nothing];
   const found = results.bindings;
-  return [el("p", {}, count(found.length, "solution"), found.length > SHOWN && `, of which the first ${SHOWN} are shown`), missing,
+  return [el("p", {}, count(found.length, "solution"), found.length > SHOWN && `, of which the first ${SHOWN} are shown`), nothing, missing,
     el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Solutions" },
       valuesTable(head.vars.map((variable) => `?${variable}`), found.slice(0, SHOWN).map((solution) => head.vars.map((variable) => solution[variable] && term(solution[variable])))))];
 }
