@@ -196,6 +196,7 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar, self._tasks = None, {}
+            _drawn.remove(self)
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
         """Show how far a phase is; ``total`` is ``None`` where the end is not known."""
@@ -207,9 +208,19 @@ class Progress:
 
             self._bar = Bar(*Bar.get_default_columns()[:3], console=Console(stderr=True), transient=True)
             self._bar.start()
+            _drawn.append(self)
         if phase not in self._tasks:
             self._tasks[phase] = self._bar.add_task(phase, total=total)
         self._bar.update(self._tasks[phase], completed=done, total=total)
+
+
+_drawn: list[Progress] = []
+
+
+def clear_bars() -> None:
+    """Take the bars off the terminal before an answer is shown there: they would be drawn over its last lines."""
+    for bar in tuple(_drawn):
+        bar.clear()
 
 
 def say_step(event: Event, verbose: int, *, drafts: bool = False) -> None:
@@ -224,6 +235,8 @@ def say_step(event: Event, verbose: int, *, drafts: bool = False) -> None:
         verbose < 2 and isinstance(event, e.QueryRun | e.PathsSearched)
     ):
         return
+    if isinstance(event, e.Drafted):
+        clear_bars()
     if words := step_words(event):
         say(f"· {words}")
     if verbose >= 2 and isinstance(event, e.QueryRun):
@@ -316,6 +329,7 @@ def _opened_output(output: Path | None) -> Iterator[BinaryIO]:
     """Open what is written to; an error of the system becomes ours, with what the user can do."""
     try:
         if output is None:
+            clear_bars()
             sys.stdout.flush()
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()

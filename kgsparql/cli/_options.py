@@ -344,10 +344,11 @@ def opened_to_ask(
         )
 
 
-def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False) -> None:
+def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False, shown: str = "") -> None:
     """Wait for the trial that runs beside a question, if one does; Ctrl-C ends it, and nothing is kept then.
 
     :param first: try the model out if nobody knows it, before the first of many questions.
+    :param shown: what the user has read: it is not said again.
     """
     model = asking.model
     if model is None or not asking.trial or (model.recording is not None and model.recording.mode == "only"):
@@ -357,7 +358,8 @@ def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False
     trial = begun_trial(model) if first else trial_of(model)
     if trial is None:
         return
-    graph.say(trial.announcement)
+    if trial.error is None and trial.announcement not in shown:
+        graph.say(trial.announcement)
     try:
         wait_for_trial(trial, quiet=graph.quiet)
     except KeyboardInterrupt:
@@ -365,7 +367,7 @@ def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False
         if first:
             raise
     else:
-        graph.say(trial.outcome)
+        graph.say(trial.outcome * (trial.outcome not in shown))
 
 
 def wait_for_trial(trial: Trial, *, quiet: bool) -> None:

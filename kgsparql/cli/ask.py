@@ -167,7 +167,7 @@ def ask(
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
             graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
         sys.stdout.flush()  # the answer is there, whatever the trial takes
-        finish_trial(asking, graph)
+        finish_trial(asking, graph, shown=result if form == "text" and how.output is None else "")
     if answer.error is not None:
         c.show_error(answer.error)
     if code := _exit_code(answer):

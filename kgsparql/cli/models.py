@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -38,7 +39,8 @@ def trial(
 ) -> None:
     """Try a model out, whatever was found before, and say how it will be used.
 
-    Bundled questions are sent, some 9,000 tokens at most; with -k also questions that are made of this graph.
+    Bundled questions are sent, some 9,000 tokens at most; with -k also questions that are made of this graph, and what
+    is found with them holds for this graph alone.
     """
     from kgsparql.models.language_model import open_model
     from kgsparql.models.trust import keep_trust
@@ -58,8 +60,9 @@ def trial(
 
             with graph.opened(embedder=embedder) as knowledge, c.Progress(quiet=graph.quiet) as shown:
                 asked = tried_on_graph(knowledge, opened.uncached(), found, number, progress=shown)
-            found, lines = asked.applied(found), asked.lines
-            keep_trust(tried_as(opened), found)
+                on_graph, graph_name = tried_as(opened, knowledge.graph), knowledge.graph.name
+            found, lines = replace(asked.applied(found), graph=graph_name), asked.lines
+            keep_trust(on_graph, found)
         name = printable(opened.name, 100)
         told = [f"{name}: {found.in_words}", *lines, _meaning_of_trust(found.chooses, found.judges)]
         c.write("\n".join([*told, f"{found.tokens:,} tokens"]), None)

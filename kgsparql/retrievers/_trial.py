@@ -23,9 +23,18 @@ from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import TRIAL, Trust, keep_trust, kept_trust
+from kgsparql.models.trust import (
+    FAILED_S,
+    TRIAL,
+    Trust,
+    keep_failure,
+    keep_trust,
+    kept_failure,
+    kept_trust,
+)
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.evaluating import Facts
@@ -33,6 +42,7 @@ from kgsparql.plans.term_lists import TermLists
 from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
+from kgsparql.storage.files import digest_of
 
 T = TypeVar("T")
 
@@ -44,7 +54,7 @@ _REASONED_REPLY = 2_000  # of one that was cut: it may have reasoned
 _TOGETHER = 5  # questions of one list
 _PLANS = 1  # that the short trial asks for
 _POLL_S = 0.05
-_AGAIN_S = 300.0  # after so long, a trial that failed is begun again
+_COSTLY_S = 3.0  # a failure that took longer is kept, lest each process wait for it again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
@@ -74,9 +84,15 @@ def bundled() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("trial.toml").read_text(encoding="utf-8"))
 
 
-def tried_as(model: LanguageModel) -> dict[str, str]:
-    """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing."""
-    return {**model.server_and_model, "prompts": _prompts_digest()}
+def tried_as(model: LanguageModel, graph: KnowledgeGraph | None = None) -> dict[str, str]:
+    """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing.
+
+    :param graph: what is tried on its questions, too.
+    """
+    tried = {**model.server_and_model, "prompts": _prompts_digest()}
+    if graph is None:
+        return tried
+    return {**tried, "graph": digest_of([own.name if own.is_remote else own.fingerprint for own in graph.members])}
 
 
 @cache
@@ -88,17 +104,18 @@ class Trial(Thread):
     """One trial, on a thread of its own; it ends early where it is decided, and keeps what it found if it ends well.
 
     :param is_long: a model that chooses is also asked to judge, and more plans are wanted.
+    :param failure: why another process could not try it a moment ago: nobody is asked then.
     :ivar trust: what was found. :ivar error: why nothing was.
     """
 
-    def __init__(self, model: LanguageModel, *, is_long: bool = False) -> None:
+    def __init__(self, model: LanguageModel, *, is_long: bool = False, failure: KgsparqlError | None = None) -> None:
         super().__init__(daemon=True, name=f"trial of {model.name}")
         self.asked = model
         self.model = model.uncached(reply_tokens=_LONG_REPLY if is_long else _REPLY)
         self.is_long = is_long
         self.usage = Usage(Budget(max_queries=None, max_rows=None, max_seconds=None))
         self.trust: Trust | None = None
-        self.error: KgsparqlError | None = None
+        self.error, self.is_kept = failure, failure is not None
         self.ended = 0.0
         self.is_counted = False
 
@@ -122,13 +139,20 @@ class Trial(Thread):
         if self.trust is not None:
             return f"{name} was tried out, with {self.tokens:,} tokens: {self.trust.in_words}"
         why = "it was stopped" if self.error is None else printable(self.error.message, 300)
-        return f"{name} could not be tried out, and is not asked: {why}"
+        again = f"; that is tried again after {FAILED_S / 60:.0f} minutes, or by kgsparql models trial {name}"
+        return f"{name} could not be tried out, and is not asked: {why}{again * self.is_kept}"
 
     def run(self) -> None:
         """Try the model."""
+        began = time.monotonic()
         try:
+            if self.error is not None:
+                return
             found = self._measured_trust()
         except KgsparqlError as error:
+            self.is_kept = time.monotonic() - began > _COSTLY_S and not isinstance(error, CancelledError)
+            if self.is_kept and self.asked.response_cache is not None:
+                keep_failure(tried_as(self.asked), error)
             self.error = error
         else:
             self.trust = self.asked.trust = found
@@ -247,22 +271,31 @@ def trial_of(model: LanguageModel) -> Trial | None:
     return model.trial if isinstance(model.trial, Trial) else None
 
 
-def use_of(model: LanguageModel) -> str:
+def use_of(model: LanguageModel, graph: KnowledgeGraph | None = None) -> str:
     """Say how a model is used, as far as it was tried out."""
-    known = model.trust or kept_trust(tried_as(model))
+    known = _trust_on(graph, model) or model.trust or kept_trust(tried_as(model))
     return "not tried out yet" if known is None else known.in_words
 
 
-def begun_trial(model: LanguageModel) -> Trial | None:
-    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed."""
+def _trust_on(graph: KnowledgeGraph | None, model: LanguageModel) -> Trust | None:
+    """Return what a model was found good for on a graph, where that was tried."""
+    return None if graph is None or model.response_cache is None else kept_trust(tried_as(model, graph))
+
+
+def begun_trial(model: LanguageModel, *, anew: bool = True) -> Trial | None:
+    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed.
+
+    :param anew: also where another process has just failed to try it.
+    """
     if model.trust is None and model.response_cache is not None:
         model.trust = kept_trust(tried_as(model))
     if model.trust is not None:
         return None
     with _TRYING:
         known = trial_of(model)
-        if known is None or (not known.is_alive() and time.monotonic() - known.ended > _AGAIN_S):
-            known = model.trial = Trial(model)
+        if known is None or (not known.is_alive() and time.monotonic() - known.ended > FAILED_S):
+            failure = None if anew or model.response_cache is None else kept_failure(tried_as(model))
+            known = model.trial = Trial(model, failure=failure)
             known.start()
     return known
 
@@ -284,7 +317,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     recording = model.recording
 
     def found() -> dict[str, Any]:
-        trial = begun_trial(model)
+        trial = begun_trial(model, anew=asking.require_model)
         if trial is not None and asking.require_model:
             while trial.is_alive():
                 trial.join(_POLL_S)
@@ -294,8 +327,8 @@ def admit_model(session: Session, asking: AskOptions) -> None:
                 raise trial.error
         running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
         said = trial.outcome if trial is not None and trial.error is not None else running
-        said = "" if model.trust is not None else said
-        trust = None if model.trust is None else model.trust.to_json()
+        own = model.trust and (_trust_on(session.graph, model) or model.trust)
+        trust, said = (None, said) if own is None else (own.to_json(), "")
         return {"trust": trust, "note": said, "tokens": _uncounted_tokens(model)}
 
     if recording is None:

@@ -56,7 +56,9 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
     if asking.model is not None:
         from kgsparql.retrievers._trial import use_of
 
-        facts |= {"model": asking.model.name, "model_use": use_of(asking.model) if asking.trial else "not tried out"}
+        graph = None if knowledge is None else knowledge.graph
+        use = use_of(asking.model, graph) if asking.trial else "not tried out"
+        facts |= {"model": asking.model.name, "model_use": use}
     if knowledge is None:
         return facts
     facts |= {"name": printable(knowledge.graph.name, 200), "as_of": as_of(knowledge.graph)}

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import kgsparql
+from kgsparql.cli import _common as c
+from kgsparql.events import Drafted
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Slow
@@ -153,3 +156,18 @@ def test_model_knowledge_is_labelled_and_no_answer(run: Run) -> None:
     assert (allowed.exit_code, allowed.stdout.splitlines()[0]) == (
         3, "Not from the graph, but from the model's own knowledge: In a zoo.",
     )  # fmt: skip
+
+
+def test_a_bar_is_off_the_terminal_before_a_draft_or_an_answer_is_shown_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
+        drafted = Drafted(status="answered", answer=knowledge.ask("Where was Marie Curie born?"))
+    for show in (lambda: c.say_step(drafted, 0, drafts=True), lambda: c.write("Warsaw", None)):
+        with c.Progress(quiet=False) as shown:
+            shown("reading labels", 1, None)
+            assert shown._bar is not None
+            show()
+            assert shown._bar is None
+    assert "Warsaw" in capsys.readouterr().out

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from kgsparql.cli import _options
+from kgsparql.retrievers import _trial
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.model_server import ModelServer, Status, Text
+from tests.model_server import ModelServer, Slow, Status, Text
 from tests.tried import strong, weak
 
-NOBEL = FIXTURES / "nobel.ttl"
+NOBEL, RIVERS = FIXTURES / "nobel.ttl", FIXTURES / "datasets/rivers/graph.ttl"
 BORN = "Where was Marie Curie born?"
 TRIED = "it judges paths one by one, beside the ranking (0 of 2 lists, 10 of 10 paths right)"
 
@@ -29,8 +30,8 @@ def test_the_answer_comes_first_then_the_trial_which_is_kept_and_listed(run: Run
         done = run("ask", BORN, "-k", NOBEL, *named)
         assert done.exit_code == 0
         assert done.stdout.startswith("Warsaw")
-        announced, found = done.stderr.splitlines()
-        assert "only questions that kgsparql brings along are sent" in announced
+        (found,) = done.stderr.splitlines()
+        assert done.stdout.count("only questions that kgsparql brings along are sent") == 1
         assert found.startswith("m was tried out, with ")
         assert found.endswith(TRIED)
         calls = len(server.requests)
@@ -58,13 +59,33 @@ def test_a_trial_that_fails_or_is_stopped_is_told_and_not_kept(run: Run, monkeyp
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with ModelServer(lambda _: Status(504)) as server:
-        monkeypatch.setattr(_options, "wait_for_trial", interrupt)
+    with ModelServer(lambda _: Status(504)) as server, monkeypatch.context() as stopped:
+        stopped.setattr(_options, "wait_for_trial", interrupt)
         named = ("-k", NOBEL, "-m", "m", "--base-url", server.url)
         one, many = run("ask", BORN, *named), run("ask", "-", *named, stdin=BORN)
     assert (one.exit_code, many.exit_code) == (0, 130)
     assert "interrupted: nothing is kept of the trial" in one.stderr
     assert "no model was tried out here" in run("models").stdout
+
+
+def test_a_server_that_hangs_costs_one_question_its_timeout_and_not_the_next(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_trial, "_COSTLY_S", 0.2)
+    with ModelServer(lambda _: Slow(30.0)) as server:
+        named = ("-k", NOBEL, "-m", "m", "--base-url", server.url, "--model-timeout", 0.5)
+        run("ask", BORN, *named)
+        asked = len(server.requests)
+        again, other = run("ask", BORN, *named), run("ask", BORN, *named, "-f", "csv")
+        assert len(server.requests) == asked
+        assert run("ask", BORN, *named, "--require-model").exit_code == 5
+        assert len(server.requests) == asked + 1
+        server.script = strong
+        assert "it chooses from lists" in run("models", "trial", "m", "--base-url", server.url).stdout
+        assert json.loads(run("ask", BORN, *named, "-f", "json").stdout)["model"] == "m"
+    told = "tried again after 10 minutes, or by kgsparql models trial m"
+    assert ((again.stdout + again.stderr).count(told), other.stderr.count(told)) == (1, 1)
+    assert "once in 30 days" not in again.stdout + again.stderr + other.stderr
 
 
 def test_a_model_is_tried_anew_and_compared_with_the_ranking_on_a_graph(run: Run) -> None:
@@ -81,3 +102,14 @@ def test_a_model_is_tried_anew_and_compared_with_the_ranking_on_a_graph(run: Run
         assert lines[2] == "the model, choosing from a list: 0"
         assert lines[3].startswith("the ranking with the model's judgements: ")
         assert any("Curie" in str(request.body) or "Nobel" in str(request.body) for request in server.requests)
+        known = run("models").stdout.splitlines()
+        assert len(known) == 2
+        assert ": it chooses from lists and writes plans" in known[0]
+        assert f": on {NOBEL} it judges paths one by one" in known[1]
+        named = ("-m", "m", "--base-url", server.url, "-f", "json")
+        here, elsewhere = (
+            json.loads(run("ask", question, "-k", graph, *named).stdout)["trust"]
+            for question, graph in ((BORN, NOBEL), ("What is the length of the Danube?", RIVERS))
+        )
+    assert (here["judges"], here["chooses"], here["graph"]) == (True, False, str(NOBEL))
+    assert (elsewhere["chooses"], elsewhere["graph"]) == (True, "")
