@@ -30,7 +30,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.rdflib_interop import is_of_rdflib, prefixes_from_rdflib, store_from_rdflib
+from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.rdf.query import Query
@@ -92,6 +92,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
         self._preparing = threading.Lock()
+        self._renewing = threading.Lock()
         self._ignored: dict[str, IgnoredPredicates] = {}
         self._is_empty: bool | None = None
         if snapshot is not None:
@@ -111,6 +112,32 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             self._user_queries.close()
         self.indexes.close()
         self.graph.close()
+
+    def refresh(self) -> None:
+        """Read files again and ask endpoints again: the next question uses nothing that is known or kept by now.
+
+        What endpoints and stores in Python get later is noticed without it: what is new at the next question, and what
+        an endpoint calls otherwise or lacks within ten minutes.
+
+        :raises GraphLoadError: for a file that is no RDF any more; the graph stays as it was.
+        """
+        graph = self.graph.reopened()
+        with self._renewing:
+            self._use_graph(graph)
+
+    def _current_graph(self) -> KnowledgeGraph:
+        """Return the graph for the next question; where its triples changed, what was known of it is forgotten."""
+        with self._renewing:
+            graph = self.graph.refreshed()
+            if graph.members != self.graph.members:
+                self._use_graph(graph)
+            return graph
+
+    def _use_graph(self, graph: KnowledgeGraph) -> None:
+        """Use the graph as it is now from the next question on; those that run go on with what they have."""
+        self.graph, self.indexes = graph, self.indexes.of_changed(graph)
+        self._is_empty, self._ignored = None, {}
+        vars(self).pop("_user_queries", None)
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
@@ -218,11 +245,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        asked = self.graph.refreshed()
+        asked, indexes = self._current_graph(), self.indexes
         graph = asked.within(usage)
         try:
-            ignored, linker, missing = self._prepared_parts(graph, usage, with_labels=not asking.entities)
-            if graph is self.graph:
+            ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
+            if graph is asked:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
             given = tuple(
                 entity_named(e, graph, prefixes=self.prefixes, languages=self.languages) if isinstance(e, str) else e
@@ -260,11 +287,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         return session
 
     def _prepared_parts(
-        self, graph: KnowledgeGraph, usage: Usage, *, with_labels: bool
+        self, graph: KnowledgeGraph, indexes: GraphIndexes, usage: Usage, *, with_labels: bool
     ) -> tuple[IgnoredPredicates, Linker | None, tuple[Note, ...]]:
         """Prepare what a question needs beside its own queries; it is read once where nothing failed."""
         while not self._preparing.acquire(timeout=_POLL_S):
-            if graph is not self.graph:
+            if graph.is_remote:
                 usage.check()
             elif usage.cancel.is_set():
                 raise CancelledError("stopped")
@@ -277,8 +304,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
             if not with_labels:
                 return ignored, None, ()
-            linker = self.indexes.linker_for(graph, usage.cancel)
-            return ignored, linker, self.indexes.missing_notes
+            linker = indexes.linker_for(graph, usage.cancel)
+            return ignored, linker, indexes.missing_notes
         finally:
             self._preparing.release()
 
@@ -291,8 +318,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         if self._is_empty is not None:
             return self._is_empty
         is_empty = counts_nothing(graph.select(Query.load("any")), "count")
-        if not graph.errors:
-            self._is_empty = is_empty
+        if not is_empty and not graph.errors:
+            self._is_empty = False
         return is_empty
 
     def _ignored_of(self, graph: KnowledgeGraph) -> IgnoredPredicates:
@@ -335,6 +362,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         cancel = cancel or threading.Event()
         with self._stopped_by_close(cancel):
+            self._current_graph()
             return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     def why_nothing(self, sparql: str) -> str:
@@ -362,7 +390,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.plans.vocabulary import GraphVocabulary
 
         check(plan)
-        graph = self.graph.within(Usage(Budget()))
+        graph = self._current_graph().within(Usage(Budget()))
         for term in sorted(terms_in(plan), key=str):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
@@ -376,7 +404,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
 
-        return recheck(kept_answer(answer), self.graph)
+        return recheck(kept_answer(answer), self._current_graph())
 
     @asked_with(AskOptions)
     def plan(self, question: str, asking: AskOptions) -> PlannedQuestion:
@@ -420,7 +448,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         if not any(char.isalnum() for char in text):
             hint = "write a name, or a part of one: kgsparql find Curi"
             raise InputError("there is nothing to search for", hint=hint)
-        linker = self.indexes.linker.with_graph(self.graph)
+        graph = self._current_graph()
+        linker = self.indexes.linker.with_graph(graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
             self._note(line)
@@ -433,8 +462,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         from kgsparql.exploration.counting import graph_info
 
+        graph = self._current_graph()
         indexed = self.indexes.description()
-        found = graph_info(self.graph, self.labels, self.prefixes, shown=shown)
+        found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}
 
@@ -452,7 +482,8 @@ def open(
 ) -> KnowledgeBase:
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
 
-    A ``Graph`` or ``Dataset`` of rdflib is copied; one that Oxrdflib holds is used as it is. Its prefixes are known.
+    A ``Graph`` or ``Dataset`` of rdflib is copied, also what is added later; one that Oxrdflib holds is used as it is.
+    Its prefixes are known.
 
     :param languages: language tags of labels, the preferred first.
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
@@ -465,7 +496,7 @@ def open(
     :raises GraphLoadError: for a file that is missing or is not RDF.
     """
     of_rdflib = [source for source in sources if is_of_rdflib(source)]
-    given = [store_from_rdflib(source) if is_of_rdflib(source) else source for source in sources]
+    given = [RdflibCopy(source) if is_of_rdflib(source) else source for source in sources]
     bound = {prefix: name for graph in reversed(of_rdflib) for prefix, name in prefixes_from_rdflib(graph).items()}
     recording = None if snapshot is None else snapshot.recording
     graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)

@@ -23,7 +23,7 @@ class GraphLookups:
     def __init__(
         self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), prefixes: Mapping[str, str] | None = None
     ) -> None:
-        self.graph: Final = graph
+        self.graph = graph
         self.languages: Final = languages
         self.prefixes: Final = PrefixMap.default().merged({**graph.prefixes, **dict(prefixes or {})})
 

@@ -178,6 +178,13 @@ class EndpointGraph(KnowledgeGraph):
         """Return the same graph for one question: its queries end with its time, or when it is stopped."""
         return self.changed(_usage=usage, _in_grace=in_grace, _most_s=most_s)
 
+    def reopened(self) -> Self:
+        """Return the graph as it is now: nothing is known of it, and no reply that was kept is used again."""
+        sender = self._sender
+        if isinstance(sender, CachedSender):
+            sender = replace(sender, since=time.monotonic())
+        return self.changed(probe=Probe(self.probe.known, self.probe.known), _sender=sender)
+
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
         self._http.close()

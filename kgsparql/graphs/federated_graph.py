@@ -59,7 +59,12 @@ class FederatedGraph(KnowledgeGraph):
 
     def refreshed(self) -> Self:
         """Return the same graphs, all failures forgotten."""
-        return self.changed(_failed={})
+        members = tuple(member.refreshed() for member in self._members)
+        return self.changed(_failed={}, **({} if members == self._members else {"_members": members, "_used": {}}))
+
+    def reopened(self) -> Self:
+        """Return the graphs as they are now, of which nothing is remembered."""
+        return self.changed(_failed={}, _used={}, _members=tuple(member.reopened() for member in self._members))
 
     def with_own_failures(self) -> Self:
         """Return the same graphs for optional queries: what fails there does not count as failed here."""

@@ -150,8 +150,15 @@ class KnowledgeGraph(ABC):
         return self
 
     def refreshed(self) -> Self:
-        """Return the same graph, failures of its members forgotten."""
+        """Return the same graph for the next question: failures of its members forgotten.
+
+        Its members are others where it was seen that their triples changed.
+        """
         return self
+
+    def reopened(self) -> Self:
+        """Return the graph as it is now, of which nothing is remembered; files are read again."""
+        return self.changed()
 
     def with_own_failures(self) -> Self:
         """Return the same graph for optional queries: a member that fails there does not count as failed here."""

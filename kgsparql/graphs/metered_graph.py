@@ -60,6 +60,10 @@ class MeteredGraph(KnowledgeGraph):
         """Return the same graph, failures of its members forgotten."""
         return replace(self, graph=self.graph.refreshed())
 
+    def reopened(self) -> Self:
+        """Return the graph as it is now, of which nothing is remembered."""
+        return replace(self, graph=self.graph.reopened())
+
     def with_own_failures(self) -> Self:
         """Return the same graph; a member that fails there does not count as failed here."""
         return replace(self, graph=self.graph.with_own_failures())

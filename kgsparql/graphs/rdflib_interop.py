@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
@@ -47,12 +49,16 @@ def to_rdflib(term: Term) -> Any:
     raise InputError("rdflib has no triple terms")
 
 
-def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
-    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF."""
+def quads_from_rdflib(graph: rdflib.Graph, rows: Iterable[tuple[Any, ...]] | None = None) -> Iterator[pyoxigraph.Quad]:
+    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF.
+
+    :param rows: those of its statements that are wanted; all of them, if ``None``.
+    """
     import rdflib
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    rows: Iterable[tuple[Any, ...]] = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
+    if rows is None:
+        rows = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
     for subject, predicate, object_, *contexts in rows:
         try:
             terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
@@ -71,17 +77,56 @@ def is_of_rdflib(source: object) -> TypeIs[rdflib.Graph]:
     return module is not None and isinstance(source, module.Graph)
 
 
-def store_from_rdflib(graph: rdflib.Graph) -> pyoxigraph.Store:
-    """Return a store with the same quads: a new one in memory, or Oxrdflib's own where it holds no others.
+class RdflibCopy:
+    """A store with the quads of an rdflib graph: a copy in memory, or Oxrdflib's own where it holds no others.
 
-    What is added later to a graph that Oxrdflib holds is seen, to another is not.
+    >>> import rdflib
+    >>> graph = rdflib.Graph()
+    >>> copy = RdflibCopy(graph)
+    >>> _ = graph.add((rdflib.RDF.type, rdflib.RDF.type, rdflib.RDF.Property))
+    >>> len(copy.store())
+    1
     """
-    held = _oxigraph_store(graph)
-    if held is not None:
-        return held
-    store = pyoxigraph.Store()
-    store.bulk_extend(quads_from_rdflib(graph))
-    return store
+
+    def __init__(self, graph: rdflib.Graph) -> None:
+        from rdflib.store import TripleAddedEvent
+
+        self._graph = graph
+        self._held = _oxigraph_store(graph)
+        self._copied, self._size = pyoxigraph.Store(), 0
+        self._added: list[tuple[Any, ...]] = []
+        if self._held is None:
+            dispatcher: Any = graph.store.dispatcher
+            dispatcher.subscribe(TripleAddedEvent, partial(_note_added, weakref.ref(self)))
+
+    def store(self) -> pyoxigraph.Store:
+        """Return the store, with what the graph has now; another one where triples were removed from the graph."""
+        if self._held is not None:
+            return self._held
+        added, self._added = self._added, []
+        size = len(self._graph)
+        if added or size != self._size:
+            self._copied.extend(quads_from_rdflib(self._graph, added))
+            if len(self._copied) != size:  # rdflib does not say what is removed, or not before the first copy
+                self._copied = pyoxigraph.Store()
+                self._copied.bulk_extend(quads_from_rdflib(self._graph))
+            self._size = size
+        return self._copied
+
+    def note_added(self, triple: tuple[Any, ...], context: Any) -> None:
+        """Take note of a triple that the store of the graph gets; the store may be that of other graphs, too."""
+        import rdflib
+
+        if isinstance(self._graph, rdflib.ConjunctiveGraph):
+            self._added.append((*triple, context))
+        elif context is None or context.identifier == self._graph.identifier:
+            self._added.append(triple)
+
+
+def _note_added(copy: weakref.ref[RdflibCopy], event: Any) -> None:
+    """Pass on that a triple is added, as long as there is somebody who wants to know."""
+    if (found := copy()) is not None:
+        found.note_added(event.triple, event.context)
 
 
 def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:

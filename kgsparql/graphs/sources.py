@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,13 +19,15 @@ from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles import could_be_alias, endpoint_named, known_endpoints
+from kgsparql.graphs.rdflib_interop import RdflibCopy
 from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
-GraphSource: TypeAlias = str | Path | ox.Store
+_Held: TypeAlias = ox.Store | RdflibCopy
+GraphSource: TypeAlias = str | Path | _Held
 CACHE_FROM_BYTES = 50_000_000
 """Files whose unpacked size is larger than this, all together, are kept as a store in the cache directory."""
 
@@ -102,6 +104,17 @@ def open_embedded(
     given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
+    graph = _opened_graph(given, name, cache, progress, notes, **reading)
+    if "-" not in given:
+        options = {"name": name, "cache": cache, "progress": progress, "notes": notes, **reading}
+        graph.reread = partial(open_embedded, given, **options)
+    return graph
+
+
+def _opened_graph(
+    given: list[GraphSource], name: str | None, cache: bool, progress: Progress | None,
+    notes: Callable[[str], None] | None, **reading: Any,
+) -> OxigraphGraph:  # fmt: skip
     if any(map(_is_store, given)):
         return _stored_graph(given, name)
     options, files, graph = ReadOptions(**reading), _files_of(given), None
@@ -151,7 +164,7 @@ def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) ->
     if names_endpoint(given):
         return {}
     if any(map(_is_store, given)):
-        return {} if isinstance(given[0], ox.Store) else describe_store(given[0]).prefixes
+        return {} if isinstance(given[0], _Held) else describe_store(given[0]).prefixes
     options = ReadOptions(**reading)
     return {prefix: name for f in reversed(_files_of(given)) for prefix, name in prefixes_of(f, options).items()}
 
@@ -192,23 +205,22 @@ def _is_store(source: GraphSource) -> bool:
             f"{type(source).__name__} is not a graph source",
             hint="give paths, stores or graphs of rdflib, each as an argument",
         )
-    return isinstance(source, ox.Store) or has_store(Path(source))
+    return isinstance(source, _Held) or has_store(Path(source))
 
 
 def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGraph:
     if len(given) > 1:
         raise InputError("a store cannot be opened together with other sources", hint="load the files into the store")
     source = given[0]
-    if not isinstance(source, ox.Store):
+    if not isinstance(source, _Held):
         return open_store(source, name=name)
-
-    def content_hash() -> str:
-        return hashlib.sha256("\n".join(sorted(map(str, source))).encode()).hexdigest()
+    store = source.store() if isinstance(source, RdflibCopy) else source
 
     called = name or "store"
-    unnamed = [graph for graph in source.named_graphs() if isinstance(graph, ox.BlankNode)]  # as Oxrdflib has them
+    unnamed = [graph for graph in store.named_graphs() if isinstance(graph, ox.BlankNode)]  # as Oxrdflib has them
     sources = {key: Source(called) for graph in unnamed for key in (graph.value, str(graph))}
-    return OxigraphGraph(source, name=called, fingerprint=content_hash, sources=sources)
+    follow = source.store if isinstance(source, RdflibCopy) else None
+    return OxigraphGraph(store, name=called, fingerprint=None, sources=sources, follow=follow)
 
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:

@@ -11,6 +11,7 @@ Start reading at :func:`label_index`, which picks one of them for a question.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import shlex
@@ -309,6 +310,16 @@ class GraphIndexes:
             return self.embedder
         cache = cache_directory() if self._snapshot is None else self._snapshot.cache
         return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
+
+    def of_changed(self, graph: KnowledgeGraph) -> GraphIndexes:
+        """Return these indexes for the graph as it is now; only those of members that stayed the same are known."""
+        other = copy.copy(self)
+        kept = {member.name for member in graph.members if member in self.graph.members}
+        of_members = {name: index for name, index in self._of_members.items() if name in kept}
+        vars(other).update(graph=graph, _linker=None, _missing=[], _of_members=of_members)
+        if not graph.is_remote:
+            vars(other).pop("passages", None)
+        return other
 
     def close(self) -> None:
         """Close the embedder that was opened here, and its file of vectors; the next text opens them again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -60,6 +61,7 @@ _TOLD_FROM_S = 3.0  # a wait from this on is announced with a note
 _Outcome: TypeAlias = HttpReply | UnreachableError
 MOST_BYTES = 256_000_000  # of the cache, for all endpoints; beyond, the oldest replies are removed
 MOST_REPLY_BYTES = 8_000_000  # a larger reply is not cached: it is read once, for an index that is itself kept
+_KEPT_TO_S = 1.0  # the time at which a reply was kept is kept in whole seconds
 MOST_S = 7 * 24 * 3600.0  # seconds after which nothing is used again, whatever a profile says
 
 _HEADERS = re.compile(r"content-type|retry-after|server|link|(?:x-sql|x-sparql|fuseki)-.+")
@@ -309,11 +311,14 @@ class CachedSender:
 
     Nothing is kept of an endpoint that is asked with a password or a key. Where results cannot be kept, a note says so
     once.
+
+    :param since: a reply that was kept before is not used; in the seconds of ``time.monotonic``.
     """
 
     sender: Sender
     response_cache: ResponseCache
     note: Callable[[str], None] | None = None
+    since: float = -math.inf
     _is_pruned: bool = field(default=False, init=False)
     _is_broken: bool = field(default=False, init=False)
 
@@ -321,12 +326,13 @@ class CachedSender:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
         exchange, cache = _exchange_key(request), self.response_cache
         keep_s = 0.0 if any(request.secrets) else min(request.profile.keep_s, MOST_S)
+        at_most_s = min(keep_s, time.monotonic() - self.since - _KEPT_TO_S)
         if keep_s and not self._is_broken:
             with self._broken_at_an_error():
                 if not self._is_pruned:
                     self._is_pruned = True
                     cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-                kept = None if cache.mode == "write" else cache.lookup(QUERY, exchange, at_most_s=keep_s)
+                kept = None if cache.mode == "write" else cache.lookup(QUERY, exchange, at_most_s=at_most_s)
                 if kept is not None:
                     return reply_of(kept)
         reply = self.sender.send(request)
