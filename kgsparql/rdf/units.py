@@ -32,6 +32,16 @@ def converted(number: Decimal, unit: str, into: str) -> Decimal | None:
     return number * factor / divisor if kind == other else None
 
 
+def ratios(unit: str, into: str = "") -> set[Decimal]:
+    """Return what numbers in a unit are multiplied with or divided by, for another; without that, for each of its kind.
+
+    >>> sorted(map(str, ratios("h", "min"))), ratios("h", "kg"), Decimal(3600) in ratios("h")
+    (['0.01666666666666666666666666667', '60'], set(), True)
+    """
+    others = (converted(Decimal(1), unit, one) for one in ([into] if into else _FACTORS))
+    return {factor for one in others if one for factor in (one, 1 / one)}
+
+
 def unit_named(name: str) -> str:
     """Return the sign of the unit that a name of several words ends with.
 

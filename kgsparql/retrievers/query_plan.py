@@ -34,7 +34,7 @@ from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.words import words
+from kgsparql.linking.words import tokens, words
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
@@ -44,6 +44,8 @@ from kgsparql.plans.term_lists import TermLists
 from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.wording import none_in_words
 from kgsparql.rdf.terms import IRI, Literal, printable
+from kgsparql.rdf.units import ratios
+from kgsparql.reading.lexicon import lexicon
 
 RULES = """\
 You write a plan that computes the answer to a question from a graph of facts. A plan is one expression in parentheses
@@ -84,7 +86,6 @@ _ASKED = 3  # times that a model is asked, at most: once more to look up a name,
 _LOOKED_UP = 3
 _MAX_CHARACTERS = 4_000
 _MARKS = " .,;:!?()[]'\""
-_FACTORS = frozenset(map(Decimal, (1, 2, 7, 10, 12, 24, 60, 100, 365, 1000, 3600, 10**6)))  # between units of measure
 _COLUMN_WORDS = "n number count items total sum average avg mean least most min max year years name value share".split()
 _SCHEMA = object_schema(plan={"type": "string"}, left_out={"type": "string"}, search={"type": "string"})
 _TOKEN = re.compile(r"""[()]|"[^"]*"|'[^']*'|[^\s(),"']+""")
@@ -261,30 +262,58 @@ class _PlanWriting:
 
 
 def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
-    """Yield the numbers of a plan that the question does not say, and no conversion of one that it says."""
-    said = {Decimal(digits) for text in (asked.session.original, asked.session.question) for digits in _digits_in(text)}
+    """Yield the numbers of a plan that the question does not say, and no conversion of the units that it says."""
+    texts, ordinals = (asked.session.original, asked.session.question), lexicon().ordinals
+    said = {Decimal(digits) for text in texts for digits in _digits_in(text)}
+    said |= {Decimal(ordinals[token.text]) for token in tokens(texts[1]) if token.text in ordinals}
     for chunk in asked.chunks:
         said |= {own for own in (chunk.number, chunk.last) if isinstance(own, Decimal)}
-    said |= {number + one for number in said for one in (-1, 1)}  # the ends of a range
-
+    near = {number + one for number in said for one in (-1, 0, 1)} | {*map(Decimal, (-1, 0, 1))}  # the ends of a range
     for part in parts(plan):
+        factors = _conversions(part, asked)
         numbers: list[Decimal] = []
         match part:
-            case a.Calculated(operator, left, right):
-                numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
-                if operator == "round":
-                    continue
-                if operator not in {"+", "-"}:
-                    numbers = [one for one in numbers if one not in _FACTORS]
+            case a.Calculated(operator, left, right) if operator != "round":
+                constants = [one.value for one in (left, right) if isinstance(one, a.Constant)]
+                yield from (one for one in constants if one not in said and (operator in "+-" or one not in factors))
             case a.Compares(left, _, right):
                 numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
             case a.Where(value=Literal() as value) if _NUMBER.match(value.value):
                 numbers = [Decimal(value.value)]
-            case a.Grouped(having=(_, _, number)):
-                numbers = [number]
+            case a.Top(number=most):
+                numbers = [Decimal(most)]
+            case a.ItemTable(limit=most) | a.Grouped(limit=most):
+                numbers = [] if most is None else [Decimal(most)]
+                numbers += [part.having[2]] if isinstance(part, a.Grouped) and part.having else []
         for number in numbers:
-            if number not in {-1, 0, 1} and not any(number in {one * by, one / by} for one in said for by in _FACTORS):
+            if number not in near and not any(number in {one * by, one / by} for one in said for by in factors):
                 yield number
+
+
+def _conversions(part: object, asked: PlanQuestion) -> set[Decimal]:
+    """Return the factors from a unit of the values to one that the question says, and back; 100, of a share."""
+    own, texts = lexicon(), (asked.session.original, asked.session.question)
+    said = {token.text for text in texts for token in tokens(text)}
+    units = {own.units[word] for word in said & own.units.keys() if len(word) > 1} | {one.unit for one in asked.chunks}
+    stated = {own.units.get(of.unit.lower(), of.unit.lower()) for of in _values_in(part)}
+    factors = {factor for one in units for of in stated for factor in ratios(one, of)}
+    is_share = isinstance(part, a.Calculated) and any(
+        isinstance(of, a.Calculated) and of.operator == "/" for of in parts(part)
+    )
+    return factors | (
+        {Decimal(100)} if is_share and (said & own.share_words or any("%" in t for t in texts)) else set()
+    )
+
+
+def _values_in(part: object) -> Iterator[a.Value | a.Summarised]:
+    """Yield the values that a number is made of; how many there are of something has no unit."""
+    match part:
+        case a.Value() | a.Summarised():
+            yield part
+        case a.SummaryOf(measure=of) | a.Where(measure=of):
+            yield from _values_in(of)
+        case a.Calculated(_, left, right) | a.Compares(left, _, right):
+            yield from (*_values_in(left), *_values_in(right))
 
 
 def _digits_in(text: str) -> Iterator[str]:

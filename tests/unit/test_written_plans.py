@@ -191,3 +191,28 @@ def test_whatever_a_model_writes_is_a_plan_of_the_list_or_an_error(line: str) ->
     except PlanError:
         return
     assert plan
+
+
+def test_a_plan_has_no_number_that_neither_the_question_nor_a_known_conversion_gives() -> None:
+    films = scripted.knowledge_of("""
+    :Film rdfs:label "film" . :t rdfs:label "running time in min" .
+    :a a :Film ; rdfs:label "Glass" ; :t 90 . :b a :Film ; rdfs:label "Static" ; :t 150 .
+    :c a :Film ; rdfs:label "Tide" ; :t 30 .""")
+    many = "How many films are there?"
+    for question, plan in (
+        (many, "(* (count C1) 365)"), (many, "(/ (count C1) 12)"), (many, "(+ (count C1) 1)"),
+        (many, "(* 100 (/ (count C1) (count C1)))"),
+        ("How many hours do all films take together?", "(* (sum C1 R1) 7)"),
+        ("Which film is the longest?", "(top C1 R1 2 desc)"),
+        ("How many films take more than 2 minutes?", "(count (where C1 R1 > 14))"),
+    ):  # fmt: skip
+        asked = ask(films, question, plan, plan)
+        assert "the question does not say" in prompts(asked)[1], (question, plan)
+    for question, plan, value in (
+        ("How many hours do all films take together?", "(/ (sum C1 R1) 60)", "4.5"),
+        ("How many films take more than 2 hours?", "(count (where C1 R1 > 120))", "1"),
+        ("What percentage of films take over 1 hour?", "(* 100 (/ (count (where C1 R1 > 60)) (count C1)))", "66.66"),
+        ("How many are the second to third longest?", "(count (minus (top C1 R1 3 desc) (top C1 R1 1 desc)))", "2"),
+    ):  # fmt: skip
+        asked = ask(films, question, plan)
+        assert ((value_of(asked) or "")[:5], len(prompts(asked))) == (value, 1), (question, plan)
