@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.session import Session
-from kgsparql.budget import Budget, Usage
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.errors import GRAPH_FAILED
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
@@ -18,6 +19,7 @@ from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Chunk
 
@@ -81,52 +83,60 @@ _PREDICATES: WeakKeyDictionary[KnowledgeGraph, tuple[IRI, ...]] = WeakKeyDiction
 _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] = WeakKeyDictionary()
 """What is known of these classes, by what of the graph is walked."""
 _KEEPING = Lock()
-_NO_LIMIT = Budget(max_queries=None, max_rows=None, max_seconds=None)
+_COUNTED_S = 5.0  # for a look at all of an endpoint, at most
+
+_Kept = TypeVar("_Kept")
 
 
 def classes_of(session: Session) -> Mapping[IRI, int]:
-    """The classes of a graph, read once; none of an endpoint, which may count for long.
+    """Count the commonest classes of a graph, once; none of several, or of an endpoint where it takes too long.
 
     They are known of the graph, not of a question: the query is charged to none, or it would be to the first one.
 
     :raises CancelledError: if the question is stopped meanwhile.
     """
-    if not session.graph.is_one_local_graph:
-        return {}
-    graph = session.graph.graph
-    with _KEEPING:
-        if graph not in _COUNTS:
-            _COUNTS[graph] = class_counts(graph, graph.within(session.usage).select)
-        return _COUNTS[graph]
+    return _counted_once(_COUNTS, class_counts, {}, session)
 
 
 def predicates_of(session: Session) -> tuple[IRI, ...]:
-    """The commonest predicates of a graph, read once; none of an endpoint, which may count for long.
+    """List the commonest predicates of a graph, counted once, as :func:`classes_of` does."""
+    return _counted_once(_PREDICATES, common_predicates, (), session)
 
-    :raises CancelledError: if the question is stopped meanwhile.
-    """
-    if not session.graph.is_one_local_graph:
-        return ()
+
+def _counted_once(
+    kept: WeakKeyDictionary[KnowledgeGraph, _Kept],
+    count: Callable[[KnowledgeGraph, Callable[[Query], Solutions]], _Kept],
+    nothing: _Kept,
+    session: Session,
+) -> _Kept:
+    """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
     graph = session.graph.graph
+    if len(graph.members) > 1 or graph.profile.has_many_labels:
+        return nothing
     with _KEEPING:
-        if graph not in _PREDICATES:
-            _PREDICATES[graph] = common_predicates(graph, graph.within(session.usage).select)
-        return _PREDICATES[graph]
+        if graph not in kept:
+            most_s = _COUNTED_S if graph.is_remote else None
+            own = replace(unmetered(session), graph=graph.with_own_failures(), most_s=most_s)
+            try:
+                kept[graph] = count(graph, own.select)
+            except GRAPH_FAILED:
+                if not graph.is_remote:
+                    raise
+                kept[graph] = nothing
+        return kept[graph]
 
 
 def unmetered(session: Session) -> MeteredGraph:
     """The graph of a session, for what is the same for all questions: charged to none, stopped with this one."""
     own = session.graph
-    return MeteredGraph(
-        own.graph, Usage(_NO_LIMIT, cancel=session.usage.cancel), lambda _: None, ignored=replace(own.ignored)
-    )
+    return replace(own, is_shared=True, ignored=replace(own.ignored), cut_short=[])
 
 
 def common_profiler(session: Session) -> Profiler | None:
-    """Looks at what is the same for all questions about a graph, charged to none; ``None`` for an endpoint."""
-    if not session.graph.is_one_local_graph:
-        return None
+    """Looks at what is the same for all questions about a graph, charged to none; ``None`` for several graphs."""
     graph, ignored = session.graph.graph, session.graph.ignored
+    if len(graph.members) > 1:
+        return None
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
         known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())

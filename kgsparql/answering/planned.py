@@ -316,7 +316,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     """
     best = found.best_item
     is_all = {gap.code for gap in missing} == {"operation"} and read_clauses(session).form == "count"
-    if best is None or not is_all or best.cuts or not best.ends or not session.graph.is_one_local_graph:
+    if best is None or not is_all or best.cuts or not best.ends or len(session.graph.members) > 1:
         return None
     path = best.paths[0].property_path
     starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))

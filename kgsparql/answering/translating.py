@@ -46,12 +46,10 @@ def translate(session: Session, language: str = "") -> None:
 
 
 def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
-    """Name the classes and predicates in English that have only names in another language; none of an endpoint.
+    """Name the classes and predicates in English that have only names in another language.
 
     They are known of the graph, not of a question: the queries are charged to none, or they would be to the first one.
     """
-    if not session.graph.is_one_local_graph:
-        return ()
     kinds: dict[IRI, Kind] = dict.fromkeys(predicates_of(session), "predicate")
     kinds |= dict.fromkeys(classes_of(session), "class")
     graph = session.graph.graph

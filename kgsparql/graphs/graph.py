@@ -269,11 +269,6 @@ class KnowledgeGraph(ABC):
         return False
 
     @property
-    def is_one_local_graph(self) -> bool:
-        """Whether all triples are on this machine, in one graph: many small queries are cheap, and counts add up."""
-        return not self.is_remote and len(self.members) == 1
-
-    @property
     def is_as_loaded(self) -> bool:
         """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
         return False

@@ -25,6 +25,7 @@ class MeteredGraph(KnowledgeGraph):
 
     :param limited: ``False`` for what an answer must show whatever the budget says: labels and verification.
     :param most_s: seconds for each query, where the graph can be interrupted.
+    :param is_shared: for what is the same for all questions: no part of this one, but within its time.
     :param ignored: predicates whose solutions are left out.
     :param cut_short: why results were incomplete, for each that was; shared with :meth:`unlimited`.
     """
@@ -34,6 +35,7 @@ class MeteredGraph(KnowledgeGraph):
     emit: Emit
     limited: bool = True
     most_s: float | None = None
+    is_shared: bool = False
     ignored: IgnoredPredicates = field(default_factory=IgnoredPredicates)
     cut_short: list[str] = field(default_factory=list)
 
@@ -113,6 +115,10 @@ class MeteredGraph(KnowledgeGraph):
         self.usage.after_query(search.paths, in_grace=not self.limited)
 
     def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
+        if self.is_shared:
+            self.usage.check()
+            self.usage.prepared += self.is_remote
+            return run()
         self.usage.before_query(in_grace=not self.limited)
         began = time.perf_counter()
         solutions = run()
@@ -131,7 +137,7 @@ class MeteredGraph(KnowledgeGraph):
 # What is not counted is answered by the graph itself.
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
-    "is_embedded", "is_one_local_graph", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",
+    "is_embedded", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",
     "prefixes", "profile", "source", "sources_of", "stored", "url",
 ):  # fmt: skip
     setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

@@ -258,7 +258,7 @@ def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabular
     sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
     for part in reversed(sets):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
-        if not found or term_text(next(iter(found)).get(VALUE.name)) == "false":
+        if not found or term_text(_boolean(next(iter(found)).get(VALUE.name))) == "false":
             return part
     return None
 

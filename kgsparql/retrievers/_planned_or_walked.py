@@ -13,7 +13,9 @@ from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retr
 from kgsparql.answering.readings import shown_terms
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
+from kgsparql.errors import GRAPH_FAILED
 from kgsparql.evidence.evidence import Evidence
+from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a
@@ -55,13 +57,15 @@ class PlannedOrWalked(Retriever):
         return self.walking if retrieval.computed is None else self.planning()
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Return what the plan comes to, or what paths lead to.
-
-        At an endpoint nothing is planned by itself: plans are made with more queries than its limits allow.
-        """
+        """Return what the plan comes to, or what paths lead to."""
         found: tuple[ReadQuestion, Retrieval | None] | None = None
         with session.within_budget():
-            found = _planned(session)
+            try:
+                found = _planned(session)
+            except GRAPH_FAILED as error:
+                if not (session.graph.is_remote and is_about_the_query(error)):
+                    raise
+                session.notes.append(f"nothing was computed: {error.message}", code="plan_failed")
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
@@ -95,12 +99,12 @@ class PlannedOrWalked(Retriever):
 
     def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes."""
-        return self.planning().written_plan(session, named) if session.graph.is_one_local_graph else None
+        return self.planning().written_plan(session, named) if len(session.graph.members) == 1 else None
 
 
 def _planned(session: Session) -> tuple[ReadQuestion, Retrieval | None] | None:
-    """Plan the question, where plans are made by themselves: on one graph of this machine."""
-    if not session.graph.is_one_local_graph or session.oracle is not None or is_foreign(session.question):
+    """Plan the question, where plans are made by themselves: on one graph."""
+    if len(session.graph.members) > 1 or session.oracle is not None or is_foreign(session.question):
         return None
     read = read_and_planned(session)
     named = {name.term for chunk in read.words.chunks for name in chunk.entities}
