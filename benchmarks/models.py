@@ -38,7 +38,7 @@ from kgsparql.retrievers._trial import begun_trial
 PAGE, KEPT = (Path(__file__).parents[1] / name for name in ("docs/evaluation.md", "build/models.jsonl"))
 MARKS = "<!-- models -->\n", "<!-- end of models -->"
 WAYS = ("no model", "with it", "it writes SPARQL")
-SHOWN, MOST_ROWS, QUERY_S = 60, 1_000, 20.0
+SHOWN, MOST_ROWS, QUERY_S, MOST_TOKENS = 60, 1_000, 20.0, 300
 
 SPARQL = """\
 You write a SPARQL 1.1 query that answers a question about a graph. Between <schema> and </schema> are classes and
@@ -94,7 +94,7 @@ class Writer:
     """Has a model write the query of each question about one graph."""
 
     def __init__(self, knowledge: kgsparql.KnowledgeBase, model: LanguageModel) -> None:
-        self.knowledge, self.model = knowledge, model
+        self.knowledge, self.model = knowledge, model.uncached(reply_tokens=MOST_TOKENS)  # a small one rambles
         about = knowledge.info(shown=SHOWN)
         kinds = (("class", about["classes"]), ("predicate", about["predicates"]))
         self.schema = [f"{kind} {one['term'].strip('<>')} {one['label']}" for kind, found in kinds for one in found]
