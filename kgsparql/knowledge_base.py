@@ -300,8 +300,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
             ignored = self._ignored_of(graph)
             if self._is_empty_graph(graph):
-                message = f"{self.graph.name} holds no triples"
-                raise NotFoundError(message, code="E_EMPTY_GRAPH", hint="is it the right file?")
+                raise _empty_graph_error(graph)
             if not with_labels:
                 return ignored, None, ()
             linker = indexes.linker_for(graph, usage.cancel)
@@ -317,7 +316,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def _is_empty_graph(self, graph: KnowledgeGraph) -> bool:
         if self._is_empty is not None:
             return self._is_empty
-        is_empty = counts_nothing(graph.select(Query.load("any")), "count")
+        found = graph.select(Query.load("any"))
+        is_silent = found.complete and len(found) == 0  # a count is never no row
+        is_empty = is_silent or counts_nothing(found, "count")
         if not is_empty and not graph.errors:
             self._is_empty = False
         return is_empty
@@ -467,6 +468,14 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}
+
+
+def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
+    message, hint = f"{graph.name} holds no triples", "is it the right file?"
+    if graph.is_remote:
+        message = f"{graph.name} gives nothing back: it answers even ASK {{ ?s ?p ?o }} with no"
+        hint = "is it the right endpoint? it may want credentials, or show only named graphs"
+    return NotFoundError(message, code="E_EMPTY_GRAPH", hint=hint)
 
 
 def open(

@@ -9,7 +9,7 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.errors import EndpointReplyError, KgsparqlError
+from kgsparql.errors import EndpointReplyError, KgsparqlError, NotFoundError
 from kgsparql.exploration import neighbours, walk_ends
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import EndpointProfile
@@ -200,3 +200,12 @@ def test_a_variable_that_nothing_binds_may_be_missing_where_there_is_no_head() -
     with FaultServer(lambda sock, _: sock.sendall(reply(body))) as server:
         graph = EndpointGraph(server.url, profile=PLAIN)
         assert run_on_endpoint(graph, check("SELECT ?s ?n { ?s ?p ?o OPTIONAL { ?s ?q ?n } }")).rows == 1
+
+
+def test_a_server_that_gives_nothing_back_is_told_from_a_graph_without_the_names() -> None:
+    with LyingServer(lambda _, __, rows: rows.clear()) as server:
+        with pytest.raises(NotFoundError, match="gives nothing back: it answers even ASK") as caught:
+            kgsparql.open(server.url, embedder="none").ask("Where was Marie Curie born?")
+        assert (caught.value.code, caught.value.message.split()[0]) == ("E_EMPTY_GRAPH", server.url)
+        why = kgsparql.open(server.url, embedder="none").why_nothing("SELECT * { ?s ?p ?o }")
+        assert "even ASK" in why
