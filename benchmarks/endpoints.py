@@ -1,242 +1,183 @@
-"""The same questions embedded, on `oxigraph serve` and on Virtuoso: the same answers and evidence? at what cost?
+"""The same questions to a file and to every SPARQL server that is installed: right, sure, how long, how many queries?
 
-    python benchmarks/endpoints.py                          # 40 questions over Wikidata claims, every method
-    python benchmarks/endpoints.py --methods entity --show  # one method, with what differs
-    python benchmarks/endpoints.py --questions 10 --skip latency
+    python -m benchmarks.endpoints -o docs/endpoints.md   # 12 questions over the bundled graph; the table goes there
+    python -m benchmarks.endpoints --servers rdflib-endpoint --show                         # what is answered
+    python -m benchmarks.endpoints --data DATA --methods entity,mindmap --evidence          # the same evidence, too?
+    python -m benchmarks.endpoints --methods think_on_graph --round-trip 0.1                # 100 ms more each time
 
-Three tables: how many questions have the same answers and evidence as in this process, those that a limit cut apart
-(`cut`: some evidence or result was cut; `cut, other`: was cut, and not the same); queries and bytes of each question on
-Virtuoso; and seconds of Think-on-Graph (width 3, depth 3) when every round trip takes 100 ms more, with the queries
-that waited for each other. No model, no embeddings; labels are read before, and not counted.
+DATA is a folder with a graph (`graph.nt.gz`) and `questions.jsonl`. ``alike``: status and answers are the file's (and,
+with ``--evidence``, all that is told of them), but for those that a limit cut apart. ``first``: seconds of the first
+question, with all that is read before it; seconds and queries of a question are medians of the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
 import gzip
 import os
-import socket
 import statistics
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the servers are among the tests
+import pytest
 
-from kgsparql.answering.answer import Answer  # noqa: E402
-from kgsparql.evaluation.datasets import load as load_dataset  # noqa: E402
-from kgsparql.events import Event, QueryRun  # noqa: E402
-from kgsparql.graphs import open_graph  # noqa: E402
-from kgsparql.knowledge_base import KnowledgeBase  # noqa: E402
-from kgsparql.retrievers import load, names  # noqa: E402
-from tests.endpoints.sameness import differences, told, was_cut  # noqa: E402
-from tests.endpoints.servers import oxigraph_serve, store_of, virtuoso  # noqa: E402
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.errors import KgsparqlError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets import load as load_dataset
+from kgsparql.events import Event, QueryRun
+from kgsparql.rdf.terms import normalised
+from tests.endpoints.proxy import Proxy
+from tests.endpoints.sameness import differences, told, was_cut
+from tests.endpoints.servers import SERVERS
 
-DATA = ROOT.parent / "shared" / "data" / "wikidata_qald10"
-ROUND_TRIP_S = 0.1
-TARGET_S = 3.0
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+COLUMNS = ("method", "server", "right", "sure", "wrong and sure", "alike", "cut apart", "first", "seconds", "queries")
 
 
-@dataclass
-class Relay:
-    """Passes bytes on between clients and a server, counts them, and holds each request back for a while."""
+@dataclass(frozen=True)
+class Asked:
+    """An answer, or ``None`` where an error came instead, and what it cost."""
 
-    target: tuple[str, int]
-    delay_s: float = 0.0
-    requests: int = 0
-    sent: int = 0
-    received: int = 0
-    _listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
-    _counting: threading.Lock = field(default_factory=threading.Lock)
-
-    def start(self) -> None:
-        threading.Thread(target=self._accept, daemon=True).start()
+    question: Question
+    answer: Answer | None
+    seconds: float
+    queries: int
+    is_cut: bool = False
 
     @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
+    def found(self) -> tuple[str, frozenset[str]]:
+        if self.answer is None:
+            return ("error", frozenset())
+        return (self.answer.status, frozenset(normalised(one.label) for one in self.answer.best))
 
-    def reset(self) -> None:
-        self.requests = self.sent = self.received = 0
+    @property
+    def is_right(self) -> bool:
+        gold = {normalised(one.label) for one in self.question.answers or ()}
+        return self.found[1] == gold
 
-    def _accept(self) -> None:
-        while True:
-            client, _ = self._listener.accept()
-            server = socket.create_connection(self.target)
-            for sock in (client, server):
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            answered = threading.Event()
-            answered.set()
-            threading.Thread(target=self._out, args=(client, server, answered), daemon=True).start()
-            threading.Thread(target=self._back, args=(server, client, answered), daemon=True).start()
+    @property
+    def is_sure(self) -> bool:
+        return self.found[0] == "answered"
 
-    def _out(self, client: socket.socket, server: socket.socket, answered: threading.Event) -> None:
-        with contextlib.suppress(OSError):
-            while data := client.recv(1 << 16):
-                is_new = answered.is_set()
-                answered.clear()
-                if is_new and self.delay_s:
-                    time.sleep(self.delay_s)
-                with self._counting:
-                    self.requests += is_new
-                    self.sent += len(data)
-                server.sendall(data)
-            server.shutdown(socket.SHUT_WR)
+    def is_as(self, other: Asked, *, evidence: bool) -> bool:
+        """Tell whether the answer is that to the same question elsewhere."""
+        if not evidence or self.answer is None or other.answer is None:
+            return self.found == other.found
+        return not differences(told(self.answer), told(other.answer))
 
-    def _back(self, server: socket.socket, client: socket.socket, answered: threading.Event) -> None:
-        with contextlib.suppress(OSError):
-            while data := server.recv(1 << 16):
-                answered.set()
-                with self._counting:
-                    self.received += len(data)
-                client.sendall(data)
-            client.shutdown(socket.SHUT_WR)
+
+def asked(source: str | Path, questions: Sequence[Question], method: str, *, show: str = "") -> list[Asked]:
+    """Ask a graph all questions, one after the other."""
+    every, chosen = [], {"retriever": method} if method else {}
+    with kgsparql.open(source, name="data") as knowledge:
+        for question in questions:
+            events: list[Event] = []
+            began, answer = time.perf_counter(), None
+            try:
+                answer = knowledge.ask(question.text, **chosen, emit=events.append)
+            except KgsparqlError as error:
+                print(f"{show or source}: {question.text}: {error}", file=sys.stderr)
+            seconds = time.perf_counter() - began
+            queries = sum(isinstance(event, QueryRun) for event in events)
+            one = Asked(question, answer, seconds, queries, answer is not None and was_cut(answer, events))
+            every.append(one)
+            if show:
+                told_of = f"{one.found[0]:12}{seconds:6.1f} s{queries:4} queries  {question.text}"
+                print(f"{show:16}{'right' if one.is_right else '':6}{told_of}  {sorted(one.found[1])[:6]}", flush=True)
+    return every
+
+
+def row(method: str, server: str, own: Sequence[Asked], file: Sequence[Asked], *, evidence: bool) -> list[str]:
+    """Make the line of one server and method."""
+    alike = [one.is_as(other, evidence=evidence) for one, other in zip(own, file, strict=True)]
+    cuts = [one.is_cut or other.is_cut for one, other in zip(own, file, strict=True)]
+    counts = (
+        sum(one.is_right for one in own),
+        sum(one.is_right and one.is_sure for one in own),
+        sum(one.is_sure and not one.is_right for one in own),
+        sum(alike),
+        sum(cut and not same for cut, same in zip(cuts, alike, strict=True)),
+    )
+    later = own[1:] or own
+    seconds, queries = (
+        statistics.median(values) for values in zip(*((o.seconds, o.queries) for o in later), strict=True)
+    )
+    return [method, server, *map(str, counts), f"{own[0].seconds:.1f}", f"{seconds:.1f}", f"{queries:.0f}"]
 
 
 @contextlib.contextmanager
-def relayed(url: str, *, delay_s: float = 0.0) -> Iterator[tuple[str, Relay]]:
-    """The same endpoint behind a relay."""
-    parts = urlsplit(url)
-    relay = Relay((parts.hostname or "", parts.port or 80), delay_s)
-    relay.start()
-    yield urlunsplit(parts._replace(netloc=f"127.0.0.1:{relay.port}")), relay
+def served(server: str, data: Path, round_trip_s: float) -> Iterator[str | Path]:
+    """The file, or the URL of a server over it, each of whose replies comes later than it would."""
+    if server == "file":
+        yield data
+        return
+    with tempfile.TemporaryDirectory() as folder, SERVERS[server](data, Path(folder)) as url:
+        if not round_trip_s:
+            yield url
+            return
+        with Proxy(url, latency_s=round_trip_s) as proxy:
+            yield proxy.url
 
 
-def knowledge_of(source: str | Path) -> KnowledgeBase:
-    knowledge = KnowledgeBase(open_graph(source, name="wikidata"), embedder="none")
-    knowledge.indexes.index  # noqa: B018 - labels are read before any question
-    return knowledge
+def table(data: Path, questions: Sequence[Question], options: argparse.Namespace) -> list[str]:
+    """Ask everywhere, and make the table; a server that is not installed is left out, and it is said why."""
+    lines: list[list[str]] = []
+    file: dict[str, list[Asked]] = {}
+    methods = options.methods.split(",") if options.methods else [""]
+    for server in ["file", *options.servers]:
+        try:
+            with served(server, data, options.round_trip) as source:
+                for method in methods:
+                    own = asked(source, questions, method, show=server if options.show else "")
+                    file.setdefault(method, own)
+                    lines.append(row(method, server, own, file[method], evidence=options.evidence))
+        except pytest.skip.Exception as missing:
+            print(f"{server} is left out: {missing}", file=sys.stderr)
+    kept = [
+        at
+        for at, name in enumerate(COLUMNS)
+        if (methods != [""] or name != "method") and (options.evidence or name != "cut apart")
+    ]
+    cells = [list(COLUMNS), ["---"] * len(COLUMNS), *sorted(lines, key=lambda line: methods.index(line[0]))]
+    return [f"| {' | '.join(line[at] for at in kept)} |" for line in cells]
 
 
-def asked(knowledge: KnowledgeBase, question: str, method: str, **options: object) -> tuple[Answer, list[Event]]:
-    events: list[Event] = []
-    return knowledge.ask(question, retriever=load(method, options), emit=events.append), events
-
-
-def waits(events: list[Event]) -> int:
-    """The longest chain of queries of which each began when the one before was done."""
-    runs = sorted((e.at_s - e.seconds, e.at_s) for e in events if isinstance(e, QueryRun))
-    chain, until = 0, -1.0
-    for began, ended in runs:
-        if began >= until:
-            chain, until = chain + 1, ended
-    return chain
-
-
-def sameness(bases: dict[str, KnowledgeBase], questions: list[str], methods: list[str], *, show: bool) -> bool:
-    print(f"{'method':16}{'engine':12}{'same':>6}{'of':>5}{'answered':>10}{'cut':>6}{'cut, other':>12}{'differ':>8}")
-    is_fine = True
-    for method in methods:
-        embedded = {question: asked(bases["embedded"], question, method) for question in questions}
-        for engine, knowledge in bases.items():
-            counts: collections.Counter[str] = collections.Counter()
-            shown = []
-            for question in questions:
-                answer, events = asked(knowledge, question, method) if engine != "embedded" else embedded[question]
-                parts = differences(told(embedded[question][0]), told(answer))
-                cut = was_cut(answer, events) or was_cut(*embedded[question])
-                counts["answered"] += bool(answer.answers)
-                counts["cut"] += cut
-                counts["same" if not parts else "cut, other" if cut else "differ"] += 1
-                if parts:
-                    shown.append(f"    {question}: {', '.join(parts)}{' (cut)' if cut else ''}")
-            print(
-                f"{method:16}{engine:12}{counts['same']:6}{len(questions):5}{counts['answered']:10}{counts['cut']:6}"
-                f"{counts['cut, other']:12}{counts['differ']:8}",
-                flush=True,
-            )
-            is_fine = is_fine and not counts["differ"]
-            if show:
-                print("\n".join(shown))
-    return is_fine
-
-
-def cost(url: str, questions: list[str], methods: list[str]) -> None:
-    print(f"\n{'method':16}{'queries':>9}{'most':>6}{'kB sent':>9}{'kB received':>13}   (a question, on Virtuoso)")
-    with relayed(url) as (through, relay):
-        knowledge = knowledge_of(through)
-        asked(knowledge, questions[0], methods[0])  # what is found out once about an endpoint
-        for method in methods:
-            relay.reset()
-            queries = []
-            for question in questions:
-                before = relay.requests
-                asked(knowledge, question, method)
-                queries.append(relay.requests - before)
-            mean, number = statistics.mean(queries), len(questions)
-            print(
-                f"{method:16}{mean:9.1f}{max(queries):6}{relay.sent / number / 1000:9.1f}"
-                f"{relay.received / number / 1000:13.1f}",
-                flush=True,
-            )
-
-
-def latency(urls: dict[str, str], questions: list[str]) -> bool:
-    print(f"\nThink-on-Graph (3, 3), {1000 * ROUND_TRIP_S:.0f} ms added to each round trip, target {TARGET_S:g} s")
-    print(f"{'engine':12}{'median s':>9}{'90 % s':>8}{'queries':>9}{'in a row':>10}")
-    is_fine = True
-    for engine, url in urls.items():
-        with relayed(url, delay_s=ROUND_TRIP_S) as (through, _):
-            knowledge = knowledge_of(through)
-            asked(knowledge, questions[0], "think_on_graph", width=3, depth=3)
-            seconds, queries, chains = [], [], []
-            for question in questions:
-                began = time.perf_counter()
-                _, events = asked(knowledge, question, "think_on_graph", width=3, depth=3)
-                seconds.append(time.perf_counter() - began)
-                queries.append(sum(isinstance(event, QueryRun) for event in events))
-                chains.append(waits(events))
-        median = statistics.median(seconds)
-        most = statistics.quantiles(seconds, n=10)[-1] if len(seconds) > 1 else median
-        print(
-            f"{engine:12}{median:9.2f}{most:8.2f}{statistics.median(queries):9.0f}{statistics.median(chains):10.0f}",
-            flush=True,
-        )
-        is_fine = is_fine and median <= TARGET_S
-    return is_fine
-
-
-def main() -> int:
-    """Start the servers, ask, print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", nargs="?", default=DATA, type=Path, help="a folder of graph.nt.gz and questions.jsonl")
-    parser.add_argument("--methods", default=",".join(names()), help="comma-separated")
-    parser.add_argument("--questions", type=int, default=40, help="how many SELECT questions")
-    parser.add_argument("--skip", default="", help="comma-separated: sameness, cost, latency")
-    parser.add_argument("--show", action="store_true", help="which questions differ, and in what")
+def main() -> None:
+    """Start the servers one after the other, ask, print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.endpoints", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="a folder; the bundled graph without one")
+    parser.add_argument("--methods", default="", help="comma-separated; the default without any")
+    parser.add_argument("--servers", default=list(SERVERS), type=lambda text: text.split(","), help="comma-separated")
+    parser.add_argument("--limit", type=int, default=40, help="questions; of a folder those that a SELECT answers")
+    parser.add_argument("--round-trip", type=float, default=0.0, metavar="S", help="seconds added to each query")
+    parser.add_argument("--evidence", action="store_true", help="compare all that is told, too")
+    parser.add_argument("--show", action="store_true", help="each answer")
+    parser.add_argument("-o", "--out", type=Path, help="the page whose table between <!-- servers --> is replaced")
     options = parser.parse_args()
-    if not options.data.is_dir():
-        print(f"skipped: no folder {options.data}")
-        return 0
-    dataset = load_dataset(options.data)
-    questions = [q.text for q in dataset.questions if q.type == "SELECT"][: options.questions]
-    methods, skip, is_fine = options.methods.split(","), options.skip.split(","), True
-    with contextlib.ExitStack() as stack:
-        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        os.environ["KGSPARQL_CACHE_DIR"] = str(directory / "cache")
-        data = directory / "graph.nt"
-        data.write_bytes(gzip.decompress((options.data / "graph.nt.gz").read_bytes()))
-        urls = {
-            "oxigraph": stack.enter_context(oxigraph_serve(store_of(data, directory / "store"))),
-            "virtuoso": stack.enter_context(virtuoso(data, directory / "virtuoso", max_rows=1_000_000)),
-        }
-        if "sameness" not in skip:
-            bases = {engine: knowledge_of(source) for engine, source in {"embedded": data, **urls}.items()}
-            is_fine = sameness(bases, questions, methods, show=options.show) and is_fine
-        if "cost" not in skip:
-            cost(urls["virtuoso"], questions, methods)
-        if "latency" not in skip:
-            is_fine = latency(urls, questions) and is_fine
-    return 0 if is_fine else 1
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["KGSPARQL_CACHE_DIR"] = str(Path(folder) / "cache")
+        data, file = FIXTURES / "nobel.ttl", FIXTURES / "endpoint_questions.jsonl"
+        if options.data:
+            data, file = Path(folder) / "graph.nt", options.data / "questions.jsonl"
+            data.write_bytes(gzip.decompress((options.data / "graph.nt.gz").read_bytes()))
+        questions = [one for one in load_dataset(file).questions if one.type in {"", "SELECT"}][: options.limit]
+        lines = table(data, questions, options)
+    print("\n".join(lines))
+    if options.out:
+        page = options.out.read_text(encoding="utf-8")
+        mark = "<!-- servers -->"
+        before, _, after = page.split(mark)
+        options.out.write_text("\n".join([f"{before}{mark}", "", *lines, "", f"{mark}{after}"]), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

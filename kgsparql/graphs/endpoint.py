@@ -33,7 +33,7 @@ from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimit
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import Literal, printable
+from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.response_cache import Recording, ResponseCache
 
@@ -98,6 +98,7 @@ class Probe:
     view: GraphView = GraphView(until=0.0)
     fingerprint: str | None = None
     has_named_graphs: bool | None = None
+    unused: set[tuple[IRI, ...]] = field(default_factory=set)
     noted: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -198,9 +199,19 @@ class EndpointGraph(KnowledgeGraph):
 
     @property
     def naming(self) -> Naming:
-        """The label predicates of its profile."""
+        """The label predicates of its profile; no links to predicates that are labelled elsewhere, if it has none."""
         known, profile = Naming(), self.profile
-        return Naming(profile.label_predicates or known.labels, profile.predicate_label_links or known.links)
+        links = () if known.links in self.probe.unused else known.links
+        return Naming(profile.label_predicates or known.labels, profile.predicate_label_links or links)
+
+    def uses_any(self, predicates: tuple[IRI, ...]) -> bool:
+        """Ask whether a triple has one of some predicates, once if there is none."""
+        if predicates not in self.probe.unused:
+            found = self.select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
+            if found or not found.complete:
+                return True
+            self.probe.unused.add(predicates)
+        return False
 
     @property
     def chunk_size(self) -> int:

@@ -190,6 +190,10 @@ class KnowledgeGraph(ABC):
         """Return those of some predicates that are in a triple; all of them where that cannot be seen at once."""
         return predicates
 
+    def uses_any(self, predicates: tuple[IRI, ...]) -> bool:
+        """Tell whether a triple has, or may have, one of some predicates."""
+        return bool(self.held(frozenset(predicates)))
+
     def may_have_name(self, term: IRI) -> bool:  # noqa: ARG002
         """Tell whether a term may have a literal by a predicate that is called like a name."""
         return True

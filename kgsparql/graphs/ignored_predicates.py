@@ -14,7 +14,7 @@ from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
-from kgsparql.rdf.vocabulary import claim_kind, claim_part
+from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind, claim_part
 
 FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")  # Wikidata's "formatter URI for RDF resource"
 _PLACE = "$1"
@@ -150,7 +150,7 @@ class IgnoredPredicates:
     @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
         """Ask a graph without a profile; if it declares the properties of a known service, their noise is ignored."""
-        if not graph.select(Query.load("predicate_triples").bind(predicate=[_DIRECT_CLAIM]).limit(1)):
+        if not graph.uses_any(PREDICATE_LABEL_LINKS):
             return cls.of(graph)
         known = known_endpoints()
         named = {predicate for profile in (*known.services, *known.engines) for predicate in profile.noise}

@@ -6,11 +6,12 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -86,13 +87,7 @@ def oxigraph_serve(store: Path, *options: str, port: int | None = None) -> Itera
     """The URL of ``oxigraph serve-read-only`` over a store, as long as the ``with`` lasts."""
     port = port or free_port()
     command = [OXIGRAPH, "serve-read-only", "--location", store, "--bind", f"127.0.0.1:{port}", *options]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        _wait_for(port, process)
-        yield f"http://127.0.0.1:{port}/query"
-    finally:
-        process.kill()
-        process.wait()
+    yield from _served([str(part) for part in command], port, "/query")
 
 
 class Virtuoso:
@@ -176,13 +171,50 @@ def rdflib_endpoint(data: Path) -> Iterator[str]:
     if importlib.util.find_spec("rdflib_endpoint") is None:
         _missing("rdflib-endpoint is not installed: pip install rdflib-endpoint uvicorn")
     port = free_port()
-    command = [sys.executable, "-W", "ignore", "-m", "tests.endpoints.rdflib_server", str(data), str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    yield from _served(
+        [sys.executable, "-W", "ignore", "-m", "tests.endpoints.rdflib_server", str(data), str(port)], port
+    )
+
+
+@contextlib.contextmanager
+def comunica(data: Path) -> Iterator[str]:
+    """The URL of Comunica's server over a file, as long as the ``with`` lasts."""
+    own = str(ROOT / ".comunica" / "node_modules" / ".bin")
+    program = shutil.which("comunica-sparql-file-http", path=os.pathsep.join((own, os.environ.get("PATH", ""))))
+    if program is None:
+        _missing("Comunica is not installed: npm install --prefix .comunica @comunica/query-sparql-file@4.5.0")
+    port = free_port()
+    yield from _served([program, str(data.resolve()), "--port", str(port)], port)
+
+
+@contextlib.contextmanager
+def kgsparql_serve(data: Path) -> Iterator[str]:
+    """The URL of the SPARQL endpoint of ``kgsparql serve`` over a file, as long as the ``with`` lasts."""
+    port = free_port()
+    command = [sys.executable, "-m", "kgsparql", "serve", "-k", str(data.resolve()), "--port", str(port), "--no-model"]
+    yield from _served(command, port, "/sparql")
+
+
+SERVERS: Mapping[str, Callable[[Path, Path], contextlib.AbstractContextManager[str]]] = {
+    "Oxigraph": lambda data, folder: oxigraph_serve(store_of(data, folder / "store")),
+    "Virtuoso": lambda data, folder: virtuoso(data, folder / "virtuoso", max_rows=1_000_000),
+    "rdflib-endpoint": lambda data, _: rdflib_endpoint(data),
+    "Comunica": lambda data, _: comunica(data),
+    "kgsparql serve": lambda data, _: kgsparql_serve(data),
+}
+"""The servers that people have and a registry brings, each over a file, with a folder for what it writes."""
+
+
+def _served(command: list[str], port: int, path: str = "/sparql") -> Iterator[str]:
+    """Yield the URL of a server in processes of its own, and end them."""
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     try:
-        _wait_for(port, process, within_s=60)
-        yield f"http://127.0.0.1:{port}/sparql"
+        _wait_for(port, process)
+        yield f"http://127.0.0.1:{port}{path}"
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # Comunica has a worker
         process.wait()
 
 

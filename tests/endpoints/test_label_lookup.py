@@ -409,3 +409,17 @@ def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back(g
     alone = KnowledgeBase(FederatedGraph([fake.graph(profile=profile)] * 2), embedder="none")
     with pytest.raises(QueryError):
         alone.find("Sugar in the Raw")
+
+
+def test_an_endpoint_without_properties_of_a_wikibase_is_not_asked_for_their_labels(
+    nobel_url: str, tmp_path: Path
+) -> None:
+    claim, label = "http://wikiba.se/ontology#directClaim", "http://www.w3.org/2000/01/rdf-schema#label"
+    (tmp_path / "claims.ttl").write_text(f"""@prefix : <http://e.org/> .
+        :P1 <{claim}> :p ; <{label}> "mentor"@en . :a :p :b ; <{label}> "Ann"@en . :b <{label}> "Ben"@en .""")
+    with oxigraph_serve(store_of(tmp_path / "claims.ttl", tmp_path / "store")) as claims_url:
+        for url, question in ((nobel_url, "Where was Marie Curie born?"), (claims_url, "Who is Ann's mentor?")):
+            with Proxy(url) as proxy:
+                answer = KnowledgeBase(open_graph(proxy.url, cache=False), embedder="none").ask(question)
+                assert bool(proxy.of("VALUES ?link")) == (url == claims_url)
+    assert [one.label for one in answer.best] == ["Ben"]

@@ -199,7 +199,7 @@ class _Reader:
         if about > MEMORY_ROWS:  # saves a second
             threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
         # The engine counts on one core while this one reads texts.
-        counting = ThreadedCall(self._read_degrees, name="kgsparql labels")
+        counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
         self._read_texts(triples.keys())
         degrees = self._waited_for(counting)
@@ -210,9 +210,11 @@ class _Reader:
             rows.extend(self._rows_of_one(iri, list(found)))
         return rows
 
-    def _read_degrees(self) -> Gathered[_Read]:
+    def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
         """Count in how many triples each IRI is."""
-        query = self._counting_query("index_degrees").bind(predicate=sorted(UNWALKED, key=str))
+        # rdflib compares each triple with all that it is given: those that no triple has double its time.
+        unwalked = sorted((predicate for predicate in UNWALKED if predicate.value in used), key=str)
+        query = self._counting_query("index_degrees").bind(predicate=unwalked or [RDF_TYPE])
         counts = self._streamed_solutions(query)
         return Gathered(_Read, (_Read(_term_value(s["entity"]), degree=whole_number(s["triples"])) for s in counts))
 
