@@ -120,11 +120,18 @@ class Usage:
     prepared: int = 0
     is_prepared: bool = False
     _ended: float | None = None
+    _still_until: float = -math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def stand_still(self, began: float, ended: float) -> None:
+        """Leave a wait out of the question's time; of several at once, each second once."""
+        with self._lock:
+            self.started += max(0.0, ended - max(began, self._still_until))
+            self._still_until = max(ended, self._still_until)
 
     @property
     def seconds(self) -> float:
-        """Wall time since the question began."""
+        """Wall time since the question began, without what it waited as one of many."""
         return time.monotonic() - self.started
 
     @property

@@ -54,6 +54,7 @@ LogOption = Annotated[
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
 _POLL_S = 0.1
+_PATIENCE_S = 3_900.0  # for which many questions wait for an endpoint: an hour that it may ask for, and a little more
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
     "OpenAI-compatible server; --no-model hides this"
@@ -112,6 +113,15 @@ class GraphOptions(FileOptions):
             envvar="KGSPARQL_INDEX",
         ),
     ] = None
+    endpoint_timeout: Annotated[
+        float | None,
+        _reading_option(
+            "--endpoint-timeout SECONDS",
+            "What one query to an endpoint may take.",
+            show_default="30, or what is known of the endpoint",
+            min=0.1,
+        ),
+    ] = None
     quiet: c.QuietOption = False
     debug: c.DebugOption = False
 
@@ -153,14 +163,19 @@ class GraphOptions(FileOptions):
         embedder: str = "auto",
         snapshot: Snapshot | None = None,
         fresh: bool = False,
+        patient: bool = False,
     ) -> Iterator[KnowledgeBase]:
-        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs."""
+        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs.
+
+        :param patient: for many questions, which wait until an endpoint can be asked again.
+        """
         from kgsparql.knowledge_base import open as open_knowledge
 
         with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes, **self.reading,
+                snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes,
+                endpoint_timeout_s=self.endpoint_timeout, patience_s=_PATIENCE_S if patient else 0.0, **self.reading,
             )  # fmt: skip
 
 
@@ -319,7 +334,8 @@ class SnapshotOptions:
 @contextmanager
 def opened_to_ask(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, method: str, options: Mapping[str, Any],
-    lang: str, embedder: str, snapshot: Snapshot | None = None, has_graph: bool = True, **more: Any,
+    lang: str, embedder: str, snapshot: Snapshot | None = None, has_graph: bool = True, patient: bool = False,
+    **more: Any,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
     from kgsparql.answering.ask_options import AskOptions
@@ -328,7 +344,9 @@ def opened_to_ask(
     languages, budget = c.languages(lang), limits.budget()
     used = model.opened(seed=more.get("seed", 0), snapshot=snapshot)
     load(method, options)
-    opened = graph.opened(languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh)
+    opened = graph.opened(
+        languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh, patient=patient
+    )  # fmt: skip
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
         yield (
             knowledge,

@@ -193,7 +193,7 @@ def _opened_with(
             snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
             language=how.language, emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
             allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
-            prose=how.prose,
+            prose=how.prose, patient=question == "-",
             min_confidence=how.min_confidence,
         ) as (knowledge, asking),
     ):  # fmt: skip

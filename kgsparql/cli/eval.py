@@ -192,7 +192,9 @@ class QuestionOptions:
             **model.trying,
         )  # fmt: skip
         languages = c.languages(self.lang)
-        opened = graph.opened(languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh)
+        opened = graph.opened(
+            languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh, patient=True
+        )  # fmt: skip
         with asking.model or nullcontext(), opened as knowledge:
             graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
             finish_trial(asking, graph, first=True)

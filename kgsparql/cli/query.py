@@ -127,7 +127,10 @@ def _opened_here(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progre
     is_piped = "-" in graph.sources
     if is_remote:
         recording = None if snapshot is None else snapshot.recording
-        opened: Any = open_graph(graph.sources, notes=graph.say, recording=recording, **graph.reading)
+        opened: Any = open_graph(
+            graph.sources, notes=graph.say, recording=recording, endpoint_timeout_s=graph.endpoint_timeout,
+            **graph.reading,
+        )  # fmt: skip
     elif is_piped or snapshot is not None:
         notes = graph.say if is_piped else None  # else the worker says them
         opened = open_embedded(graph.sources, progress=shown, notes=notes, **graph.reading)

@@ -21,14 +21,14 @@ from kgsparql.errors import (
     InputError,
     KgsparqlError,
     LimitError,
+    OptionError,
     QueryError,
     UnreachableError,
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S
 from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of
-from kgsparql.graphs.protocol.request import Form, Sender, SparqlRequest, is_about_the_query
+from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting, is_about_the_query
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, in_words
@@ -130,6 +130,8 @@ class EndpointGraph(KnowledgeGraph):
     :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``kgsparql.UNKNOWN`` it is
         asked without the limits that public services want; ``kgsparql.EndpointProfile`` makes one of your own.
     :param timeout_s: for one query, without waiting for a turn. ``None``: a little more than its profile says, or 30 s.
+    :param patience_s: how long a query waits for the endpoint's sake, the time of its question standing still; 10 min
+        at most for one that does not say when to come back. 0: 2 min at most, within the question's time.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line for the user, each line once.
     :param response_cache: keeps results, where the profile says so.
@@ -150,6 +152,7 @@ class EndpointGraph(KnowledgeGraph):
         name: str | None = None,
         profile: EndpointProfile | None = None,
         timeout_s: float | None = None,
+        patience_s: float = 0.0,
         max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None,
         response_cache: ResponseCache | None = None,
@@ -160,9 +163,11 @@ class EndpointGraph(KnowledgeGraph):
         self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
         self.probe = Probe(profile, profile)
+        if timeout_s is not None and not 0 < timeout_s < math.inf:
+            raise OptionError(f"--endpoint-timeout {timeout_s}: not a number of seconds", hint="leave it out for 30")
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
-        self.timeout_s = timeout_s
+        self.timeout_s, self.patience_s = timeout_s, patience_s
         self._note, self._recording, self._response_cache = note, recording, response_cache
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
@@ -311,6 +316,7 @@ class EndpointGraph(KnowledgeGraph):
         """
         query_s = self.timeout_s if query_s is None else query_s
         usage, sent, most_s = self._usage, None, query_s + MAX_WAIT_S
+        waiting = Waiting(self.patience_s or MAX_WAIT_S, is_patient=self.patience_s > 0)
         if usage is not None:
             if usage.cancel.is_set():
                 raise CancelledError("stopped")
@@ -318,12 +324,12 @@ class EndpointGraph(KnowledgeGraph):
             if left_s == 0:
                 usage.check(in_grace=self._in_grace)
             most_s = min((limit for limit in (left_s, self._most_s) if limit is not None), default=most_s)
-            cancel, sent = cancel or usage.cancel, usage.count_preparing
+            cancel, sent, waiting.tell = cancel or usage.cancel, usage.count_preparing, usage.stand_still
         all_s = max(0.001, most_s if all_s is None else min(all_s, most_s))
         try:
             yield SparqlRequest(
                 self.url, "", "", min(query_s, all_s), self._address.secrets, deadline=time.monotonic() + all_s,
-                cancel=cancel, sent=sent,
+                cancel=cancel, sent=sent, waiting=waiting,
             )  # fmt: skip
         except EndpointTimeoutError as error:
             if usage is not None:  # the timeout of a query is the end of the budget, if the question's time is over
@@ -372,9 +378,8 @@ class EndpointGraph(KnowledgeGraph):
     def _read_description(self, limits: SparqlRequest) -> None:
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
-        limits = replace(limits, timeout_s=most_s, deadline=time.monotonic() + most_s)
         try:
-            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, limits)
+            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, limits.within(most_s))
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:

@@ -43,6 +43,8 @@ def open_graph(
     context: str | None = None,
     cache: bool = True,
     fresh: bool = False,
+    endpoint_timeout_s: float | None = None,
+    patience_s: float = 0.0,
     recording: Recording | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
@@ -57,6 +59,8 @@ def open_graph(
     :param name: the name of a single source in citations; the source as given, if ``None``.
     :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
+    :param endpoint_timeout_s: for one query to an endpoint; as its profile says, if ``None``.
+    :param patience_s: how long many questions wait for an endpoint, as :class:`EndpointGraph` says.
     :param recording: of a snapshot: records the exchanges with endpoints, or replays them.
     :param notes: called with one line for each thing the user may want to know.
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
@@ -69,6 +73,8 @@ def open_graph(
     is_of_no_file = names_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
     if given and groups[0] and all(is_of_no_file(group[0]) for group in groups):
         raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
+    if endpoint_timeout_s is not None and not any(map(names_endpoint, groups)):
+        raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
 
     def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
         if names_endpoint(group):
@@ -77,8 +83,8 @@ def open_graph(
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
-                url, name=name or (known.aliases[0] if known else None), profile=known, note=notes,
-                response_cache=kept, recording=recording, transport=transport,
+                url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
+                patience_s=patience_s, note=notes, response_cache=kept, recording=recording, transport=transport,
             )  # fmt: skip
         own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)

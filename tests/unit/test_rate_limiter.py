@@ -1,6 +1,7 @@
 """When an endpoint is asked: in turn, within its limits, not while it wants to be left alone. By a clock of our own."""
 
 import itertools
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,8 +21,16 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest, checked_contact, of_status
+from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
+from kgsparql.graphs.protocol.request import (
+    CONTACT_VARIABLE,
+    MAX_WAIT_S,
+    OUTAGE_S,
+    SparqlRequest,
+    Waiting,
+    checked_contact,
+    of_status,
+)
 from kgsparql.graphs.protocol.senders import MAX_TRIES, RateLimitedSender
 from kgsparql.http.transport import LONGEST_S, HttpReply, retry_after_s
 
@@ -70,8 +79,9 @@ class Asking:
         limiter = limiter or RateLimiter("seed", server.clock, server.clock.wait)
         self.client = RateLimitedSender(server, self.said.append, limiter)
 
-    def __call__(self, left_s: float = 500.0) -> HttpReply:
-        return self.client.send(within(left_s, about(self.profile), self.server.clock))
+    def __call__(self, left_s: float = 500.0, waiting: Waiting | None = None) -> HttpReply:
+        sent = within(left_s, about(self.profile), self.server.clock)
+        return self.client.send(replace(sent, waiting=waiting or Waiting()))
 
     def refused(self, kind: type[Exception] = RateLimitError, match: str | None = None, left_s: float = 500.0) -> Any:
         with pytest.raises(kind, match=match) as caught:
@@ -196,13 +206,13 @@ def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
 def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
     go, inside = threading.Event(), threading.Event()
 
-    class Waiting:
+    class Held:
         def send(self, sent: SparqlRequest) -> HttpReply:
             inside.set()
             go.wait(30)
             return GOOD
 
-    client, sent = RateLimitedSender(Waiting(), limiter=RateLimiter()), about(PUBLIC)
+    client, sent = RateLimitedSender(Held(), limiter=RateLimiter()), about(PUBLIC)
     first = threading.Thread(target=lambda: client.send(within(60, sent)))
     first.start()
     assert inside.wait(10)
@@ -222,7 +232,7 @@ def test_E10_one_wait_as_long_as_the_server_wants_by_its_own_clock_then_success(
     ask = asked_of(PUBLIC, status(429, retry_after="7"), GOOD)
     assert ask() is GOOD
     assert ask.server.asked == at(0.0, 7.0)
-    assert ask.said == ["http://e.org/sparql wants to be left alone: waiting 7 s"]
+    assert ask.said == ["http://e.org/sparql: too many requests (429): waiting 7 s"]
     day = "Wed, 21 Oct 2015 07:28:"
     ask = asked_of(PUBLIC, status(429, retry_after=f"{day}40 GMT", date=f"{day}10 GMT"), GOOD)
     ask()
@@ -282,7 +292,8 @@ def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> No
         ask.refused(match="left alone", left_s=30.0)
         assert ask() is GOOD
         assert ask.server.asked == at(0.0, 60.0)
-        assert ask.said == ["http://e.org/sparql wants to be left alone: waiting 60 s"]
+        (said,) = ask.said
+        assert re.fullmatch(r"http://e.org/sparql.*: waiting 60 s, until \d\d:\d\d", said)
 
 
 def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:
@@ -370,6 +381,40 @@ def test_E24_five_failures_in_a_row_end_the_asking_for_a_minute() -> None:
     server.clock.now += REST_S
     ask()
     ask.refused(EndpointError, "not asked again")  # after the rest, one failure is enough
+
+
+def test_E24_one_of_many_questions_waits_as_long_as_an_endpoint_that_answered_wants_and_its_time_stands_still() -> None:
+    def patient() -> Waiting:
+        return Waiting(3_900.0, is_patient=True, tell=lambda began, ended: waits.append(ended - began))
+
+    busy = status(503, b"busy")
+    for replies, waited_s in (
+        ([busy] * 8, pytest.approx(64, abs=16)),
+        ([down()] * 8, pytest.approx(64, abs=16)),
+        ([status(429, retry_after="3600")], pytest.approx(3600)),
+        ([*[status(500)] * MOST_FAILURES], pytest.approx(REST_S)),
+    ):
+        waits: list[float] = []
+        ask = asked_of(PRIVATE, GOOD, *replies, GOOD)
+        assert ask(1.0, patient()) is GOOD
+        while ask(1.0, patient()) is not GOOD:
+            pass  # a 500 is not sent again, but after five of them nobody is asked for a while
+        assert sum(waits) == waited_s
+        assert re.search(r": waiting \d+ (s|min)(, until \d\d:\d\d)?$", ask.said[-1])
+
+
+def test_E01_nobody_waits_long_for_an_endpoint_that_never_answered_or_is_gone_for_good() -> None:
+    def gives_up_after_s(ask: Asking) -> float:
+        began = ask.server.clock.now
+        with pytest.raises(EndpointError):
+            ask(1.0, Waiting(3_900.0, is_patient=True))
+        return ask.server.clock.now - began
+
+    gone = asked_of(PRIVATE, GOOD, down())
+    gone()
+    assert OUTAGE_S / 2 < gives_up_after_s(gone) <= OUTAGE_S
+    assert gives_up_after_s(gone) < 2, "and not for each of many questions"
+    assert gives_up_after_s(asked_of(PRIVATE, down())) < 2, "it may be a wrong URL"
 
 
 def test_E24_the_stop_comes_before_the_ban() -> None:

@@ -32,7 +32,6 @@ from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json, 
 
 FOLDER = "rate-limits"
 """In the cache directory: a small file for each server, and the lock of the process that asks it now."""
-MAX_WAIT_S = 120.0  # the longest that one query waits for the endpoint's sake
 MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
@@ -104,6 +103,9 @@ class RateLimiter:
 
     With a file, it takes turns with other processes, too: a lock is held while queries run, which ends with its
     process. Where no file can be written, processes do not wait for each other, and ``trouble`` says why.
+
+    :ivar answers: whether it did when it was asked last, or patience was at an end; ``None`` before.
+    :ivar said: what it failed with since then.
     """
 
     def __init__(
@@ -123,31 +125,34 @@ class RateLimiter:
         self._turn = ExitStack()
         self._known = RateState()
         self._why_resting = ""
+        self.answers: bool | None = None
+        self.said = ""
 
-    @property
-    def closed_s(self) -> float:
-        """Seconds for which the endpoint still asks for a pause."""
-        return max(0.0, self._known.closed_until - self.clock())
+    def closed_s(self, request: SparqlRequest, *, is_again: bool) -> float:
+        """Tell for how many seconds the endpoint still asks for a pause, or is left alone."""
+        return max(self._known.closed_until - self.clock(), self._resting_s(request, is_again=is_again))
 
-    def enter(self, request: SparqlRequest, waited_s: float = 0.0, *, is_again: bool = False) -> float:
+    def _resting_s(self, request: SparqlRequest, *, is_again: bool) -> float:
+        """Tell for how long nobody asks after failures; the pauses of who asks patiently again grow by themselves."""
+        is_probing = is_again and request.waiting.is_patient and not request.profile.is_public
+        return 0.0 if is_probing else self._known.resting_until - self.clock()
+
+    def enter(self, request: SparqlRequest, *, is_again: bool = False) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
 
-        :param waited_s: how long the request waited for the endpoint before its earlier tries.
         :param is_again: the request was sent before, and so it came before those who are in line.
-        :return: that, and how long it waited now.
         :raises EndpointError: if it would have to wait for longer than it may, or too many queries failed before.
         """
         ticket, began = object(), self.clock()
         with self._changed:
             (self._line.appendleft if is_again else self._line.append)(ticket)
             try:
-                while (step_s := self._waited_step_s(ticket, request, began, waited_s)) is not None:
-                    waited_s += step_s
+                while self._waits(ticket, request, began, is_again=is_again):
+                    pass
                 self._running += 1
             finally:
                 self._line.remove(ticket)
                 self._changed.notify_all()
-        return waited_s
 
     def leave(self, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0) -> None:
         """Keep what was learned from a query that is over, and let the next go.
@@ -174,15 +179,17 @@ class RateLimiter:
                     self._turn.close()
                 self._changed.notify_all()
 
-    def succeeded(self) -> None:
+    def succeeded(self, profile: EndpointProfile) -> None:
         """Note that the endpoint replied as it should; an error in a query counts as that, too."""
         with self._changed:
-            self._known.failures = 0
+            self._known.failures, self.answers, self.said = 0, True, ""
+            if profile.errors_per_minute is None:
+                self._known.resting_until = -math.inf
 
     def failed(self, why: str, profile: EndpointProfile, *, is_about_the_query: bool = False) -> None:
         """Count a failure. After too many in a row, or half of what leads to a ban, nobody asks for a while."""
         with self._changed:
-            now, known = self.clock(), self._known
+            now, known, self.said = self.clock(), self._known, why
             known.errors = [*(at for at in known.errors if at > now - _MINUTE_S), now]
             known.failures = 0 if is_about_the_query else known.failures + 1
             most = profile.errors_per_minute
@@ -194,18 +201,20 @@ class RateLimiter:
                 return
             known.resting_until = now + REST_S
 
-    def _waited_step_s(self, ticket: object, request: SparqlRequest, began: float, waited_s: float) -> float | None:
-        """Wait a little, and return the seconds waited for the endpoint; ``None`` if the request may be sent now."""
-        now = self.clock()
+    def _waits(self, ticket: object, request: SparqlRequest, began: float, *, is_again: bool) -> bool:
+        """Wait a little, unless the request may be sent now."""
+        now, waiting = self.clock(), request.waiting
         if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
-        if (resting_s := self._known.resting_until - now) > 0:
+        resting_s = self._resting_s(request, is_again=is_again)
+        is_waited_out = waiting.is_patient and self.answers is not False
+        if resting_s > (max(0.0, waiting.left_s(is_asked_for=False)) if is_waited_out else 0.0):
             why, wait = self._why_resting or "too many queries of another run failed", in_words(resting_s)
             detail = request.detail(retry_after_s=round(resting_s, 3))
             raise EndpointError(f"{request.url}: not asked again for {wait}: {why}", hint=f"wait {wait}", **detail)
         wanted_s, why = self._pause_wanted(now, request.profile)
-        left_s = request.deadline - now
-        if wanted_s > max(0.0, min(left_s, MAX_WAIT_S - waited_s)):
+        left_s, may_wait_s = request.until - now, waiting.left_s(is_asked_for=True)
+        if wanted_s > max(0.0, may_wait_s if waiting.is_patient else min(left_s, may_wait_s)):
             wait, detail = in_words(wanted_s), request.detail(retry_after_s=round(wanted_s, 3))
             message = f"{request.url}: not to be asked for another {wait}: {why}"
             raise EndpointRateLimitError(message, hint=f"wait {wait}", **detail)
@@ -213,12 +222,14 @@ class RateLimiter:
             message = f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn"
             detail = request.detail(waited_s=round(now - began, 3))
             raise EndpointTimeoutError(message, hint="fewer questions at once", **detail)
-        is_first = self._line[0] is ticket and wanted_s <= 0
+        paused_s = max(wanted_s, resting_s)
+        is_first = self._line[0] is ticket and paused_s <= 0
         if is_first and self._has_room(now, request.profile) and self._has_turn(request.profile):
-            return None
-        is_paused = wanted_s > 0
-        self.wait(self._changed, min(left_s, _POLL_S, wanted_s if is_paused else _POLL_S))
-        return max(0.0, self.clock() - now) if is_paused else 0.0
+            return False
+        self.wait(self._changed, min(left_s, _POLL_S, paused_s if paused_s > 0 else _POLL_S))
+        if paused_s > 0:
+            waiting.add(now, self.clock())
+        return True
 
     def _has_room(self, now: float, profile: EndpointProfile) -> bool:
         known = self._known

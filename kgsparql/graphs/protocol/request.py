@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import metadata
 from typing import Any, Literal, Protocol, TypeAlias
@@ -38,6 +38,8 @@ Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
+MAX_WAIT_S = 120.0  # the longest that one query of a single question waits for the endpoint's sake
+OUTAGE_S = 600.0  # the longest that one of many questions waits for an endpoint that does not say when to come back
 _SHOWN = 200  # characters of a server's own words that an error repeats
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
@@ -60,6 +62,31 @@ _ABOUT_THE_QUERY = re.compile(
 """Virtuoso fails with 500 at a query that it cannot run."""
 
 
+@dataclass(slots=True)
+class Waiting:
+    """How long a query may wait for its endpoint's sake, and has.
+
+    :param is_patient: one of many questions: the time of the question stands still meanwhile.
+    :param tell: called with the beginning and the end of each wait.
+    """
+
+    most_s: float = MAX_WAIT_S
+    is_patient: bool = False
+    tell: Callable[[float, float], None] | None = None
+    waited_s: float = 0.0
+
+    def add(self, began: float, ended: float) -> None:
+        """Count a wait."""
+        self.waited_s += max(0.0, ended - began)
+        if self.tell is not None and self.is_patient:
+            self.tell(began, ended)
+
+    def left_s(self, *, is_asked_for: bool) -> float:
+        """Tell how much longer it may wait; less, where the endpoint did not ask for it."""
+        most_s = min(self.most_s, OUTAGE_S) if self.is_patient and not is_asked_for else self.most_s
+        return most_s - self.waited_s
+
+
 @dataclass(frozen=True, slots=True)
 class SparqlRequest:
     """A query for an endpoint, or a request for its service description. It may take several HTTP requests.
@@ -67,7 +94,8 @@ class SparqlRequest:
     :param name: of the query, as errors call it; empty for a user's own.
     :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may echo and nobody may see.
-    :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it.
+    :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it;
+        patient waits come on top (:attr:`until`).
     :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
     """
 
@@ -82,6 +110,16 @@ class SparqlRequest:
     deadline: float = field(default=math.inf, compare=False, repr=False)
     cancel: threading.Event | None = field(default=None, compare=False, repr=False)
     sent: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    waiting: Waiting = field(default_factory=Waiting, compare=False, repr=False)
+
+    @property
+    def until(self) -> float:
+        """When its time is over, as ``time.monotonic`` tells it."""
+        return self.deadline + (self.waiting.waited_s if self.waiting.is_patient else 0.0)
+
+    def within(self, seconds: float) -> SparqlRequest:
+        """Return the same request, to end in so many seconds."""
+        return replace(self, timeout_s=seconds, deadline=time.monotonic() + seconds - (self.until - self.deadline))
 
     @property
     def what(self) -> str:
@@ -93,7 +131,7 @@ class SparqlRequest:
         """Seconds until the deadline, or less than 0; a CancelledError when the question was stopped."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
-        return self.deadline - time.monotonic()
+        return self.until - time.monotonic()
 
     def raise_if_over(self) -> None:
         """Raise an error at the deadline, or when the question was stopped."""

@@ -24,7 +24,7 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
-from kgsparql.graphs.protocol.rate_limiter import MAX_WAIT_S, RateLimiter, rate_limiter_of
+from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, solutions, triples
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
@@ -57,7 +57,7 @@ _FIRST_PAUSE_S = 0.25
 _RECONNECT_WITHIN_S = 3.0
 """A connection that took longer to fail is not tried again: the user must hear soon that nobody is there."""
 _PATIENT_S = 10.0  # a query that had less time than this and timed out says nothing about its endpoint
-_TOLD_FROM_S = 3.0  # a wait from this on is announced with a note
+_TOLD_FROM_S = 2.5  # a wait from this on is announced with a note
 _Outcome: TypeAlias = HttpReply | UnreachableError
 MOST_BYTES = 256_000_000  # of the cache, for all endpoints; beyond, the oldest replies are removed
 MOST_REPLY_BYTES = 8_000_000  # a larger reply is not cached: it is read once, for an index that is itself kept
@@ -78,22 +78,26 @@ class RateLimitedSender:
     note: Callable[[str], None] | None = None
     limiter: RateLimiter | None = None
     _is_trouble_noted: bool = field(default=False, init=False)
+    _told_until: float = field(default=0.0, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """Get the reply to a request, whatever its status; the last one, where it was sent again."""
+        """Get the reply to a request, whatever its status; the last one, where it was sent again.
+
+        A patient one waits for an endpoint that answered before, or says when it will.
+        """
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
         limiter = self._limiter_for(request)
-        began, waited_s, tries = limiter.clock(), 0.0, 0
+        began, tries = limiter.clock(), 0
         while True:
             tries += 1
-            self._note_wait(request, limiter, waited_s)
-            waited_s = limiter.enter(request, waited_s, is_again=tries > 1)
-            entered, outcome, pause_s, closed_s, is_sent = limiter.clock(), None, None, None, True
+            self._note_wait(request, limiter, is_again=tries > 1)
+            limiter.enter(request, is_again=tries > 1)
+            entered, outcome, pause_s, asked_s, closed_s, is_sent = limiter.clock(), None, None, None, None, True
             try:
                 outcome = self._one_outcome(limiter, request)
-                closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
+                asked_s = closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
                 pause_s = _pause_s(outcome, request, tries, limiter, took_s=limiter.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
@@ -108,7 +112,10 @@ class RateLimitedSender:
                 if isinstance(outcome, HttpReply):
                     return outcome
                 raise outcome
-            if tries >= MAX_TRIES or pause_s > _may_wait_s(request, limiter, waited_s):
+            is_long = pause_s > _may_wait_s(request, limiter, is_asked_for=asked_s is not None)
+            is_waited_for = request.waiting.is_patient and (limiter.answers or asked_s is not None)
+            if is_long or (tries >= MAX_TRIES and not is_waited_for):
+                limiter.answers = False  # the next of many questions need not wait as long for nobody
                 raise _given_up_error(outcome, request, pause_s, tries)
 
     def _limiter_for(self, request: SparqlRequest) -> RateLimiter:
@@ -118,7 +125,7 @@ class RateLimitedSender:
 
     def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
-        within_s = min(request.timeout_s, request.deadline - limiter.clock())
+        within_s = min(request.timeout_s, request.until - limiter.clock())
         try:
             reply = self.sender.send(request)
         except UnreachableError as error:
@@ -128,17 +135,22 @@ class RateLimitedSender:
         failure = of_status(reply, request)
         is_about_the_query = isinstance(failure, QueryError)
         if failure is None or (is_about_the_query and not request.profile.is_public):
-            limiter.succeeded()
+            limiter.succeeded(request.profile)
         else:
             limiter.failed(failure.message, request.profile, is_about_the_query=is_about_the_query)
         return reply
 
-    def _note_wait(self, request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> None:
+    def _note_wait(self, request: SparqlRequest, limiter: RateLimiter, *, is_again: bool) -> None:
         if self.note is None:
             return
-        pause_s = limiter.closed_s
-        if _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, waited_s):
-            self.note(f"{request.url} wants to be left alone: waiting {in_words(pause_s)}")
+        pause_s = limiter.closed_s(request, is_again=is_again)
+        until = time.time() + pause_s
+        is_news = abs(until - self._told_until) > 1.0  # others in the same line wait for the same
+        if _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, is_asked_for=True) and is_news:
+            self._told_until = until
+            why = limiter.said or f"{request.url} wants to be left alone"
+            clock = f", until {time.strftime('%H:%M', time.localtime(until))}" if pause_s >= REST_S else ""
+            self.note(f"{why}: waiting {in_words(pause_s)}{clock}")
         if limiter.trouble and not self._is_trouble_noted:
             self._is_trouble_noted = True
             what = "runs of kgsparql at the same time do not wait for each other"
@@ -147,8 +159,9 @@ class RateLimitedSender:
             )
 
 
-def _may_wait_s(request: SparqlRequest, limiter: RateLimiter, waited_s: float) -> float:
-    return min(MAX_WAIT_S - waited_s, request.deadline - limiter.clock())
+def _may_wait_s(request: SparqlRequest, limiter: RateLimiter, *, is_asked_for: bool) -> float:
+    left_s = request.waiting.left_s(is_asked_for=is_asked_for)
+    return left_s if request.waiting.is_patient else min(left_s, request.until - limiter.clock())
 
 
 def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
@@ -165,17 +178,20 @@ def _pause_s(
     outcome: _Outcome, request: SparqlRequest, tries: int, limiter: RateLimiter, *, took_s: float
 ) -> float | None:
     """Tell how long to wait before another try; ``None`` if there is to be none."""
-    backoff_s = _FIRST_PAUSE_S * 2 ** (tries - 1) * limiter.random.uniform(0.75, 1.25)
+    is_waited_for = bool(request.waiting.is_patient and limiter.answers)
+    backoff_s = min(REST_S, _FIRST_PAUSE_S * 2 ** (tries - 1)) * limiter.random.uniform(0.75, 1.25)
     if not isinstance(outcome, HttpReply):
-        may_pass = bool(outcome.detail.get("unsent")) and took_s < _RECONNECT_WITHIN_S
-        return backoff_s if may_pass and tries < MAX_TRIES else None
+        may_pass = is_waited_for or (took_s < _RECONNECT_WITHIN_S and tries < MAX_TRIES)
+        return backoff_s if may_pass and outcome.detail.get("unsent") else None
     meaning = meaning_of(outcome, request)
     if meaning == "may pass":
         return backoff_s if tries == 1 else None
     if meaning not in {"throttled", "overloaded"}:
         return None
     asked_s = retry_after_s(outcome.headers)
-    return asked_s if asked_s is not None else PUBLIC_PAUSE_S if request.profile.is_public else backoff_s
+    if asked_s is None:
+        return PUBLIC_PAUSE_S if request.profile.is_public else backoff_s
+    return max(asked_s, backoff_s) if request.waiting.is_patient else asked_s
 
 
 def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
@@ -214,7 +230,7 @@ class HttpSender:
 
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
-        deadline = min(request.deadline, began + request.timeout_s)
+        deadline = min(request.until, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
             http = self._http_request(url, request)
@@ -290,7 +306,7 @@ class RecordedSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return the recorded reply, or send the request and record what comes of it."""
         exchange, recording = _exchange_key(request, self.asker), self.recording
-        with recording.exclusive(QUERY, exchange, within_s=request.deadline - time.monotonic(), cancel=request.cancel):
+        with recording.exclusive(QUERY, exchange, within_s=request.until - time.monotonic(), cancel=request.cancel):
             what = "a query that this run needs" if request.name else "the query"
             kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
             if kept is not None:

@@ -1,0 +1,77 @@
+"""Many questions wait for an endpoint, one says how long it would be; and no query is left at a server for nothing."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kgsparql.evaluation.runs.directory import Run as Made
+from kgsparql.graphs.protocol import senders
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.conftest import FIXTURES
+from tests.endpoints import proxy as faults
+from tests.endpoints.faults import reply, taking
+from tests.endpoints.proxy import Fault, Proxy, sends
+
+PLAIN = ("--embedder", "none", "--no-model")
+QUESTIONS = [json.loads(line)["question"] for line in (FIXTURES / "nobel_questions.jsonl").read_text().splitlines()]
+
+
+def refusing(status: str, *headers: str) -> Fault:
+    return sends(reply(b"upstream is busy", status=status, type="text/plain", headers=headers))
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_batch_through_eight_503s_has_all_answers_and_says_until_when_it_waits(
+    run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
+    monkeypatch.setattr(senders, "_TOLD_FROM_S", 0.5)
+    lines = "\n".join([*QUESTIONS[:12:2], *QUESTIONS[:12:2]])
+
+    def told(proxy: Proxy) -> tuple[list[object], str]:
+        done = run("ask", "-", "-k", proxy.url, "-f", "jsonl", *PLAIN, stdin=lines)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return [(row["status"], row.get("error"), row["answers"]) for row in rows], done.stderr
+
+    with Proxy(nobel_url) as proxy:
+        undisturbed, said = told(proxy)
+        assert "waiting" not in said
+        first_bad = len(proxy.requests) // 3
+    busy = refusing("503 Service Unavailable")
+    with Proxy(nobel_url, lambda request: busy if 0 <= request.number - first_bad < 8 else None) as proxy:
+        disturbed, said = told(proxy)
+    assert disturbed == undisturbed
+    assert len(disturbed) == 12
+    assert re.search(rf"{re.escape(proxy.url)}: status 503: upstream is busy: waiting \d+ s", said)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_an_evaluation_waits_out_what_the_server_asks_for(run: Run, nobel_url: str, tmp_path: Path) -> None:
+    pause = refusing("429 Too Many Requests", "Retry-After: 3")
+    with Proxy(nobel_url, lambda request: pause if request.number in {20, 21, 30} else None) as proxy:
+        asked = ("eval", FIXTURES / "nobel_questions.jsonl", "-k", proxy.url, "--limit", 4, "--workers", 3, *PLAIN)
+        with taking(at_least=6):
+            done = run(*asked, "-r", "path_ranking", "-o", tmp_path / "run")
+    assert done.exit_code == 0, done.stderr
+    assert "too many requests (429): upstream is busy: waiting 3 s" in done.stderr
+    records = Made.open(tmp_path / "run").records("path_ranking").values()
+    assert [record.error for record in records] == [None] * 4
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_one_question_says_how_long_it_would_be_and_a_query_takes_no_longer_than_was_typed(
+    run: Run, nobel_url: str
+) -> None:
+    hour = refusing("429 Too Many Requests", "Retry-After: 3600")
+    with Proxy(nobel_url, lambda _: hour) as proxy:
+        done = run("ask", QUESTIONS[0], "-k", proxy.url, *PLAIN)
+        assert (done.exit_code, len(proxy.requests)) == (5, 1)
+        assert done.stderr.splitlines()[-1].strip() == "hint: wait 60 min"
+    with Proxy(nobel_url, lambda _: faults.hangs) as proxy, taking(less_than=10):
+        done = run("ask", QUESTIONS[0], "-k", proxy.url, "--endpoint-timeout", 0.5, *PLAIN)
+    assert done.exit_code == 5
+    assert "within 0.5 s" in done.stderr
+    assert run("ask", QUESTIONS[0], "-k", FIXTURES / "nobel.ttl", "--endpoint-timeout", 5).exit_code == 2
