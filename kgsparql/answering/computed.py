@@ -16,6 +16,7 @@ from kgsparql.rdf.terms import Literal, printable
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
+_OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
@@ -88,11 +89,23 @@ def _computed_draft(
     shown = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
     if found.has_failed:
         return Draft(f"{session.say(_FAILED)} [{COMPUTED_MARKER}]\n{shown}", sufficient=False)
-    part = found.empty_part
+    why = _why_nothing(found, label, session)
     if value == _NOTHING:
-        empty = "" if part in {None, found.plan} else f"; {none_in_words(part, label)} in this graph"
-        return Draft(f"{session.say('Nothing in this graph')} [{COMPUTED_MARKER}]\n{shown}{empty}", sufficient=False)
-    is_closed = isinstance(found.plan, a.Count | a.Exists) and part is not None
+        return Draft(f"{session.say('Nothing in this graph')} [{COMPUTED_MARKER}]\n{shown}{why}", sufficient=False)
+    is_closed = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     text = f"{session.say(value)} {session.say('in this graph')}" if is_closed else session.say(value)
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))
-    return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown})", answers, (claim,), sufficient=True)
+    return Draft(f"{text} [{COMPUTED_MARKER}]\n({shown}{why})", answers, (claim,), sufficient=True)
+
+
+def _why_nothing(found: Computed, label: Label, session: Session) -> str:
+    """Say which part of a plan has no items, or that all have some, and none of these is of all."""
+    part, whole = found.empty_part, found.plan.items if isinstance(found.plan, a.Count | a.Exists) else found.plan
+    if part is None or isinstance(part, a.Minus | a.Lacks | a.Where):
+        return ""
+    if part != whole:
+        return f"; {none_in_words(part, label)} in this graph"
+    if not isinstance(part, a.Both):
+        return ""
+    is_one_of = any(isinstance(one, a.Items) for one in part.sets)
+    return f"; {session.say(_OTHERS if is_one_of else _NEVER_TOGETHER)}"

@@ -245,6 +245,18 @@ def test_an_answer_says_what_was_done_and_what_it_rests_on() -> None:
     assert len(answer.evidence["Q1"].triples) == len(answer.computed.facts) > 0
 
 
+def test_nothing_no_and_zero_say_whether_a_part_is_missing_or_all_are_there_and_never_together() -> None:
+    nobel = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    whys = {
+        "How many laureates born in Warsaw studied at ETH Zurich?": "each of these is found, never all together)",
+        "Was Marie Curie born in Göttingen?": "there are none whose place of birth is Göttingen in this graph)",
+        "Was Marie Curie born in Ulm?": "; others are)",
+    }
+    for question, why in whys.items():
+        answer = nobel.ask(question)
+        assert (answer.status, answer.text.endswith(why)) == ("answered", True), answer.text
+
+
 def test_what_a_plan_leaves_out_or_the_graph_does_not_know_makes_the_answer_partial() -> None:
     answer = ask("How many suppliers sponsor a marathon?", SHOP)
     assert (answer.status, answer.answers) == ("not_in_graph", ())
