@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
+from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -124,6 +125,18 @@ def _counted_once(
                     raise
                 kept[graph] = nothing
         return kept[graph]
+
+
+def name_schema(session: Session) -> None:
+    """Have the labels of the commonest predicates at hand, and of the classes of an endpoint: they are read once."""
+    if (shared := common_profiler(session)) is None:
+        return
+    for languages in {session.labels.languages, session.compared_labels.languages}:
+        if languages not in shared.known.labels:
+            kinds = classes_of(session) if session.graph.is_remote else ()
+            terms: list[IRI] = [*predicates_of(session), *kinds]
+            shared.known.labels[languages] = labels(shared.graph, terms, languages=languages)
+    session.labels.shared = shared.known.labels
 
 
 def unmetered(session: Session) -> MeteredGraph:

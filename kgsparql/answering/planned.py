@@ -11,7 +11,7 @@ from kgsparql.answering.answer import Gap, Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import sort_gap_of
-from kgsparql.answering.plan_question import common_profiler, predicates_of
+from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
@@ -26,6 +26,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
@@ -74,11 +75,13 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
 
     :param is_strict: doubt who does what to whom even where only one way makes sense.
     """
+    name_schema(session)
     own, words = lexicon(), question_chunks(session)
     clauses = read_question(words, own)
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
+    view.classes_of(name.term for chunk in words.chunks for name in chunk.entities[:MEANINGS])
     content = {text for text in words.texts if text not in own.empty_words}
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)

@@ -248,10 +248,12 @@ def verify(evidence: Evidence, graph: MeteredGraph) -> Verification:
     Each of several graphs is asked. An item whose triples are in several graphs gets a query for each. A triple that no
     graph confirms, and that just one of them could not be asked about, is cited as from that one.
     """
-    triples = evidence.triples
-    parts = [_lookup_in(triples, part.unfiltered()) for part in graph.members]
     sources: dict[Triple, tuple[Source, ...] | None] = {}
     likely: dict[Triple, tuple[Source, ...]] = {}
+    if len(graph.members) == 1:  # what was found again for this question need not be looked up once more
+        sources |= {c.triple: c.sources for item in evidence for c in item.triples if c.verified}
+    triples = [triple for triple in evidence.triples if triple not in sources]
+    parts = [_lookup_in(triples, part.unfiltered()) for part in graph.members]
     for triple in triples:
         if not has_a_name(triple):
             sources[triple] = graph.sources_of(triple)
@@ -319,7 +321,8 @@ def _lookup_in(triples: Sequence[Triple], graph: MeteredGraph) -> _Lookup:
     found = _Lookup(graph.source(None), set(plain))
     try:
         _find_triples(plain, graph, found)
-        for batch in _batches_of([triple for triple in plain if triple in found.held]):
+        held = [] if graph.is_remote and graph.named_graphs() == [] else [one for one in plain if one in found.held]
+        for batch in _batches_of(held):
             for triple, name in _triples_in(graph.select(lookup(batch, named_graphs=True))):
                 found.held.setdefault(triple, []).append(graph.source(str(getattr(name, "value", name))))
     except GRAPH_FAILED as error:  # what is found already is not lost with its endpoint

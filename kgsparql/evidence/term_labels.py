@@ -35,6 +35,7 @@ class TermLabels:
 
     :param notes: takes what the reader should know of labels that could not be had; holds those that are known.
     :param known: in place of those that the notes hold.
+    :param shared: labels that the graph gives whoever asks, by the languages they were asked for in.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
     """
 
@@ -42,6 +43,7 @@ class TermLabels:
     notes: Notes
     languages: tuple[str, ...] = ("en",)
     known: dict[Term, str] | None = None
+    shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
     statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
@@ -57,6 +59,8 @@ class TermLabels:
             grace time is over, or the graph is lost, they are called by the ends of their IRIs.
         """
         known, wanted = self.notes.labels if self.known is None else self.known, list(dict.fromkeys(terms))
+        shared = self.shared.get(self.languages, {})
+        self._keep({term: shared[term] for term in wanted if term in shared and term not in known}, known)
         if missing := [term for term in wanted if term not in known]:
             found: Mapping[Term, Label] | None = None
             with self.asking(in_grace=in_grace) as graph:
@@ -65,9 +69,12 @@ class TermLabels:
                 if self.notes.lost is None:
                     self.notes.append(_UNNAMED, code="unlabelled")
                 return {term: known.get(term) or own_label(term).text for term in wanted}
-            known.update({term: label.text for term, label in found.items()})
-            self._derived.update(term for term, label in found.items() if label.derived)
+            self._keep(found, known)
         return {term: known[term] for term in wanted}
+
+    def _keep(self, found: Mapping[Term, Label], known: dict[Term, str]) -> None:
+        known.update({term: label.text for term, label in found.items()})
+        self._derived.update(term for term, label in found.items() if label.derived)
 
     def has_label(self, term: Term) -> bool:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""

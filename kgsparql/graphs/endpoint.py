@@ -284,6 +284,10 @@ class EndpointGraph(KnowledgeGraph):
                 self.probe.has_named_graphs = True  # the engine cannot tell
         return self.probe.has_named_graphs
 
+    def named_graphs(self) -> list[IRI] | None:
+        """Return none, where it is known that there are none."""
+        return [] if False in {self.profile.has_named_graphs, self.probe.has_named_graphs} else None
+
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         """Get the solutions of a SELECT, over ``timeout_s`` from now, waiting for a turn included."""
         if query.empty:

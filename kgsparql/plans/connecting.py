@@ -139,7 +139,10 @@ class _Search:
         del likely[_LIKELY_WAYS:]
         if self.classes:
             unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
-            self.view.look_for_any([ends(self.items, way.path) for way in unlike], self.classes)
+            wanted = of_classes(self.classes)
+            self.view.look_for_items([a.Both((ends(self.items, way.path), wanted)) for way in unlike])
+        elif self.item is not None:
+            self._look_for_item(likely)
         fitting = []
         for way in likely:
             if (fit := self._fit_of_end(way)) is not None:
@@ -296,12 +299,10 @@ class _Search:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
         use, reached = way.last, ends(self.items, way.path)
         if self.item is not None:
-            kinds = self.item_classes
             is_such = (
-                not kinds.isdisjoint(self.view.profiler.with_broader(use.classes))
-                or not self.view.members(self.item).isdisjoint(use.ends)
-                or bool(self.view.members(a.Both((self.item, reached))))
-                or (bool(kinds) and self.view.has_any(reached, kinds))
+                self._is_like_item(use)
+                or self.view.has_items(a.Both((self.item, reached)))
+                or (bool(self.item_classes) and self.view.has_any(reached, self.item_classes))
             )
             return 0.2 if is_such else None
         if not self.classes:
@@ -312,6 +313,20 @@ class _Search:
         label = self.fit.label_roots(use.step.predicate)
         is_its_name = any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
         return 0.25 + 0.1 * is_common + (0.02 if self.texts else 0.25) * is_its_name
+
+    def _look_for_item(self, ways: Sequence[PathFit]) -> None:
+        """Find which paths lead to the item that is wanted, and which of the others to one of its classes."""
+        reached = [ends(self.items, way.path) for way in ways if not self._is_like_item(way.last)]
+        found = {one: a.Both((self.item, one)) for one in reached if self.item is not None}
+        self.view.look_for_items(found.values())
+        if self.item_classes:
+            kinds = of_classes(self.item_classes)
+            self.view.look_for_items([a.Both((one, kinds)) for one in reached if not self.view.has_items(found[one])])
+
+    def _is_like_item(self, use: PredicateUse) -> bool:
+        """Whether some of the ends that were looked at are the item that is wanted, or of its classes."""
+        is_kind = not self.item_classes.isdisjoint(self.view.profiler.with_broader(use.classes))
+        return is_kind or (self.item is not None and not self.view.members(self.item).isdisjoint(use.ends))
 
     def _is_common(self, use: PredicateUse) -> bool:
         """Whether many of the ends are of a class that is wanted."""

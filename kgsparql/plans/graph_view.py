@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.exploration import labels
-from kgsparql.graphs.graph import Solutions
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
@@ -43,10 +41,9 @@ class KnownGraph:
     linker: Linker | None
     predicates: Sequence[IRI] = ()
     _members: dict[a.ItemSet, frozenset[Term]] = field(default_factory=dict)
-    _has_any: dict[tuple[a.ItemSet, frozenset[IRI]], bool] = field(default_factory=dict)
+    _has_items: dict[a.ItemSet, bool] = field(default_factory=dict)
     _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
-    _instances: dict[IRI, bool] = field(default_factory=dict)
 
     # --- sets
 
@@ -55,15 +52,12 @@ class KnownGraph:
         if isinstance(items, a.Items):
             return frozenset(items.terms)
         if items not in self._members:
-            found = self._some_of(items, MOST_MEMBERS)
+            x = Variable("x")
+            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(items, x)
+            query = g.select_query("members", g.Select(((x, None),), group, distinct=True, limit=MOST_MEMBERS))
+            found = self.profiler.graph.select(query)
             self._members[items] = frozenset(solution["x"] for solution in found if "x" in solution)
         return self._members[items]
-
-    def _some_of(self, items: a.ItemSet, most: int) -> Solutions:
-        x = Variable("x")
-        group = PlanCompiler(self.profiler.vocabulary, most).members(items, x)
-        query = g.select_query("members", g.Select(((x, None),), group, distinct=most > 1, limit=most))
-        return self.profiler.graph.select(query)
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
         """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""
@@ -75,21 +69,25 @@ class KnownGraph:
 
     def has_any(self, items: a.ItemSet, classes: frozenset[IRI]) -> bool:
         """Whether any of the items is of one of these classes."""
-        self.look_for_any([items], classes)
-        return self._has_any[items, classes]
+        return self.has_items(a.Both((items, of_classes(classes))))
 
-    def look_for_any(self, sets: Iterable[a.ItemSet], classes: frozenset[IRI]) -> None:
-        """Find which of several sets have any item of these classes: one query, for those not looked at before."""
-        new = [one for one in dict.fromkeys(sets) if (one, classes) not in self._has_any]
+    def has_items(self, items: a.ItemSet) -> bool:
+        """Whether a set has any item."""
+        self.look_for_items([items])
+        return self._has_items[items]
+
+    def look_for_items(self, sets: Iterable[a.ItemSet]) -> None:
+        """Find which of several sets have any item: one query, for those not looked at before."""
+        new = [one for one in dict.fromkeys(sets) if one not in self._has_items]
         for at in range(0, len(new), _TOGETHER):
             some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
             queries = []
             for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, 1).members(a.Both((items, of_classes(classes))), x)
+                group = PlanCompiler(self.profiler.vocabulary, 1).members(items, x)
                 numbered = g.Values(n, (Literal(str(number)),))
                 queries.append(g.select_query("any_of", g.Select(((n, None), (x, None)), (numbered, *group), limit=1)))
             found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
-            self._has_any.update({(one, classes): Literal(str(i)) in found for i, one in enumerate(some)})
+            self._has_items.update({one: Literal(str(i)) in found for i, one in enumerate(some)})
 
     # --- terms and classes
 
@@ -105,10 +103,14 @@ class KnownGraph:
         return {term: self._classes[term] for term in wanted}
 
     def has_instances(self, kind: IRI) -> bool:
-        """Whether anything is of a class, or of one below it."""
-        if kind not in self._instances:
-            self._instances[kind] = len(self._some_of(a.Instances(kind), 1)) > 0
-        return self._instances[kind]
+        """Whether anything is of a class, or of one below it; looked up once for a graph."""
+        shared = self.profiler.common or self.profiler  # what is the same for all questions is charged to none
+        if kind not in shared.known.instances:
+            x = Variable("x")
+            group = PlanCompiler(shared.vocabulary, 1).members(a.Instances(kind), x)
+            found = shared.graph.select(g.select_query("members", g.Select(((x, None),), group, limit=1)))
+            shared.known.instances[kind] = len(found) > 0
+        return shared.known.instances[kind]
 
     # --- predicates
 
@@ -120,13 +122,12 @@ class KnownGraph:
 
     def _predicates_by_root(self) -> Mapping[str, tuple[IRI, ...]]:
         """The commonest predicates of the graph by the roots of the words in their names, read once for a graph."""
-        shared = self.profiler.common or self.profiler  # what is the same for all questions is charged to none
-        known = shared.known
+        known = (self.profiler.common or self.profiler).known
         if self.predicates and not known.predicates:
             by_root: dict[str, list[IRI]] = defaultdict(list)
-            found = labels(shared.graph, self.predicates, languages=self.labels.languages)
+            found = self.labels(self.predicates)
             for predicate in self.predicates:
-                for one in {root(word) for word in words(normalised(found[predicate].text))}:
+                for one in {root(word) for word in words(normalised(found[predicate]))}:
                     by_root[one].append(predicate)
             known.predicates.update({one: tuple(own) for one, own in by_root.items()})
         return known.predicates

@@ -14,7 +14,7 @@ from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import SUBCLASS_OF
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
-_MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
+MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
 _PHRASES = 7
 _ASKED = ("who", "where", "when")
 _NAMED_FIRST, _LESS, _LESS_IF_FUZZY = 1.0, 0.02, 0.15
@@ -181,11 +181,11 @@ class Phrases(Restricting):
         """The things that the head names, with the words before it that are not what they are."""
         before = phrase.chunks[:-1]
         is_exact = [name.label.casefold() == head.text.casefold() for name in head.entities]
-        kinds = self.view.classes_of(name.term for name in head.entities[:_MEANINGS])
+        kinds = self.view.classes_of(name.term for name in head.entities[:MEANINGS])
         own = set(words(normalised(head.text)))
         alike = [name for name in head.entities if own <= set(words(normalised(name.label)))]
         is_part = head.is_fuzzy and len(alike) > 1  # `Bohr`, of several
-        for place, name in enumerate(head.entities[:_MEANINGS]):
+        for place, name in enumerate(head.entities[:MEANINGS]):
             score = _NAMED_FIRST - (_LESS_IF_FUZZY if head.is_fuzzy else _LESS) * place
             score -= _LESS_IF_FUZZY if head.is_fuzzy else _OTHER_LABEL * (any(is_exact) and not is_exact[place])
             score -= _COMMON_WORD * (not head.is_strong and bool(phrase.asked or before))

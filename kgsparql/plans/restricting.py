@@ -272,11 +272,11 @@ class Restricting(Predicating):
     def _of_no_such_thing(self, items: a.ItemSet) -> Iterator[Doubt]:
         """Doubt a negation of what is said of nothing like a thing that is named: who studied *at* a country?"""
         for part in parts(items):
-            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items) or self.view.members(part):
+            if not isinstance(part, a.Ends) or not isinstance(part.start, a.Items):
                 continue
             known, kinds = self.view.profiler.at_ends(part.path.steps[0].predicate), self.view.classes_in(part.start)
             near = known.subjects if part.path.steps[0].direction == "forward" else known.objects
-            if kinds and near and kinds.isdisjoint(near):
+            if kinds and near and kinds.isdisjoint(near) and not self.view.has_items(part):
                 label = self.fit.text(part.path.steps[0].predicate)
                 yield Doubt(-1, "{!r} is said of nothing of this kind in the graph", (label,))
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.exploration import Label
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
@@ -119,6 +120,8 @@ class KnownSets:
     broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     predicates: dict[str, tuple[IRI, ...]] = field(default_factory=dict)
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
+    instances: dict[IRI, bool] = field(default_factory=dict)
+    labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -167,7 +170,9 @@ class Profiler:
 
     def _sample_all(self, sets: Sequence[a.ItemSet]) -> None:
         """Read some of the items of each set that was not sampled before."""
-        new = [one for one in sets if one not in self.known.samples]
+        known = self.known.samples
+        known.update({one: _first_by_name(one.terms) for one in sets if isinstance(one, a.Items)})
+        new = [one for one in sets if one not in known]
         n, x = Variable("n"), Variable("x")
         queries = []
         for at, one in enumerate(new):
@@ -177,7 +182,7 @@ class Profiler:
         for solution in self.graph.select(Query.union(queries)) if queries else ():
             found[_text_of(solution["n"])].append(solution["x"])
         for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
-            self.known.samples[one] = tuple(sorted(found[str(at)], key=str)[:_SAMPLED])
+            known[one] = _first_by_name(found[str(at)])
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
         """What a path leads to, from a sample of where its last step begins.
@@ -207,6 +212,8 @@ class Profiler:
 
     def with_broader(self, kinds: Iterable[IRI]) -> tuple[IRI, ...]:
         """Classes, then those above them: one query for all that were not looked at before."""
+        if self.common is not None:
+            return self.common.with_broader(kinds)
         own = tuple(kinds)
         new = [kind for kind in dict.fromkeys(own) if kind not in self.known.broader]
         for at in range(0, len(new), _TOGETHER):
@@ -273,10 +280,18 @@ class Profiler:
                 select = g.Select(head, (_numbered(n, at), some, fact), limit=limit)
                 queries.append(g.select_query(f"facts_{direction}", select))
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in sets]
-        for found in self.graph.select(Query.union(queries)) if queries else ():
+        solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
+        for found in solutions:
             led: Direction = "forward" if "forward" in found else "inverse"
             if isinstance(found["p"], IRI):
                 facts[int(_text_of(found["n"]))][Step(found["p"], led)][found["x"]].add(found[led])
+        if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
+            for items, own in zip(sets, facts, strict=True):
+                if isinstance(items, a.Items) and len(items.terms) <= ITEMS:
+                    led_to = {step: set[Term]().union(*found.values()) for step, found in own.items()}
+                    self.known.samples.update(
+                        {a.Ends(items, PropertyPath((step,))): _first_by_name(far) for step, far in led_to.items()}
+                    )
         return dict(zip(sets, facts, strict=True))
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
@@ -328,6 +343,10 @@ def _is_of_class(items: a.ItemSet) -> bool:
     """Whether a set is that of a class, or what one step leads to from there."""
     near = items.start if isinstance(items, a.Ends) and len(items.path.steps) == 1 else items
     return isinstance(near, a.Instances)
+
+
+def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
+    return tuple(sorted(terms, key=str)[:_SAMPLED])
 
 
 def _numbered(name: Variable, number: int) -> g.Values:
