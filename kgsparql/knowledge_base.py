@@ -258,6 +258,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             for term in given:
                 check_mentioned(graph, term)
             lines = graph.notes  # of an endpoint: the first look at it is no query of the question
+            if graph.is_remote:  # likewise; then nobody looks for named graphs again where there are none
+                graph.ask_each(lambda one: one.profile.has_many_labels or one.may_repeat_triples)
         except BudgetExceededError as error:
             urls = [member.name for member in graph.members if member.is_remote]
             message = f"{error.message} before the question was asked, while {', '.join(urls)} said what there is"

@@ -123,7 +123,7 @@ def test_U15_what_an_answer_owes_ends_soon_after_its_time(nobel_url: str, tmp_pa
         with Snapshot(tmp_path / "seen", "only") as snapshot:
             again = kgsparql.open(proxy.url, embedder="none", snapshot=snapshot)
             again.session(FEYNMAN, kgsparql.AskOptions())
-            replayed = again.ask(FEYNMAN, budget=budget)
+            replayed = again.ask(FEYNMAN, retriever="path_ranking", budget=budget)
     assert replayed.notes == answer.notes
     assert list(replayed.evidence) == list(answer.evidence)
     assert replayed.usage == answer.usage
