@@ -18,7 +18,7 @@ from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.translating import translate
-from kgsparql.budget import Budget, Usage
+from kgsparql.budget import REMOTE_SHARE, Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
 from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
@@ -245,6 +245,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        usage.asking_share = REMOTE_SHARE if self.graph.is_remote else 1.0
         asked, indexes = self._current_graph(), self.indexes
         graph = asked.within(usage)
         try:

@@ -24,6 +24,7 @@ PUBLIC_PAUSE_S = 60.0
 PUBLIC_TIMEOUT_S = 60.0  # how long a public endpoint may work on a query, where its profile does not say
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
+TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
 
 _SHIPPED = Path(__file__).with_name("endpoints.toml")
@@ -56,6 +57,7 @@ class EndpointProfile:
     :param chunk_size: terms of one ``VALUES`` block.
     :param max_solutions: a result of exactly so many may have been cut.
     :param timeout_s: how long the server lets a query run.
+    :param timeout_unit: of the parameter ``timeout`` by which an engine is told how long a query may take.
     :param pause_s: between the end of a query and the next.
     :param query_seconds: in each minute, for all queries together; at most ``burst_seconds`` may be saved up.
     :param errors_per_minute: from which on a client is banned.
@@ -88,6 +90,7 @@ class EndpointProfile:
     chunk_size: int = 200
     max_solutions: int | None = None
     timeout_s: float | None = None
+    timeout_unit: TimeoutUnit = "none"
     concurrency: int = 4
     pause_s: float = 0.0
     query_seconds: float | None = None

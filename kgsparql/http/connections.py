@@ -20,6 +20,7 @@ from kgsparql.rdf.terms import printable
 from kgsparql.redaction import unreadable_url
 
 _CONNECT_S = 3.0  # seconds for a connection to one of the addresses that a host may have
+_STALE_WITHIN_S = 1.0
 _PIECE_BYTES = 2**16
 _CONNECTIONS = 8
 _ENCODINGS = {"", "identity", "gzip", "x-gzip", "deflate"}
@@ -40,11 +41,12 @@ class NetworkTransport:
     def __call__(self, request: HttpRequest) -> HttpReply:
         """Send a request, and read the reply up to its limits."""
         _this_thread.request = request
+        began = time.monotonic()
         try:
             return self._exchange_once(request)
         except ProtocolError:
-            # A server may close a connection that was kept open just when we use it again.
-            was_read = request.is_sent and not request.may_repeat
+            # A server may close a connection that was kept open just when we use it again; later, it worked on it.
+            was_read = request.is_sent and (not request.may_repeat or time.monotonic() > began + _STALE_WITHIN_S)
             if request.is_fresh or was_read or request.has_reply or request.is_abandoned:
                 raise
             return self._exchange_once(request)

@@ -295,7 +295,7 @@ def test_E14_E15_each_status_is_an_error_with_the_words_of_the_server() -> None:
     for status, kind, says in (
         (400, QueryError, "no such thing"), (401, EndpointAuthenticationError, "USER:PASSWORD"),
         (403, EndpointAuthenticationError, "no such thing"), (404, EndpointError, "often it ends in /sparql"),
-        (405, EndpointError, "often it ends"), (406, EndpointError, "406"), (414, EndpointError, "414"),
+        (405, EndpointError, "often it ends"), (406, EndpointError, "SPARQL JSON or XML"), (414, EndpointError, "414"),
         (429, EndpointRateLimitError, "wait 5 min"), (500, EndpointError, "500"), (503, EndpointError, "503"),
         (504, EndpointTimeoutError, "too long"),
     ):  # fmt: skip
@@ -313,6 +313,9 @@ def test_E14_E15_each_status_is_an_error_with_the_words_of_the_server() -> None:
     error = failure(answering(b"Virtuoso 37000 Error TN...: Transitive start not given", status=500))
     assert isinstance(error, QueryError)
     assert "fixed number of steps" in error.hint
+    trace = b"java.lang.OutOfMemoryError: heap\n\tat a.b.C.eval(C.java:160)\n\tat d.E.<init>(E.java)\nor not"
+    error = failure(answering(trace, status=500, type="text/plain"))
+    assert error.message.endswith(": status 500: java.lang.OutOfMemoryError: heap or not")
     error = failure(answering(b"nothing to be done", status=400, type="text/plain"))
     assert error.message == f"{error.detail['url']} refuses query all: nothing to be done"
     assert error.hint

@@ -2,18 +2,28 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kgsparql.errors import EndpointError, EndpointTimeoutError
 from kgsparql.evaluation.runs.directory import Run as Made
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol import senders
+from kgsparql.graphs.protocol.request import SparqlRequest
+from kgsparql.http.address import Address
+from kgsparql.http.transport import HttpRequest
+from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.conftest import FIXTURES
 from tests.endpoints import proxy as faults
-from tests.endpoints.faults import reply, taking
+from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, hang, reply, results, taking
 from tests.endpoints.proxy import Fault, Proxy, sends
+from tests.endpoints.servers import Virtuoso
 
 PLAIN = ("--embedder", "none", "--no-model")
 QUESTIONS = [json.loads(line)["question"] for line in (FIXTURES / "nobel_questions.jsonl").read_text().splitlines()]
@@ -75,3 +85,84 @@ def test_one_question_says_how_long_it_would_be_and_a_query_takes_no_longer_than
     assert done.exit_code == 5
     assert "within 0.5 s" in done.stderr
     assert run("ask", QUESTIONS[0], "-k", FIXTURES / "nobel.ttl", "--endpoint-timeout", 5).exit_code == 2
+
+
+# -- What a server is spared --------------------------------------------------------------------------------------
+
+
+@pytest.mark.longer
+def test_virtuoso_ends_a_query_that_nobody_waits_for_and_half_a_count_is_no_count(virtuoso_server: Virtuoso) -> None:
+    url = virtuoso_server.fill(FIXTURES / "nobel.ttl")
+    text = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . FILTER(STR(?b) < STR(?d) && STR(?d) < STR(?f)) }"
+    graph = EndpointGraph(url, timeout_s=9)
+    with taking(less_than=12), pytest.raises(EndpointTimeoutError, match="query interrupted by result timeout"):
+        graph.select(Query("witnesses", text))
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"), [("Virtuoso", "2000"), ("Apache Jena Fuseki", "2"), ("GraphDB", "2"), ("QLever", "2s")]
+)
+def test_an_engine_is_told_how_long_a_query_may_take_and_one_that_hangs_is_asked_once(engine: str, told: str) -> None:
+    profile = next(profile for profile in known_endpoints().engines if profile.name == engine)
+    with FaultServer(hang) as server:
+        graph = EndpointGraph(server.url, profile=replace(profile, has_union=True), timeout_s=2.9)
+        with pytest.raises(EndpointTimeoutError, match=r"within 2\.9 s"):
+            graph.select(Query("witnesses", "SELECT * { ?s ?p ?o }"))
+    assert [request.form["timeout"] for request in server.requests] == [told]
+    assert "timeout" not in built("http://e.org/?timeout=9", profile).url.partition("timeout=9")[2]
+
+
+def built(url: str, profile: EndpointProfile) -> HttpRequest:
+    sent = SparqlRequest(url, "all", "SELECT * { ?s ?p ?o }", 1.0, profile=profile)
+    return senders.built_request(Address.parse(url), url, sent, "GET", 5.0)
+
+
+# -- How a server takes queries -----------------------------------------------------------------------------------
+
+ABOUT = Query("neighbours_forward", "SELECT ?s ?n WHERE { <http://e.org/Zürich> ?s ?n }")
+EMPTY = b'{"head":{"vars":["s","n"]},"results":{"bindings":[]}}'
+
+
+@pytest.mark.parametrize(
+    ("refuses", "lines"),
+    [
+        ("form", "POST form, POST direct, POST direct"),
+        ("any POST", "POST form, POST direct, GET, GET"),
+        ("letters", "POST form, GET, GET"),
+        ("nothing", "POST form, POST form"),
+        ("all", "POST form, GET, POST form"),
+    ],
+)
+def test_the_manner_in_which_a_server_takes_queries_is_found_out_once(refuses: str, lines: str) -> None:
+    """By another server than ours: one that takes no forms, no POST at all, or reads a posted ``ü`` as two letters."""
+    came: list[str] = []
+
+    def behave(sock: Any, request: Request) -> None:
+        kind = request.headers.get("content-type", "")
+        manner = "GET" if request.line.startswith("GET") else f"POST {'form' if 'form' in kind else 'direct'}"
+        came.append(manner)
+        if manner == "POST form":
+            assert kind.endswith("; charset=utf-8")
+        if (refuses == "form" and manner == "POST form") or (refuses == "any POST" and manner != "GET"):
+            status = "415 Unsupported Media Type" if refuses == "form" else "405 Method Not Allowed"
+            sock.sendall(reply(b"no", status=status, type="text/plain"))
+        else:
+            is_misread = refuses == "all" or (refuses == "letters" and manner != "GET")
+            sock.sendall(reply(EMPTY if is_misread else SELECT_JSON))
+
+    with FaultServer(behave) as server:
+        graph = EndpointGraph(server.url)
+        found = [len(graph.select(ABOUT)) for _ in range(2)]
+    assert ", ".join(came) == lines
+    assert found == ([0, 0] if refuses == "all" else [2, 2])
+
+
+def test_a_web_page_in_place_of_results_is_a_failure_of_the_endpoint_which_is_not_asked_on() -> None:
+    page = b"<!DOCTYPE html><html><body>Please <b>sign in</b></body></html>"
+    with FaultServer(results(page, type="text/html")) as server:
+        graph = EndpointGraph(server.url)
+        for _ in range(20):
+            with pytest.raises(EndpointError, match="Please sign in") as caught:
+                graph.select(Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }"))
+    assert len(server.asked) == 5
+    assert "\n" not in caught.value.message

@@ -39,12 +39,14 @@ from kgsparql.rdf.terms import Literal as RdfLiteral
 MAX_SOLUTIONS = 1_000_000  # of one reply
 MAX_DEPTH = 100  # levels of triples inside triples that are read; some thousands would crash the process
 _MAX_QUOTED_TRIPLES = 10_000
+_WORKED_S = 1.0  # a result that took so long and is not whole ended with its time
 _USUAL_CAP = 10_000  # of solutions; an endpoint without a profile may be one that silently gives no more
 _MAX_REPAIRED_BYTES = 2**24  # repairing takes some ten times as much memory
 _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 _BOM = b"\xef\xbb\xbf"
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
+_COUNTS = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*\(", re.IGNORECASE)
 _COUNT = re.compile(r"\+?[0-9]{1,18}")
 _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
@@ -81,7 +83,10 @@ def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
     (names, found), invalid = read_solutions(reply, request, partial(_names_and_solutions, request=request))
     if _GROUPED.search(request.text):
         found = tuple(solution for solution in found if solution)  # of no groups rdflib makes one without a binding
-    return Solutions(names, found, cut=why_cut(reply, request, len(found) + invalid), invalid=invalid)
+    cut = why_cut(reply, request, len(found) + invalid)
+    if cut and reply.seconds >= _WORKED_S and _COUNTS.search(request.text) and not _GROUPED.search(request.text):
+        raise request.timed_out(said=cut, status=reply.status)  # half a count is none
+    return Solutions(names, found, cut=cut, invalid=invalid)
 
 
 def read_solutions(reply: HttpReply, request: SparqlRequest, reader: Callable[[Any], _Read]) -> tuple[_Read, int]:
@@ -214,6 +219,12 @@ def respelt(body: bytes) -> bytes:
 def media_type(reply: HttpReply) -> str:
     """Return the type of a reply's content, in lower case and without parameters."""
     return reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def of_web_page(reply: HttpReply, request: SparqlRequest) -> EndpointReplyError | None:
+    """Make the error of a web page in place of results, such as one to log in; ``None`` for another reply."""
+    is_page = media_type(reply) in {"text/html", "application/xhtml+xml"} and b"<html" in reply.body[:1024].lower()
+    return _no_results_error(reply.body, request) if is_page else None
 
 
 def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.QueryResultsFormat:

@@ -37,6 +37,10 @@ Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION
 
 CONTACT_VARIABLE = "KGSPARQL_CONTACT"  # names who asks, for the operators of an endpoint: an e-mail address or a URL
 _CONTACT = re.compile(r"(?:mailto:)?[!-'*-~]+@[!-'*-~]+\.[!-'*-~]+|https?://[!-'*-~]+", re.ASCII)
+_HINTS = {
+    406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
+    413: "ask for less at once: a smaller `chunk_size` in a profile of your own",
+}
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
 MAX_WAIT_S = 120.0  # the longest that one query of a single question waits for the endpoint's sake
 OUTAGE_S = 600.0  # the longest that one of many questions waits for an endpoint that does not say when to come back
@@ -44,6 +48,7 @@ _SHOWN = 200  # characters of a server's own words that an error repeats
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_FRAME = re.compile(r"^\s*at [\w.$<>/]+\([^()\n]*\)\s*?$", re.MULTILINE)  # of a trace of Java
 _TAG = re.compile(r"<[^<>]*>")
 OUT_OF_TIME = re.compile(
     r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b|execution time.{0,40}exceed|"
@@ -157,6 +162,7 @@ class SparqlRequest:
         message = f"{self.url} stopped {self.what} because it took too long"
         if not said and status is None:
             message = f"{self.url} did not answer {self.what} within {self.timeout_s:.3g} s"
+        message += f": {said}" if said else ""
         detail = self.detail(timeout_s=self.timeout_s, said=said, status=status)
         return EndpointTimeoutError(message, hint="ask for less at once, or try again later", **detail)
 
@@ -208,7 +214,7 @@ def trace_in(body: bytes) -> bytes:
 
 def excerpt(body: bytes, request: SparqlRequest) -> str:
     """Quote the first characters of a body, without markup, control characters, secrets and contact."""
-    text = body[:_READ_FOR_WORDS].decode("utf-8", "replace")
+    text = _FRAME.sub("", body[:_READ_FOR_WORDS].decode("utf-8", "replace"))
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
@@ -265,8 +271,7 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
         return kind(f"{request.url} refuses {request.what}: {said or status}", hint=hint, **detail)
     hint = wait if wait_s is not None else "try again later"
     if 400 <= status < 500:
-        hint = "ask for less at once" if status == 413 else URL_HINT
-        hint = f"{URL_HINT}; one that takes no POST needs `post = false` in a profile" if status == 405 else hint
+        hint = _HINTS.get(status, URL_HINT)
     return EndpointError(f"{request.url}: status {status}{words}", hint=hint, **detail)
 
 

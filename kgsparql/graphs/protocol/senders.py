@@ -23,9 +23,9 @@ from kgsparql.errors import (
     StoreError,
     UnreachableError,
 )
-from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
+from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
-from kgsparql.graphs.protocol.replies import boolean, solutions, triples
+from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
     Form,
@@ -44,6 +44,12 @@ from kgsparql.redaction import SHORTEST, is_word, unreadable_url, without
 from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
 
 MAX_REDIRECTS = 3
+_OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
+_MANNERS = ("POST", "POSTDIRECTLY", "GET")
+_FOUND = re.compile(rb'"bindings"\s*:\s*\[\s*\{|<result[\s>]|"boolean"\s*:\s*true|<boolean>\s*true')
+_ABOUT_KNOWN = re.compile("neighbours|counts_")
+"""Names of queries about what the endpoint itself said: who finds nothing may have misread the query."""
+_LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
 MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -132,7 +138,7 @@ class RateLimitedSender:
             if not (isinstance(error, EndpointTimeoutError) and within_s < _PATIENT_S):
                 limiter.failed(error.message, request.profile)
             return error
-        failure = of_status(reply, request)
+        failure = of_status(reply, request) or of_web_page(reply, request)
         is_about_the_query = isinstance(failure, QueryError)
         if failure is None or (is_about_the_query and not request.profile.is_public):
             limiter.succeeded(request.profile)
@@ -206,11 +212,16 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
 
 
 class HttpSender:
-    """A sender over HTTP, which follows redirects within the server; any number of threads may use it."""
+    """A sender over HTTP, which follows redirects within the server; any number of threads may use it.
+
+    It finds out in which manner the server takes queries: posted as a form, posted as they are, or by GET.
+    """
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
         self._max_url = MAX_URL
+        self._manner = ""
+        self._was_doubted: set[bool] = set()
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
@@ -221,10 +232,34 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
-        A query is posted; or sent by GET where the profile says so and the server takes a URL so long (414).
+        A query that is refused as it was sent, or finds nothing about what the server said before, is sent in another
+        manner, and so are all after it where that is understood.
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
+        used = self._manner or ("POST" if request.profile.post else "GET")
+        reply = self._reply_to(request, used)
+        is_refused = reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
+        is_refused = is_refused and meaning_of(reply, request) is None
+        if request.text and (is_refused or self._is_doubtful(reply, request, used)):
+            for manner in (one for one in (_MANNERS if is_refused else ("GET",)) if one != used):
+                other = self._reply_to(request, manner)
+                if other.status == 200 and (is_refused or _FOUND.search(other.body)):
+                    self._manner = manner
+                    return other
+        return reply
+
+    def _is_doubtful(self, reply: HttpReply, request: SparqlRequest, manner: str) -> bool:
+        """Tell whether to doubt that a POST was understood: once of queries in ASCII, once of others."""
+        is_about_known = request.name and (_ABOUT_KNOWN.search(request.name) or not request.text.isascii())
+        if not is_about_known or manner == "GET" or request.profile.urls or reply.status != 200:
+            return False
+        kind = request.text.isascii()
+        is_first = kind not in self._was_doubted
+        self._was_doubted.add(kind)
+        return is_first and not _FOUND.search(reply.body)
+
+    def _reply_to(self, request: SparqlRequest, manner: str) -> HttpReply:
         if self._transport is None:
             from kgsparql.http.connections import NetworkTransport  # it imports urllib3, in 66 ms
 
@@ -233,7 +268,7 @@ class HttpSender:
         deadline = min(request.until, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
-            http = self._http_request(url, request)
+            http = self._http_request(url, request, manner, deadline - time.monotonic())
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
             http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
             try:
@@ -249,13 +284,14 @@ class HttpSender:
                 raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
             url, redirects_left = self._redirected_url(url, reply.headers["location"], request), redirects_left - 1
 
-    def _http_request(self, url: str, request: SparqlRequest) -> HttpRequest:
-        """Build a GET for a description, or where the profile says so and the URL is not too long; else a POST."""
-        if request.form == "DESCRIPTION" or not request.profile.post:
-            by_get = built_request(self._address, url, request, "GET")
-            if not request.text or len(by_get.url) <= min(request.profile.max_url, self._max_url):
+    def _http_request(self, url: str, request: SparqlRequest, manner: str, left_s: float) -> HttpRequest:
+        """Build a GET for a description, or if the URL is not longer than the server takes it (414); else a POST."""
+        if request.form == "DESCRIPTION" or manner == "GET":
+            by_get = built_request(self._address, url, request, "GET", left_s)
+            most = self._max_url if request.profile.post else min(request.profile.max_url, self._max_url)
+            if not request.text or len(by_get.url) <= most:
                 return by_get
-        return built_request(self._address, url, request, "POST")
+        return built_request(self._address, url, request, "POST" if manner == "GET" else manner, left_s)
 
     def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
@@ -270,7 +306,17 @@ class HttpSender:
         raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
 
 
-def built_request(address: Address, url: str, request: SparqlRequest, method: str) -> HttpRequest:
+def _time_limit(profile: EndpointProfile, left_s: float) -> dict[str, str]:
+    """Tell an engine when nobody waits any more, a little before: else it goes on with a query that was given up."""
+    seconds = max(1, int(left_s - 0.5)) if left_s < math.inf else 0
+    text = {"ms": f"{1000 * seconds}", "s": f"{seconds}", "seconds with unit": f"{seconds}s"}.get(profile.timeout_unit)
+    is_refused = profile.timeout_unit == "seconds with unit" and seconds > _LONGEST_QLEVER_S
+    return {"timeout": text} if text and seconds and not is_refused else {}
+
+
+def built_request(
+    address: Address, url: str, request: SparqlRequest, manner: str, left_s: float = math.inf
+) -> HttpRequest:
     """Build the HTTP request by SPARQLWrapper, whose public ``query`` would send it too, without our limits."""
     from SPARQLWrapper import SPARQLWrapper  # 110 ms with what it imports
 
@@ -281,18 +327,25 @@ def built_request(address: Address, url: str, request: SparqlRequest, method: st
     wrapper.addCustomHttpHeader("Accept", _ACCEPT[request.form])
     if address.user:
         wrapper.setCredentials(address.user, address.password)
-    for name, value in request.parameters.items():
+    limit = {} if re.search(r"[?&]timeout=", url) else _time_limit(request.profile, left_s)
+    for name, value in {**request.parameters, **limit}.items():
         wrapper.addParameter(name, value)
     # Instead of setQuery, which guesses the form, and may take a query for an update.
     wrapper.queryString, wrapper.queryType = request.text, request.form
+    method = "GET" if manner == "GET" else "POST"
     wrapper.setMethod(method)
+    if manner == "POSTDIRECTLY":
+        wrapper.setRequestMethod("postdirectly")
     built = wrapper._createRequest()  # noqa: SLF001
     full_url = str(built.full_url)
     if request.form == "DESCRIPTION":
         full_url = url
-    elif method == "GET" and "?" in url:  # SPARQLWrapper would write a second one
-        full_url = f"{url}&{full_url[len(url) + 1 :]}"
-    return HttpRequest(method, full_url, dict(built.header_items()), cast("bytes | None", built.data))
+    elif manner != "POST":  # in SPARQLWrapper's, a second question mark may be
+        full_url = "&?"["?" not in url].join(filter(None, (url, full_url[len(url) + 1 :])))
+    headers = dict(built.header_items())
+    if manner == "POST":
+        headers["Content-type"] += "; charset=utf-8"
+    return HttpRequest(method, full_url, headers, cast("bytes | None", built.data))
 
 
 @dataclass(slots=True)
