@@ -29,6 +29,7 @@ from kgsparql.rdf.vocabulary import is_mediator
 if TYPE_CHECKING:
     from kgsparql.models.replies import SaidReading
 
+_LISTED_PASSAGES = 3
 LISTED_READINGS = 10  # lines that a model reads at once: more make a small one choose worse
 _MAX_QUOTE = 300  # characters
 _MAX_NAMES = 60  # names that stand in the text of an answer
@@ -149,7 +150,10 @@ def first_items_chosen(found: Retrieval, count: int) -> Retrieval:
 
 
 def readings_in(found: Retrieval, session: Session) -> list[Reading]:
-    """List what pieces of evidence lead to as readings, the best first: their ends, and what lies on the way."""
+    """List what pieces of evidence lead to as readings, the best first: their ends, and what lies on the way.
+
+    Some passages of documents are among the first ten.
+    """
     labels = session.labels((term for item in found.evidence for term in item.nodes), in_grace=True)
     first = next((own.markers for own in found.candidates), ())
     readings: list[Reading] = []
@@ -162,7 +166,10 @@ def readings_in(found: Retrieval, session: Session) -> list[Reading]:
             told = f" – {where} ({len(terms):,}: {names})" if where else ""
             said = printable(item.text, MAX_LINE - len(told))
             readings.append(Reading(said + told, partial(_at_place, item, terms, found, session)))
-    return readings
+    documents = [one for one in readings if one.passage is not None and one.passage.excerpt is not None]
+    early = documents[:_LISTED_PASSAGES]  # else ten facts would leave no place for what only a document says
+    rest = [one for one in readings if one not in early]
+    return [*rest[: LISTED_READINGS - len(early)], *early, *rest[LISTED_READINGS - len(early) :]]
 
 
 def _places_of(item: EvidenceItem, session: Session) -> Iterator[tuple[str, tuple[Term, ...]]]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.planned import ReadQuestion, computed_plan, read_and_planned
@@ -21,11 +22,11 @@ from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.linked_entity import LinkedEntity, Mention, mention_in
-from kgsparql.linking.words import root, tokens
+from kgsparql.linking.words import root, stem, tokens, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.type_check import terms_in
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised
 from kgsparql.rdf.vocabulary import RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.glossary import glossary
@@ -33,10 +34,10 @@ from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import translated
 
 _DECIMALS = 6  # that an answer shows of a number
-_PLAIN_PREPOSITIONS, _OTHER_PREPOSITIONS = frozenset("of in on at by with".split()), frozenset("to for".split())
 _SEX_TOLD = frozenset("he she him his her hers wife wives husband husbands widow widower".split())
 _KINDS = frozenset({RDF_TYPE, SUBCLASS_OF})  # predicates that say of what class something is
 _SO = "is true that"
+_MODIFIED = 3  # words behind "with" among which the noun of a predicate stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +234,14 @@ class SentenceCheck:
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [fit.text(term) for term in meant if isinstance(term, IRI)]
         is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
-        closed = own.function_words - own.prepositions - own.dummies - own.except_words - own.or_words - own.do_forms
-        closed |= own.existence_words | own.than_words | {own.possessive, "do", "does", "did"} | _PLAIN_PREPOSITIONS
-        closed |= own.place_verbs if is_of_place else _OTHER_PREPOSITIONS
+        is_of_place |= any(own.question_words.get(text) == "place" for text in self.session.asked.read.texts)
+        closed = own.function_words - own.dummies - own.except_words - own.or_words - own.do_forms
+        closed |= own.existence_words | own.than_words | {own.possessive, "do", "does", "did"}
+        closed |= own.place_verbs if is_of_place else frozenset()
         if self.made.computed is not None:
-            closed |= own.superlatives.keys() | own.summaries.keys() | own.count_words
+            asked = {own.superlatives.get(text) for text in self.session.asked.read.texts}
+            closed |= {text for text, most in own.superlatives.items() if most in asked}
+            closed |= own.summaries.keys() | own.count_words
         numbers = [chunk.end for chunk in read.found.words.chunks if chunk.number is not None]
         counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
         if any(fit.says(text, label) for text in counted for label in labels):
@@ -245,7 +249,59 @@ class SentenceCheck:
         new = [text for at in read.free if root(text := read.texts[at]) not in self._asked_roots]
         is_said = (text in closed or any(fit.says(text, label) for label in labels) for text in new)
         untold = {read.texts[at] for at in read.free} - {*self.session.asked.read.texts}  # a wife of who is `married`
-        return all(is_said) and _SEX_TOLD.isdisjoint(untold) and not any(fit.unsaid(label, untold) for label in labels)
+        if not (all(is_said) and _SEX_TOLD.isdisjoint(untold)) or any(fit.unsaid(label, untold) for label in labels):
+            return False
+        predicates = [term for term in meant if isinstance(term, IRI) and term not in kinds]
+        places = (at for at in read.free if read.texts[at] in own.prepositions - own.than_words)
+        return all(self._is_fit_preposition(at, read, predicates, fit, is_of_place=is_of_place) for at in places)
+
+    def _is_fit_preposition(
+        self, at: int, read: _Read, predicates: Sequence[IRI], fit: LabelFit, *, is_of_place: bool
+    ) -> bool:
+        """Tell whether a preposition is one of the question or a label, behind the same word; or means just its role.
+
+        Our reader is no judge of that: to it, who is born `by` a city is born there.
+        """
+        own, texts, asked = lexicon(), read.texts, self.session.asked.read.texts
+        text, before = texts[at], texts[at - 1] if at > read.start else ""
+        labels = [words(normalised(fit.text(predicate))) for predicate in predicates]
+        if any((stem(one), two) == (stem(before), text) for some in (asked, *labels) for one, two in pairwise(some)):
+            return True
+        fronted = {one for one, two in pairwise(asked) if two in own.question_words}
+        is_being = before in own.be_forms | own.place_verbs
+        if text in fronted and root(before) in self._asked_roots and (is_being or own.is_verb(before)):
+            return True
+        after = next((p for p in range(at + 1, len(texts)) if texts[p] not in own.determiners), at)
+        chunk_at = {p: chunk for chunk in read.found.words.chunks for p in chunk.span}
+        behind, ahead = chunk_at.get(at - 1), chunk_at.get(after)
+        is_value, is_kind = ahead is not None and ahead.is_value, behind is not None and bool(behind.classes)
+        is_participle = own.is_participle(before)
+        said = [p for p in predicates if fit.says(before, fit.text(p)) or fit.is_other_end(before, fit.text(p))]
+        match text:
+            case "of":
+                is_noun = bool(said) or is_kind or before in own.count_words | own.summaries.keys()
+                return is_noun and not (is_participle or is_being)
+            case "by" | "to":  # awarded to who received the award, and by nobody told of
+                forms = {fit.form(p) for p in said}
+                names = [words(normalised(fit.text(p))) for p in said]
+                verbs = {root(one) for name in names for one in name if own.is_verb(one)}
+                is_act = not forms.isdisjoint({"by", "agent"}) or ("verb" in forms and root(before) in verbs)
+                is_act |= any(len(name) == 1 and own.is_present(name[0]) for name in names)  # fed, by what `feeds`
+                return is_participle and (is_act if text == "by" else "verb" in forms and not is_act)
+            case "with":
+                near = texts[after : after + _MODIFIED]
+                return is_kind and any(fit.says(one, fit.text(p)) for one in near for p in predicates)
+            case "in" | "on" | "at":
+                ends = ahead.entities[:1] if ahead is not None else ()
+                is_place = texts[after] in own.relatives or any(self._is_end(one.term, fit) for one in ends)
+                return (is_value and text != "at") or (is_of_place and is_place and (text == "in" or is_being))
+        return is_value and text in asked
+
+    def _is_end(self, term: Term, fit: LabelFit) -> bool:
+        """Tell whether something is what a cited fact leads to, or what contains its object."""
+        computed = self.made.computed
+        facts = [*self.items.triples, *(computed.facts if computed is not None else ())]
+        return any(term == (own.subject if fit.holds(own.predicate) else own.object) for own in facts)
 
     # --- The answer in the place of what is asked for
 
@@ -299,7 +355,7 @@ class SentenceCheck:
         first = span.start - (span.start > read.start and read.texts[span.start - 1] in own.determiners)
         before, after = read.texts[read.start : first], read.texts[span.stop :]
         rest, noun = read.text_of(range(span.stop, len(read.texts))), self.session.asked.words(self.session.asked.noun)
-        if len(before) > 1 and before[0] in own.existence_words and is_number:
+        if len(before) == 2 and before[0] in own.existence_words and is_number:
             yield f"How many {rest} {before[1]} there"
         elif not before and after and (not is_number or after[0] in own.be_forms):
             yield from (f"{asks} {rest}" for asks in ("Who", "What", *([f"Which {noun}"] if noun else [])))

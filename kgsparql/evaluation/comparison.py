@@ -43,7 +43,7 @@ SLICES: Mapping[str, Callable[[Question], str]] = {
 }
 """Properties that questions are grouped by; an empty text where the dataset does not say."""
 
-ALWAYS = ("fallbacks", "truncated", "failed")  # metrics that are always shown: figures mean little without them
+ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # always shown: figures mean little without them
 ORACLE = "oracle"  # the model of a run in which an oracle chooses
 _VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
 """Metrics that differ when the same is run again."""
@@ -384,6 +384,8 @@ def _comparison_notes(rows: Sequence[Row], tested: Sequence[str]) -> Iterator[st
         yield f"not every question was asked (each figure is of those that were): {'; '.join(partly)}"
     if failed := [f"{row.name} {share:.0%}" for row in rows if (share := row.mean("failed"))]:
         yield f"questions that failed count as wrong: {'; '.join(failed)}"
+    if without := [f"{row.name} {share:.0%}" for row in rows if (share := row.mean("without_model"))]:
+        yield f"answered without the model that was to help (it failed, or was not trusted): {'; '.join(without)}"
     asked = {frozenset(row.keys) for row in rows if row.n}
     if len(asked) > 1:
         common = len(frozenset.intersection(*asked))

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from kgsparql.answering.answer import Answer
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.evidence.notes import CUT_SHORT
+from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.terms import Term
 
@@ -104,6 +104,7 @@ class Record:
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
     :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
         ``None`` if it was not noted.
+    :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out; ``None`` if it
         was not noted.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
@@ -130,6 +131,7 @@ class Record:
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     is_cut_short: bool | None = None
+    is_without_model: bool = False
     fallbacks: tuple[tuple[str, str], ...] = ()
     value: str = ""
     rows: tuple[tuple[tuple[str, str], ...], ...] = ()
@@ -176,6 +178,7 @@ class Record:
             chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
             notes=tuple(map(str, answer.notes)), is_cut_short=any(note.code in CUT_SHORT for note in answer.notes),
+            is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),
             measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),

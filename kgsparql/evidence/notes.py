@@ -15,6 +15,7 @@ from kgsparql.rdf.terms import Term
 
 LIMIT = "limit"  # the code of a note about a list that a limit cut
 MISSING_NAME = "missing_name"  # the code of a note about a name that no label of the graph has; its cause is the name
+WITHOUT_MODEL = frozenset({"model_failed", "trial"})  # codes of notes that say that the answer is the one without it
 CUT_SHORT = frozenset({LIMIT, "frontier", "budget_reached", "graph_lost"})
 """Codes of notes that say that a limit cut something off, or that the budget, or the graph, was gone too early."""
 

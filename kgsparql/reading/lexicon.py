@@ -216,6 +216,10 @@ class Lexicon:
         """Tell whether a word has the form of the third person: ``feeds``; a plural may have it, too."""
         return self._has_ending(word, "present")
 
+    def is_verb(self, word: str) -> bool:
+        """Tell whether a word has the form of a verb."""
+        return word in self.verbs or self.is_participle(word) or self.is_present(word)
+
     def is_adverb(self, word: str) -> bool:
         """Tell whether a word has the form of an adverb: ``originally``."""
         return self._has_ending(word, "adverb")

@@ -199,3 +199,19 @@ def test_two_runs_with_the_same_replies_give_the_same_bytes(run: Run, nobel: Pat
     methods = {row["method"] for row in json.loads(tables[0])}
     baselines = {"closed_book", "label_neighbours", "path_ranking+no_model"}  # triples need an embedding model
     assert methods == {*METHODS, *baselines}
+
+
+def test_a_run_says_how_many_were_answered_without_the_model(run: Run, nobel: Path, tmp_path: Path) -> None:
+    asked = ("eval", nobel, "-r", "path_ranking", "--limit", "3", "-m", "m", "--workers", "1", "--embedder", "none")
+    with ModelServer(lambda _: Status(401)) as server:
+        gone = run(*asked, "--base-url", server.url, "-o", tmp_path / "gone")
+    with ModelServer(Player()) as server:
+        there = run(*asked, "--base-url", server.url, "-o", tmp_path / "there")
+    assert (gone.exit_code, there.exit_code) == (0, 0)
+    assert "3 WITHOUT THE MODEL (--require-model: an error)" in gone.stderr
+    assert "WITHOUT" not in there.stderr
+    told = {name: run("eval", "compare", tmp_path / name, "-q").stdout for name in ("gone", "there")}
+    assert "answered without the model that was to help (it failed, or was not trusted): " in told["gone"]
+    assert "answered without" not in told["there"]
+    (row, *_) = json.loads(run("eval", "compare", tmp_path / "gone", "-q", "-f", "json").stdout)
+    assert row["without_model"] == 1

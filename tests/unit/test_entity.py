@@ -289,8 +289,10 @@ def test_the_readings_are_lines_and_passages_with_their_sources(nobel: Knowledge
     asked = ask(nobel, reading_with("—place of birth→ Warsaw"), BORN)
     assert (asked.answer.text, asked.labels, asked.answer.status) == ("Warsaw [N1]", ["Warsaw"], "answered")
     assert (len(asked.bodies), asked.answer.usage["model_calls"]) == (1, 1)
-    shown = {text for body in ask(nobel, chose(), WAR).bodies for text in numbered(body).values()}
-    assert any(text.startswith("curie.md: ") for text in shown)
+    (first, *_) = ask(nobel, chose(), WAR).bodies
+    shown = [*numbered(first).values()]
+    assert len(shown) == 10
+    assert 1 <= sum(text.startswith("curie.md: ") for text in shown) <= 3, "some of the first ten are of documents"
 
 
 def test_a_passage_is_answered_with_the_words_of_it_that_are_quoted(nobel: KnowledgeBase) -> None:

@@ -1,5 +1,6 @@
 """What a model says below an answer: true sentences are shown, and none that the cited facts do not bear out."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -11,7 +12,7 @@ import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.pipeline import answer
-from kgsparql.answering.prose import with_prose
+from kgsparql.answering.prose import borne_out, with_prose
 from kgsparql.answering.session import Session
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
@@ -96,6 +97,39 @@ def test_no_sentence_is_shown_that_the_facts_do_not_bear_out() -> None:
     kept, dropped = shown("-")
     assert kept == []
     assert len(dropped) >= 60
+
+
+def lies_made_of(sentence: str, other: str) -> Iterator[str]:
+    """Change a true sentence into false ones: its preposition, whether it is so, its number, a name, who is who."""
+    text, _, marker = sentence.removesuffix(".").rpartition(" ")
+    found = text.split(" ")
+    for at, word in enumerate(found):
+        for wrong in {"in": "by to", "of": "by with", "by": "to in", "at": "by of", "to": "at by"}.get(
+            word, ""
+        ).split():
+            yield " ".join([*found[:at], wrong, *found[at + 1 :], marker])
+        if word in {"is", "was", "are", "were"}:
+            for wrong in (f"{word} not", f"{word} never", "may be", "could have been"):
+                yield " ".join([*found[:at], wrong, *found[at + 1 :], marker])
+    if re.search(r"\d$", text):
+        yield re.sub(r"\d(?=\d?$)", lambda digit: str((int(digit[0]) + 1) % 10), text) + f" {marker}"
+    names = re.findall(r"(?:[A-Z]\w+ )*[A-Z]\w+", text)
+    for name in names[-1:]:
+        yield text.replace(name, other) + f" {marker}"
+    if len(names) == 2 and found[0] not in {"The", "Yes", "No"} and not {"married", "is", "are", "and"} & {*found}:
+        yield text.replace(names[0], "@").replace(names[1], names[0]).replace("@", names[1]) + f" {marker}"
+
+
+def test_no_true_sentence_is_shown_when_it_was_changed() -> None:
+    others = {"honesty/company.ttl": "Harbour Light", "plant": "Bolt Hydraulics"}
+    asked = [about for about in told("+") if about[0] in others]
+    made = {question: made_with_session(graph, question) for graph, question, _ in asked}
+    lies = [
+        (question, f"{lie}.") for graph, question, sentences in asked
+        for one in sentences for lie in lies_made_of(one, others[graph]) if made[question][0].status == "answered"
+    ]  # fmt: skip
+    assert len(lies) >= 60
+    assert [own for own in lies if borne_out(own[1], *made[own[0]])] == []
 
 
 def test_at_most_three_sentences_are_shown_and_the_others_are_counted() -> None:

@@ -212,6 +212,10 @@ METRICS: tuple[Metric, ...] = (
     ),
     defined("misleading", "grounding", "lower", _is_misleading),
     Metric(
+        "without_model", "grounding", "lower", lambda _, record: float(record.is_without_model),
+        "Questions that a model was to help with, and that were answered without it: it failed, or was not trusted.",
+    ),
+    Metric(
         "fallbacks", "grounding", "lower",
         lambda _, record: float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
         "Questions where something was done in the second-best way: a reply of a model that could not be used. That"

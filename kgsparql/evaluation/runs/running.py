@@ -59,6 +59,7 @@ class MethodProgress:
     total: int
     hits: float = 0.0
     failed: int = 0
+    without_model: int = 0
     cost: float | None = None
 
     def add(self, question: Question, record: Record) -> None:
@@ -66,6 +67,7 @@ class MethodProgress:
         self.done += 1
         self.hits += METRICS["hits@1"].of(question, record) or 0.0
         self.failed += record.error is not None
+        self.without_model += record.is_without_model
         if (cost := record.measured.cost) is not None:
             self.cost = (self.cost or 0.0) + cost
 
