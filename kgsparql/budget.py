@@ -11,7 +11,7 @@ from typing import Any
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 _SHORTEST_GRACE_S = 5.0
-REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is for looking up again what was found
+_REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is for looking up again what was found
 _UNPREPARED = (-1, -1)  # ``over_at`` of a question whose time was over before it was prepared
 
 
@@ -100,7 +100,7 @@ class Usage:
     :param trial_tokens: what a trial of the model took, before this question or beside it: no part of its budget.
     :param prepared: queries to endpoints before the question itself, until it ``is_prepared``: what they are, and their
         labels. They are no part of ``queries``, since the next question finds that done.
-    :param asking_share: of the time; after it the answer is made of what was found.
+    :param asking_s: after so many seconds the answer is made of what was found; ``None``: at the limit.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -121,10 +121,16 @@ class Usage:
     owed_over_at: tuple[int, int] | None = None
     prepared: int = 0
     is_prepared: bool = False
-    asking_share: float = 1.0
+    asking_s: float | None = None
     _ended: float | None = None
     _still_until: float = -math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin_asking(self, *, is_remote: bool) -> None:
+        """Note that the question is prepared; of the time left, a third is kept for an answer that takes requests."""
+        self.is_prepared = True
+        if is_remote and self.budget.max_seconds is not None:
+            self.asking_s = self.seconds + _REMOTE_SHARE * max(0.0, self.budget.max_seconds - self.seconds)
 
     def stand_still(self, began: float, ended: float) -> None:
         """Leave a wait out of the question's time; of several at once, each second once."""
@@ -144,14 +150,14 @@ class Usage:
             return 0.0
         if self.budget.max_seconds is None or self.replayed is not None:
             return None
-        return max(0.0, self.asking_share * self.budget.max_seconds - self.seconds)
+        return max(0.0, (self.budget.max_seconds if self.asking_s is None else self.asking_s) - self.seconds)
 
     @property
     def grace_s(self) -> float | None:
         """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited."""
         if self.replayed is not None or (self.budget.max_seconds is None and not self.stop.is_set()):
             return None
-        whole = max(_SHORTEST_GRACE_S, (1 - REMOTE_SHARE) * (self.budget.max_seconds or 0.0))
+        whole = max(_SHORTEST_GRACE_S, (1 - _REMOTE_SHARE) * (self.budget.max_seconds or 0.0))
         return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property
@@ -267,7 +273,7 @@ class Usage:
             if over_at is None or (over_at != _UNPREPARED and not self.is_prepared):
                 return False
             return self.queries >= over_at[0] and self.model_calls >= over_at[1]
-        most = None if self.budget.max_seconds is None else self.asking_share * self.budget.max_seconds
+        most = self.budget.max_seconds if self.asking_s is None else self.asking_s
         if not self.stop.is_set() and (most is None or self.seconds <= most):
             return False
         if self._ended is None:

@@ -18,7 +18,7 @@ from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.translating import translate
-from kgsparql.budget import REMOTE_SHARE, Budget, Usage
+from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
 from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
@@ -245,7 +245,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        usage.asking_share = REMOTE_SHARE if self.graph.is_remote else 1.0
         asked, indexes = self._current_graph(), self.indexes
         graph = asked.within(usage)
         try:
@@ -267,7 +266,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             index = f"kgsparql index -k {' -k '.join(map(shlex.quote, urls))}"
             hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
             raise BudgetExceededError(message, hint=hint, **error.detail) from error
-        usage.is_prepared = True
+        usage.begin_asking(is_remote=asked.is_remote)
         emit = numbered(asking.emit, lambda: usage.seconds)
         metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
         notes = Notes(metered)
