@@ -17,6 +17,7 @@ from kgsparql.rdf.terms import Literal, printable
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
+_UNREAD = "what this was computed from could not all be read: {}"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
@@ -32,6 +33,8 @@ def computed_retrieval(
     """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
     if found.is_confirmed is False:
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
+    if found.unread:
+        gaps = (Gap("value", "", _UNREAD, (found.unread,)), *gaps)
     examples = [own.example for own in found.left_out]
     label = session.labels(
         [*terms_in(found.plan), *found.terms, *(own for own in found.measured if own is not None), *examples],

@@ -152,6 +152,7 @@ def common_profiler(session: Session) -> Profiler | None:
         return None
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
-        known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
+        kept = {} if graph.is_recorded else _KNOWN.setdefault(graph, {})
+        known = kept.setdefault(walked, KnownSets())
     vocabulary = GraphVocabulary(labels=graph.naming.labels)
     return Profiler(unmetered(session), vocabulary, direction=session.direction, known=known)

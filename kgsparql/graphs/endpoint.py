@@ -203,6 +203,11 @@ class EndpointGraph(KnowledgeGraph):
         return self.probe.profile
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether a snapshot holds its replies."""
+        return self._recording is not None
+
+    @property
     def naming(self) -> Naming:
         """The label predicates of its profile; no links to predicates that are labelled elsewhere, if it has none."""
         known, profile = Naming(), self.profile

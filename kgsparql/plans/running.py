@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
 
-from kgsparql.errors import PlanError
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.errors import GRAPH_FAILED, PlanError
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import coarser_pattern
 from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
@@ -87,6 +88,7 @@ class Computed:
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     :param measured: of the best of a set, the value of each row.
+    :param unread: why an endpoint did not give all of this: the value stands, and nothing confirms it.
     """
 
     plan: a.Plan
@@ -100,6 +102,7 @@ class Computed:
     empty_part: a.ItemSet | None = None
     left_out: tuple[LeftOut, ...] = ()
     measured: tuple[Term | None, ...] = ()
+    unread: str = ""
 
     @property
     def value(self) -> Term | None:
@@ -166,7 +169,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         rows = tuple(tuple(map(_boolean, row)) for row in rows)
     if not isinstance(plan, a.Top | a.Table):
         rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
-    facts, are_all = _facts_of(plan, graph, own)
+    beside = _BesideValue(graph)
+    facts, are_all = _facts_of(plan, beside, own)
     shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
@@ -179,10 +183,28 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         all_facts=are_all,
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
         is_cut=is_cut,
-        empty_part=_first_empty(plan, graph, own) if _is_nothing(rows) else None,
-        left_out=_left_out(plan, graph, own),
+        empty_part=_first_empty(plan, beside, own) if _is_nothing(rows) else None,
+        left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
+        unread=beside.failed,
     )
+
+
+@dataclass(slots=True)
+class _BesideValue:
+    """Asks a graph for what is told beside a value; an endpoint that fails at it is not asked for more of it."""
+
+    graph: KnowledgeGraph
+    failed: str = ""
+
+    def select(self, query: Query) -> Solutions:
+        try:
+            return Solutions(failed=(self.graph.name,)) if self.failed else self.graph.select(query)
+        except GRAPH_FAILED as error:
+            if not (self.graph.is_remote and is_about_the_query(error)):
+                raise
+            self.failed = error.message
+        return Solutions(failed=(self.graph.name,))
 
 
 def _columns(plan: a.Plan) -> dict[str, str]:
@@ -196,7 +218,7 @@ def _columns(plan: a.Plan) -> dict[str, str]:
     return {ITEM.name: "item"} if isinstance(plan, a.ItemSet) else {VALUE.name: "value"}
 
 
-def _facts_of(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
+def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
     """The triples that a plan rests on, each once, and whether these are all."""
     queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
     classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances))
@@ -253,17 +275,19 @@ def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
     return not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
 
 
-def _first_empty(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> a.ItemSet | None:
+def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> a.ItemSet | None:
     """The innermost part of a plan that has no items: where the plan ran dry."""
     sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
     for part in reversed(sets):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
+        if found.failed:
+            return None
         if not found or term_text(_boolean(next(iter(found)).get(VALUE.name))) == "false":
             return part
     return None
 
 
-def _left_out(plan: a.Plan, graph: KnowledgeGraph, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
+def _left_out(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
     """What a plan leaves out: one query for each thing that it measures."""
     found = []
     for items, measure, of in dict.fromkeys(_measured(plan)):

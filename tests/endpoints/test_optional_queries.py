@@ -150,3 +150,29 @@ def test_equivalents_are_looked_for_at_who_replies(served: dict[str, str]) -> No
         both = KnowledgeBase(FederatedGraph([local, open_graph(proxy.url, cache=False)]), embedder="none")
         answer = both.ask("Who was the spouse of Marie Curie?", entities=[curie])
     assert same in {link.term for link in answer.linked}
+
+
+COUNTED = "How many laureates studied at the University of Göttingen?"
+
+
+def test_a_value_stands_where_what_it_rests_on_cannot_be_read(nobel_url: str) -> None:
+    with (
+        Proxy(nobel_url, at(("SELECT DISTINCT ?i0",), REFUSED)) as proxy,
+        kgsparql.open(proxy.url, embedder="none") as knowledge,
+    ):
+        answer = knowledge.ask(COUNTED)
+        assert len(among(proxy.requests, ("SELECT DISTINCT ?i0",))) == 1, "it was asked once"
+    assert [term.label for term in answer.best] == ["3"]
+    assert answer.status == "partial"
+    assert answer.gaps[0].text.startswith("what this was computed from could not all be read")
+
+
+def test_facts_are_the_answer_where_no_plan_can_be_made(nobel_url: str) -> None:
+    with Proxy(nobel_url, at(("?n ", "?forward"), REFUSED)) as proxy:
+        with kgsparql.open(proxy.url, embedder="none") as knowledge:
+            answer = knowledge.ask(COUNTED)
+            looked_up = knowledge.ask("Where was Marie Curie born?")
+    assert [note for note in answer.notes if note.startswith("nothing was computed")]
+    assert answer.status == "partial"
+    assert answer.evidence
+    assert ([term.label for term in looked_up.best], looked_up.status) == (["Warsaw"], "answered")
