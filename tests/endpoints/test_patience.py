@@ -151,7 +151,7 @@ def test_the_manner_in_which_a_server_takes_queries_is_found_out_once(refuses: s
             sock.sendall(reply(EMPTY if is_misread else SELECT_JSON))
 
     with FaultServer(behave) as server:
-        graph = EndpointGraph(server.url)
+        graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True))
         found = [len(graph.select(ABOUT)) for _ in range(2)]
     assert ", ".join(came) == lines
     assert found == ([0, 0] if refuses == "all" else [2, 2])

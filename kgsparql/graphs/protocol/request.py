@@ -48,7 +48,7 @@ _SHOWN = 200  # characters of a server's own words that an error repeats
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
 _HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_FRAME = re.compile(r"^\s*at [\w.$<>/]+\([^()\n]*\)\s*?$", re.MULTILINE)  # of a trace of Java
+_FRAME = re.compile(r"^\s*at [\w.$<>/&;]+\([^()\n]*\)\s*?$", re.MULTILINE)  # of a trace of Java
 _TAG = re.compile(r"<[^<>]*>")
 OUT_OF_TIME = re.compile(
     r"cancell?ed|timed?[ -]?out|time limit|took too long|exceeded.{0,40}\btime\b|execution time.{0,40}exceed|"
@@ -214,11 +214,12 @@ def trace_in(body: bytes) -> bytes:
 
 def excerpt(body: bytes, request: SparqlRequest) -> str:
     """Quote the first characters of a body, without markup, control characters, secrets and contact."""
-    text = _FRAME.sub("", body[:_READ_FOR_WORDS].decode("utf-8", "replace"))
+    text = body[:_READ_FOR_WORDS].decode("utf-8", "replace")
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    return printable(redacted(" ".join(text.split()), *request.secrets, contact), _SHOWN)
+    words = _FRAME.sub("", text).split()
+    return printable(redacted(" ".join(words), *request.secrets, contact), _SHOWN)
 
 
 def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:

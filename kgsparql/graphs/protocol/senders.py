@@ -239,7 +239,7 @@ class HttpSender:
         """
         used = self._manner or ("POST" if request.profile.post else "GET")
         reply = self._reply_to(request, used)
-        is_refused = reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
+        is_refused = not self._manner and reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
         is_refused = is_refused and meaning_of(reply, request) is None
         if request.text and (is_refused or self._is_doubtful(reply, request, used)):
             for manner in (one for one in (_MANNERS if is_refused else ("GET",)) if one != used):
@@ -247,6 +247,8 @@ class HttpSender:
                 if other.status == 200 and (is_refused or _FOUND.search(other.body)):
                     self._manner = manner
                     return other
+        if request.text and (is_refused or reply.status == 200):
+            self._manner = used
         return reply
 
     def _is_doubtful(self, reply: HttpReply, request: SparqlRequest, manner: str) -> bool:
