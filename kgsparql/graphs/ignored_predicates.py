@@ -20,7 +20,7 @@ FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")  # Wikidata's "form
 _PLACE = "$1"
 _NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
 """How a formatter must begin, so that not every IRI of the web fits it."""
-_PREDICATES = ("predicate", "onward")
+_PREDICATES = ("predicate", "onward", "p")
 """The variables of walked predicates, in every query that does not name its predicates."""
 _WIKIBASE = "http://wikiba.se/ontology#"
 """The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""

@@ -13,7 +13,7 @@ from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import of_classes
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.set_profile import PredicateUse, Profiler
+from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.query import Query
@@ -84,8 +84,8 @@ class KnownGraph:
             queries = []
             for number, items in enumerate(some):
                 group = PlanCompiler(self.profiler.vocabulary, 1).members(items, x)
-                numbered = g.Values(n, (Literal(str(number)),))
-                queries.append(g.select_query("any_of", g.Select(((n, None), (x, None)), (numbered, *group), limit=1)))
+                head = (numbered(n, number), (x, None))
+                queries.append(g.select_query("any_of", g.Select(head, group, limit=1)))
             found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
             self._has_items.update({one: Literal(str(i)) in found for i, one in enumerate(some)})
 

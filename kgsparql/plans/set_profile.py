@@ -176,8 +176,8 @@ class Profiler:
         n, x = Variable("n"), Variable("x")
         queries = []
         for at, one in enumerate(new):
-            group = (_numbered(n, at), self._any(self._from_sample(one)))
-            queries.append(g.select_query("sample", g.Select(((n, None), (x, None)), group)))
+            head = (numbered(n, at), (x, None))
+            queries.append(g.select_query("sample", g.Select(head, (self._any(self._from_sample(one)),))))
         found: dict[str, list[Term]] = defaultdict(list)
         for solution in self.graph.select(Query.union(queries)) if queries else ():
             found[_text_of(solution["n"])].append(solution["x"])
@@ -275,9 +275,9 @@ class Profiler:
             for direction in directions(self.direction):
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
-                head = tuple((name, None) for name in (n, x, p, end))
+                head = (numbered(n, at), *((name, None) for name in (x, p, end)))
                 limit = _FACTS if len(sets) == 1 else _FACTS_EACH
-                select = g.Select(head, (_numbered(n, at), some, fact), limit=limit)
+                select = g.Select(head, (some, fact), limit=limit)
                 queries.append(g.select_query(f"facts_{direction}", select))
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in sets]
         solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
@@ -349,8 +349,9 @@ def _first_by_name(terms: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(sorted(terms, key=str)[:_SAMPLED])
 
 
-def _numbered(name: Variable, number: int) -> g.Values:
-    return g.Values(name, (Literal(str(number)),))
+def numbered(name: Variable, number: int) -> tuple[Variable, g.Expression]:
+    """Tell the solutions of an arm of a union from those of others; as VALUES it has rdflib read all triples."""
+    return name, Literal(str(number))
 
 
 def _text_of(term: Term) -> str:
