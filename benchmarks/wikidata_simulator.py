@@ -1,15 +1,19 @@
-"""What an operator of Wikidata's query service would see of a run of questions, and whether it can go again offline.
+"""What an operator of Wikidata's query service would see of our questions, and whether its users get what a file gives.
 
-    python benchmarks/wikidata_simulator.py                          # the bundled graph
-    python benchmarks/wikidata_simulator.py DATA/wikidata_qald10     # 40 SELECT questions on an extract of Wikidata
-    python benchmarks/wikidata_simulator.py DATA/wikidata_qald10 --charge 8 --workers 8
+    python -m benchmarks.wikidata_simulator DATA/wikidata_qald10                # 40 questions, the default method
+    python -m benchmarks.wikidata_simulator DATA/wikidata_qald10 --charge 3 --show
+    python -m benchmarks.wikidata_simulator [DATA/wikidata_qald10] --replay     # of the bundled graph without DATA
 
 DATA is a folder with a graph (`graph.nt.gz`) and `questions.jsonl`. The service is `oxigraph serve` behind a proxy with
-Wikidata's limits: 60 seconds of query time a minute, 30 errors a minute, one way to reach whoever asks, and a ban for
-those who ask while they are to wait. Its clock goes `--speed` times as fast as ours, and every query is charged
-`--charge` of its seconds, so that there is something to wait for. Then the same run goes again from the snapshot that
-it left, with the service gone. Exit code 1 if anything was impolite, a question was lost, a connection was made in the
-second run, or its answers are not the same bytes.
+Wikidata's limits: 60 seconds a query, 60 seconds of query time and 30 errors a minute, 5 queries at a time, one way to
+reach whoever asks, and a ban for those who ask while they are to wait; it has statements beside direct claims, and a
+search of its own. Its clock goes `--speed` times as fast as ours, and every query is charged `--charge` of its seconds,
+so that there is something to wait for.
+
+Each question is asked of the file and of the service, with status and answers beside each other. With `--replay`,
+questions whose entities are given are asked several at a time, and again from the snapshot that this left, with the
+service gone. Exit code 1 if anything was impolite, or a question was lost; with `--replay` also if a connection was
+made in the second run, or its answers are not the same bytes.
 """
 
 from __future__ import annotations
@@ -22,43 +26,105 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Self
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the simulator is among the tests
-
-from kgsparql.evaluation.dataset import Question  # noqa: E402
-from kgsparql.evaluation.metrics import METRICS  # noqa: E402
-from kgsparql.evaluation.record import Record  # noqa: E402
-from kgsparql.graphs import EndpointGraph  # noqa: E402
-from kgsparql.graphs.snapshots import Snapshot  # noqa: E402
-from kgsparql.knowledge_base import KnowledgeBase  # noqa: E402
-from tests.endpoints.servers import oxigraph_serve, store_of  # noqa: E402
-from tests.endpoints.wikidata_simulator import (  # noqa: E402
+import kgsparql
+from kgsparql.errors import KgsparqlError
+from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.datasets import load as load_dataset
+from kgsparql.evaluation.record import Record
+from kgsparql.graphs import EndpointGraph
+from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.rdf.terms import normalised
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.endpoints.wikidata_simulator import (
     IMPOLITE,
+    ItemSearch,
     WikidataSimulator,
     answers_of_run,
+    as_wikidata_has_it,
     questions_of,
     records_of_run,
 )
 
+ROOT = Path(__file__).parents[1]
+MOST_QUERIES = 40
+
 
 def main() -> None:
-    """Run the questions twice, print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Ask, print the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.wikidata_simulator", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
     parser.add_argument("data", nargs="?", type=Path, help="folder; the bundled graph without one")
-    parser.add_argument("--retriever", default="think_on_graph")
+    parser.add_argument("--retriever", default="", help="the default method without it; think_on_graph with --replay")
     parser.add_argument("--limit", type=int, default=40, help="questions")
-    parser.add_argument("--workers", type=int, default=4, help="questions at the same time")
+    parser.add_argument("--workers", type=int, default=4, help="questions at the same time, with --replay")
     parser.add_argument("--speed", type=float, default=60.0, help="of the clock of the service")
-    parser.add_argument("--charge", type=float, default=4.0, help="seconds of its clock for each query")
+    parser.add_argument("--charge", type=float, default=1.0, help="seconds of its clock for each query")
+    parser.add_argument("--replay", action="store_true", help="several at a time, and again without the service")
+    parser.add_argument("--show", action="store_true", help="each question")
     options = parser.parse_args()
     os.environ.setdefault("KGSPARQL_CONTACT", "https://example.org/benchmark")
-    with served(options.data) as (url, file), tempfile.TemporaryDirectory() as directory:
-        folder, questions = Path(directory), questions_of(file, limit=options.limit)
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ["KGSPARQL_CACHE_DIR"] = f"{directory}/cache"
+        sys.exit(0 if (replayed if options.replay else compared)(options, Path(directory)) else 1)
+
+
+def compared(options: argparse.Namespace, folder: Path) -> bool:
+    """Ask the file and the service; tell whether the service was asked politely, and answered all."""
+    data, questions_file = unpacked(options.data, folder)
+    questions = [one for one in load_dataset(questions_file).questions if one.text][: options.limit]
+    as_wikidata_has_it(data, folder / "served.nt")
+    lines, chosen = [], {"retriever": options.retriever} if options.retriever else {}
+    with oxigraph_serve(store_of(folder / "served.nt", folder / "store")) as url:
+        charge = {"speed": options.speed, "charge": lambda _: options.charge}
+        with WikidataSimulator(url, search=ItemSearch(data), **charge) as simulator:
+            graph = EndpointGraph(simulator.url, name="data", profile=simulator.profile(), note=print)
+            with kgsparql.open(data, name="data") as file, KnowledgeBase(graph) as service:
+                for question in questions:
+                    before = len(simulator.requests)
+                    found = [outcome(one, question, chosen) for one in (file, service)]
+                    lines.append((question, *found, len(simulator.requests) - before))
+                    if options.show or found[0] != found[1]:
+                        print(f"{lines[-1][-1]:4} queries  {question.text}", *found, sep="\n      ", flush=True)
+            told(simulator)
+    queries = [line[-1] for line in lines]
+    gold = [{normalised(one.label) for one in line[0].answers or ()} for line in lines]
+    print(f"{'alike':<22} {sum(line[1] == line[2] for line in lines):>4} of {len(lines)}")
+    for at, name in ((1, "file"), (2, "service")):
+        rights = [line[at][1] == right for line, right in zip(lines, gold, strict=True)]
+        sure = sum(line[at][0] == "answered" for line, is_right in zip(lines, rights, strict=True) if is_right)
+        wrong = sum(line[at][0] == "answered" for line, is_right in zip(lines, rights, strict=True) if not is_right)
+        print(f"{name:<22} {sum(rights):>4} right, {sure} of them sure; {wrong} wrong and sure")
+    print(f"{'queries a question':<22} {statistics.median(queries):>4.0f} median, {max(queries)} most")
+    print(f"{f'over {MOST_QUERIES} queries':<22} {sum(number > MOST_QUERIES for number in queries):>4} questions")
+    return not is_rude(simulator) and not simulator.throttled and not any(line[2][0] == "error" for line in lines)
+
+
+def outcome(knowledge: KnowledgeBase, question: Question, chosen: dict[str, str]) -> tuple[str, set[str]]:
+    """Ask, and return status and answers."""
+    try:
+        answer = knowledge.ask(question.text, **chosen)
+    except KgsparqlError as error:
+        return "error", {error.message}
+    return answer.status, {normalised(one.label) for one in answer.best}
+
+
+def is_rude(simulator: WikidataSimulator) -> bool:
+    """Tell whether its operators would mind."""
+    return any(simulator.figures[name] for name in IMPOLITE) or simulator.most_at_once > 1
+
+
+def replayed(options: argparse.Namespace, folder: Path) -> bool:
+    """Run the questions twice, the second time without the service; tell whether all is as it should be."""
+    data, file = unpacked(options.data, folder)
+    questions, method = questions_of(file, limit=options.limit), options.retriever or "think_on_graph"
+    with oxigraph_serve(store_of(data, folder / "store")) as url:
         simulator = WikidataSimulator(url, speed=options.speed, charge=lambda _: options.charge)
 
         def run(mode: Literal["write", "only"]) -> tuple[list[Record], bytes]:
@@ -66,21 +132,19 @@ def main() -> None:
                 profile = simulator.profile()
                 graph = EndpointGraph(simulator.url, profile=profile, note=print, recording=snapshot.recording)
                 knowledge = KnowledgeBase(graph, embedder="none", snapshot=snapshot)
-                made = records_of_run(
-                    knowledge, questions, folder / mode, method=options.retriever, workers=options.workers
-                )
+                made = records_of_run(knowledge, questions, folder / mode, method=method, workers=options.workers)
             return made, answers_of_run(folder / mode)
 
         with simulator:
-            records, answers = timed(options.retriever, lambda: run("write"))
-        told(simulator, questions, records)
+            records, answers = timed(method, lambda: run("write"))
+        told(simulator)
+        print(f"{'queries a question':<22} {len(simulator.requests) / len(questions):>8.1f}")
         with Sockets() as sockets:
             _, again = timed("the same from its snapshot", lambda: run("only"))
-    print(f"{'sockets opened':<18} {sockets.connected:>8}")
-    print(f"{'same bytes':<18} {'yes' if again == answers else 'NO':>8}")
     lost = len(questions) - sum(record.error is None for record in records)
-    is_rude = any(simulator.figures[name] for name in IMPOLITE) or simulator.most_at_once > 1
-    sys.exit(1 if lost or is_rude or sockets.connected or again != answers else 0)
+    print(f"{'lost questions':<22} {lost:>8}\n{'sockets opened':<22} {sockets.connected:>8}")
+    print(f"{'same bytes':<22} {'yes' if again == answers else 'NO':>8}")
+    return not (lost or is_rude(simulator) or sockets.connected or again != answers)
 
 
 class Sockets:
@@ -110,32 +174,23 @@ def timed(what: str, run: Callable[[], tuple[list[Record], bytes]]) -> tuple[lis
     return done
 
 
-def told(simulator: WikidataSimulator, questions: Sequence[Question], records: Sequence[Record]) -> None:
-    """What was seen on both sides."""
+def told(simulator: WikidataSimulator) -> None:
+    """Print what the service saw."""
     for name, figure in simulator.figures.items():
-        print(f"{name:<18} {figure:>8,}")
+        print(f"{name:<22} {figure:>8,}")
     sizes = [request.sent for request in simulator.requests]
-    print(f"{'bytes a reply':<18} {statistics.median(sizes):>8,.0f} median, {max(sizes):,} most")
-    print(f"{'queries a question':<18} {len(simulator.requests) / len(questions):>8.1f}")
-    by_id = {question.id: question for question in questions}
-    hits = [METRICS["hits@1"].of(by_id[record.question], record) or 0.0 for record in records]
-    print(f"{'hits@1':<18} {statistics.fmean(hits or [0.0]):>8.2f}")
-    print(f"{'lost questions':<18} {len(questions) - sum(record.error is None for record in records):>8}")
+    print(f"{'bytes a reply':<22} {statistics.median(sizes):>8,.0f} median, {max(sizes):,} most")
     for agent in {request.headers.get("user-agent", "") for request in simulator.requests}:
         print(f"User-Agent: {agent}")
 
 
-@contextmanager
-def served(data: Path | None) -> Iterator[tuple[str, Path]]:
-    """The URL of an engine over a folder's graph, and the file of its questions."""
-    with tempfile.TemporaryDirectory() as folder:
-        graph, questions = ROOT / "fixtures" / "nobel.ttl", ROOT / "fixtures" / "nobel_questions.jsonl"
-        if data is not None:
-            graph, questions = Path(folder) / "graph.nt", data / "questions.jsonl"
-            with gzip.open(data / "graph.nt.gz") as packed, graph.open("wb") as unpacked:
-                shutil.copyfileobj(packed, unpacked)
-        with oxigraph_serve(store_of(graph, Path(folder) / "store")) as url:
-            yield url, questions
+def unpacked(data: Path | None, folder: Path) -> tuple[Path, Path]:
+    """Return the graph of a folder, unpacked, and the file of its questions; those that are bundled without one."""
+    if data is None:
+        return ROOT / "fixtures" / "nobel.ttl", ROOT / "fixtures" / "nobel_questions.jsonl"
+    with gzip.open(data / "graph.nt.gz") as packed, (folder / "graph.nt").open("wb") as unpacked_:
+        shutil.copyfileobj(packed, unpacked_)
+    return folder / "graph.nt", data / "questions.jsonl"
 
 
 if __name__ == "__main__":

@@ -1,17 +1,27 @@
 """Wikidata's query service as its rules are known: a real engine behind a proxy that throttles, strikes and bans.
 
-Each client (told by its User-Agent) may use 60 seconds of query time a minute and saves up 120 at most, and may make
-30 errors a minute, 60 saved up. Over it, 429 and Retry-After. A request inside that time is a strike, and more
-strikes than are let pass are a ban.
+Each client (told by its User-Agent) may use 60 seconds of query time a minute and saves up 120 at most, may make 30
+errors a minute, 60 saved up, and have 5 queries running. Over it, 429 and Retry-After. A request inside that time is a
+strike, and more strikes than are let pass are a ban. A query ends after 60 seconds, a URL may have 1 MB.
+
+:func:`as_wikidata_has_it` makes of a file with direct claims what that service has of them: statements, too, each with
+its rank and some with a qualifier, sitelinks, and what properties are. Items are found by the service's own search.
 """
 
+from __future__ import annotations
+
+import json
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pyoxigraph as ox
 
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.evaluation import datasets
@@ -20,7 +30,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import run
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
@@ -30,10 +40,14 @@ from tests.endpoints.proxy import Plan as Faults
 QUERY_SECONDS, QUERY_BURST = 60.0, 120.0
 ERRORS, ERRORS_BURST = 30.0, 60.0
 QUERY_TIMEOUT_S = 60.0
+MOST_AT_ONCE = 5
+MOST_URL = 1_000_000
+WIKIDATA, WIKIBASE = "http://www.wikidata.org/", "http://wikiba.se/ontology#"
 MAY_STRIKE = 1
 """Requests inside the time of a Retry-After that are let pass with another 429."""
 IMPOLITE = ("strikes", "without contact", "bans")
 """Figures that are 0 for a client that keeps limits."""
+_NAMES = {"http://www.w3.org/2000/01/rdf-schema#label", "http://www.w3.org/2004/02/skos/core#altLabel"}
 _CONTACT = re.compile(r"\S+@\S+\.\S+|https?://\S+")
 _PLEA = b"Please set a user-agent with a way to reach you, as https://w.wiki/4wJS says."
 _TRACE = b"SPARQL-QUERY: queryStr=...\njava.util.concurrent.TimeoutException\n\tat java.base/FutureTask.get(FutureTask)"
@@ -66,6 +80,7 @@ class WikidataSimulator(Proxy):
 
     :param speed: how many seconds its clock goes in one of ours.
     :param charge: the seconds of its clock that a query is charged; by default those that the engine needed.
+    :param search: what its own search of items knows; without it, there is none, and labels are read.
     :param faults: what else goes wrong with a request that is let through.
     """
 
@@ -76,6 +91,7 @@ class WikidataSimulator(Proxy):
         speed: float = 1.0,
         charge: Callable[[Seen], float] | None = None,
         faults: Faults | None = None,
+        search: ItemSearch | None = None,
         latency_s: float = 0.0,
     ) -> None:
         super().__init__(engine, self._judged, latency_s=latency_s)
@@ -83,16 +99,18 @@ class WikidataSimulator(Proxy):
         self.throttled = 0
         self._charge = charge or (lambda request: request.cost_s * speed)
         self._faults = faults
+        self._search = search
         self._clients: dict[str, _Client] = {}
 
     def profile(self, **more: Any) -> EndpointProfile:
         """What a polite client knows of this service, in seconds of our clock."""
-        known = EndpointProfile(
-            name="simulated Wikidata", is_public=True, needs_contact=True, concurrency=1,
+        known = known_endpoints().named("wikidata") if self._search else EndpointProfile(is_public=True, has_union=True)
+        limited = replace(
+            known, name="simulated Wikidata", urls=(), hosts=(), needs_contact=True, concurrency=1,
             query_seconds=QUERY_SECONDS, burst_seconds=QUERY_BURST / self.speed,
-            errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed, has_union=True,
+            errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed,
         )  # fmt: skip
-        return replace(known, **more)
+        return replace(limited, **more)
 
     @property
     def strikes(self) -> int:
@@ -135,8 +153,10 @@ class WikidataSimulator(Proxy):
             return sends(reply(b"You have been banned until tomorrow.", status="403 Forbidden", type="text/plain"))
         if _CONTACT.search(agent) is None:
             return sends(reply(_PLEA, status="403 Forbidden", type="text/plain"))
-        if now < client.closed_until or client.wait_s:
+        if now < client.closed_until or client.wait_s or request.at_once > MOST_AT_ONCE:
             return self._throttles(client, now)
+        if len(request.path) > MOST_URL:
+            return sends(reply(b"", status="414 URI Too Long", type="text/html"))
         return self._runs(client)
 
     def _throttles(self, client: _Client, now: float) -> Fault:
@@ -155,6 +175,9 @@ class WikidataSimulator(Proxy):
                 if other is not None:
                     await other(exchange)
                     return
+                if self._search is not None and "SERVICE wikibase:mwapi" in request.query:
+                    await exchange.write(reply(self._search.results(request.query)))
+                    return
                 found = await exchange.engine()
                 if request.cost_s * self.speed > QUERY_TIMEOUT_S:
                     status = "500 Internal Server Error"
@@ -166,6 +189,88 @@ class WikidataSimulator(Proxy):
                 client.errors -= request.status >= 400
 
         return fault
+
+
+class ItemSearch:
+    """Finds the items whose labels or aliases begin with some words, those with the most sitelinks first."""
+
+    def __init__(self, data: Path) -> None:
+        quads = list(ox.parse(path=str(data)))
+        self._sitelinks = _sitelinks(quads)
+        named = (quad for quad in quads if quad.predicate.value in _NAMES)
+        names = {(quad.object.value.casefold(), quad.subject.value) for quad in named}
+        self._names = sorted(name for name in names if name[1].startswith(f"{WIKIDATA}entity/Q"))
+
+    def found(self, words: str, limit: int) -> list[str]:
+        start = words.casefold()
+        at, items = bisect_left(self._names, (start, "")), set()
+        while at < len(self._names) and self._names[at][0].startswith(start):
+            items.add(self._names[at][1])
+            at += 1
+        return sorted(items, key=lambda item: (-self._sitelinks[item], item))[:limit]
+
+    def results(self, query: str) -> bytes:
+        """Reply to a query that sends words to it."""
+        listed = re.search(r"VALUES \?words \{(.*?)\}\s*VALUES", query, re.DOTALL)
+        limit = re.search(r"wikibase:limit (\d+)", query)
+        assert listed is not None
+        assert limit is not None
+        every = [json.loads(text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', listed[1])]
+        bindings = [
+            {"words": {"type": "literal", "value": words}, "entity": {"type": "uri", "value": item}}
+            for words in every
+            for item in self.found(words, int(limit[1]))
+        ]
+        return json.dumps({"head": {"vars": ["words", "entity"]}, "results": {"bindings": bindings}}).encode()
+
+
+def as_wikidata_has_it(data: Path, out: Path) -> None:
+    """Write the triples of a file, and those that Wikidata's query service has beside direct claims."""
+    ox.serialize(_with_statements(list(ox.parse(path=str(data)))), str(out), ox.RdfFormat.N_TRIPLES)
+
+
+def _sitelinks(quads: Sequence[ox.Quad]) -> Counter[str]:
+    """Count the claims that an item is in, for want of the wikis that have a page about it."""
+    claims = [quad for quad in quads if quad.predicate.value.startswith(f"{WIKIDATA}prop/direct/")]
+    return Counter(
+        end.value
+        for quad in claims
+        for end in {quad.subject, quad.object}
+        if end.value.startswith(f"{WIKIDATA}entity/Q")
+    )
+
+
+def _with_statements(quads: Sequence[ox.Quad]) -> Iterator[ox.Triple]:
+    def triple(subject: str, predicate: str, value: ox.NamedNode | ox.Literal) -> ox.Triple:
+        return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), value)
+
+    direct, type_ = f"{WIKIDATA}prop/direct/", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    claims, properties = Counter[str](), set()
+    values = Counter((quad.subject, quad.predicate) for quad in quads)
+    for quad in quads:
+        yield quad.triple
+        item, predicate, key = quad.subject.value, quad.predicate.value, quad.predicate.value.removeprefix(direct)
+        if key == predicate:
+            continue
+        properties.add(key)
+        claims[item] += 1
+        statement = f"{WIKIDATA}entity/statement/{item.rpartition('/')[2]}-{claims[item]}"
+        yield triple(item, f"{WIKIDATA}prop/{key}", ox.NamedNode(statement))
+        yield triple(statement, f"{WIKIDATA}prop/statement/{key}", quad.object)
+        yield triple(statement, type_, ox.NamedNode(f"{WIKIBASE}BestRank"))
+        yield triple(statement, f"{WIKIBASE}rank", ox.NamedNode(f"{WIKIBASE}NormalRank"))
+        if values[quad.subject, quad.predicate] > 1:  # its place in a series
+            yield triple(statement, f"{WIKIDATA}prop/qualifier/P1545", ox.Literal(str(claims[item])))
+    for item, count in claims.items():
+        yield triple(item, f"{WIKIBASE}statements", ox.Literal(count))
+    for item, count in _sitelinks(quads).items():
+        yield triple(item, f"{WIKIBASE}sitelinks", ox.Literal(count))
+    for key in {*properties, "P1545"}:
+        node = f"{WIKIDATA}entity/{key}"
+        yield triple(node, type_, ox.NamedNode(f"{WIKIBASE}Property"))
+        parts = {"claim": "", "statementProperty": "statement/", "qualifier": "qualifier/", "reference": "reference/"}
+        for name, part in parts.items():
+            yield triple(node, f"{WIKIBASE}{name}", ox.NamedNode(f"{WIKIDATA}prop/{part}{key}"))
 
 
 def questions_of(file: Path, *, limit: int) -> list[Question]:
