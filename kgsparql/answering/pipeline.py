@@ -78,13 +78,16 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
     if (session.model is None and not judges) or session.oracle is not None or session.notes.partial:
         return found, drafting
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
+    is_sure = False
     if drafts or judges:
         drafted = _answer_of(found, retriever, drafting.anew())
+        is_sure = drafted.status == "answered"
         if drafts:
             session.emit(Drafted(status=drafted.status, answer=drafted))
-        if judges and drafted.status == "answered":  # one path at a time, where the ranker is not sure of the best
+        if judges and is_sure:  # one path at a time, where the ranker is not sure of the best
             return found, drafting
     asking = again if judges or retriever.asks_on_the_way else replace(drafting, model=session.model)
+    asking.is_draft_sure = is_sure
     try:
         made = _verified_retrieval(retriever, again) if judges else _chosen_retrieval(retriever, found, asking)
     except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
@@ -115,7 +118,7 @@ def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) 
     if retriever.asks_on_the_way:
         drafted, found = found, _verified_retrieval(retriever, session)
         if found.draft is not None:
-            return weighed_choice(found, drafted, session)
+            return weighed_choice(found, drafted, session, is_one=len(found.draft.claims) < 2)
     made = chosen_reading(retriever, found, session)
     return None if made is None else _with_descriptions(without_lost_items(made, session), session)
 
@@ -275,7 +278,7 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
         return found, draft, None
     try:
         missing = gaps(session, found)
-        if session.is_trusted and found.draft is not None and session.model is not None:  # it has read the question
+        if session.settles_words and found.draft is not None and session.model is not None:  # it has read the question
             missing = tuple(gap for gap in missing if gap.code in HELD)
     except UnreachableError as error:  # an embedder
         session.notes.append(f"whether this is what was asked was not checked: {error.message}", code="unchecked")

@@ -35,7 +35,7 @@ _MAX_QUOTE = 300  # characters
 _MAX_NAMES = 60  # names that stand in the text of an answer
 _EXAMPLES = 2
 _KEPT_BESIDE = 3  # readings of what was linked first that are listed again beside those of another meaning
-HELD = frozenset({"name", "operation", "value", "confidence"})
+HELD = frozenset({"name", "operation", "value", "kind", "confidence"})
 """Codes of doubts that a model's choice does not settle, however well it chooses: others compare words."""
 
 _NOT_RANKED = Gap("reading", "", "the model chose this, the ranking leads to something else: {}")
@@ -94,9 +94,9 @@ class _Talk:
         if chosen and chosen[0].passage is not None:
             return _quoted_passage(chosen[0].passage, said.quote, self.found)
         made = _put_together([one.follow() for one in chosen], self.found)
-        if made is not None and session.is_trusted:
+        if made is not None and session.settles_words:
             made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
-        return None if made is None else weighed_choice(made, self.found, session)
+        return None if made is None else weighed_choice(made, self.found, session, is_one=len(chosen) == 1)
 
 
 def _told_choice(said: SaidReading, readings: Sequence[Reading], session: Session) -> SaidReading:
@@ -240,12 +240,16 @@ def draft_of(chosen: Sequence[AnswerTerm], evidence: Evidence) -> Draft:
     return Draft(f"{names}{more} [{', '.join(cited)}]", tuple(chosen), claims, sufficient=True)
 
 
-def weighed_choice(made: Retrieval, found: Retrieval, session: Session) -> Retrieval:
-    """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned."""
+def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_one: bool = True) -> Retrieval:
+    """Tell how clearly the question is read; a choice against the ranking is a doubt, unless trust was earned.
+
+    :param is_one: it is one reading; several together are a doubt where there was none before.
+    """
     before, chosen = shown_terms(found), shown_terms(made)
     support = made.support or found.support or Support(path_lead=path_lead(found))
     session.notes.drop("order_unknown", [""])  # the model says which
-    if before == chosen or session.is_trusted or not before:
+    is_followed = session.is_trusted and (is_one or not session.is_draft_sure)
+    if before == chosen or is_followed or not before:
         agreement = 1.0 if before == chosen else 0.5
         return replace(made, support=replace(support, agreement=agreement, path_lead=max(support.path_lead, 0.5)))
     labels = session.labels(before, in_grace=True)

@@ -93,6 +93,7 @@ class Session:
     :param require_model: it is an error if that one fails.
     :param judge: who judges one path at a time, beside the ranking, where no model chooses.
     :param trust: what the model was found good for; ``None`` where that is not known.
+    :param is_draft_sure: the answer without the model leaves nothing out.
     :param writer: the model that says the answer in words; ``None`` where that is not wanted.
     :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
@@ -111,6 +112,7 @@ class Session:
     require_model: bool = False
     judge: LanguageModel | None = None
     trust: Trust | None = None
+    is_draft_sure: bool = False
     writer: LanguageModel | None = None
     oracle: Oracle | None = None
     allow_model_knowledge: bool = False
@@ -245,6 +247,11 @@ class Session:
     def is_trusted(self) -> bool:
         """Tell whether the model has shown that it chooses well: what it chooses against the ranking is no doubt."""
         return self.trust is not None and self.trust.chooses
+
+    @property
+    def settles_words(self) -> bool:
+        """Tell whether a choice of the model settles doubts about words: not where other words leave no doubt."""
+        return self.is_trusted and not self.is_draft_sure
 
     @property
     def model_writes_plans(self) -> bool:

@@ -161,7 +161,8 @@ def _comparison_sections(comparison: Comparison) -> Iterator[_Section]:
         tables = [_quality_table(board, comparison), _difference_table(board), _slice_table(board)]
         if not comparison.named:
             tables += [_means_table("Evidence and linking", board, _EVIDENCE), _risk_table(board)]
-        tables.append(_means_table("Reliability: share of questions", board, _SHARES))
+        shares = [one for one in _SHARES if one != "without_model" or any(row.mean(one) for row in board.rows)]
+        tables.append(_means_table("Reliability: share of questions", board, shares))
         costs = [name for name in (comparison.metrics if comparison.named else _COSTS) if METRICS[name].group == "cost"]
         costs = [name for name in costs if any(row.mean(name) for row in board.rows)]
         tables.append(_means_table("Cost: mean of a question", board, costs))

@@ -135,7 +135,7 @@ class QueryPlan(Retriever):
             return None
         left = writing.left_out
         gaps: tuple[Gap, ...] = (Gap("word", left, "what was computed leaves out {!r}", (left,)),) if left else ()
-        gaps += tuple(gap for gap in plan_gaps(writing.best, session) if gap.code in HELD or not session.is_trusted)
+        gaps += tuple(gap for gap in plan_gaps(writing.best, session) if gap.code in HELD or not session.settles_words)
         return computed_retrieval(writing.best, session, gaps=gaps)
 
 

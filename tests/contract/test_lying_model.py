@@ -1,6 +1,7 @@
 """What a model that lies in every field makes of an answer: nothing of it is told, by any method, at any door."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.langchain import EvidenceRetriever
 from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.trust import Trust
+from kgsparql.retrievers._trial import Trial, bundled
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import KeptRuns
 from tests.conftest import FIXTURES
@@ -23,6 +26,7 @@ from tests.deep import DEEP
 from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquoted
 from tests.model_server import ModelServer
 from tests.scripted import Body, ask, numbered
+from tests.tried import strong
 
 BORN = "Where was Marie Curie born?"
 FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
@@ -60,6 +64,38 @@ def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(
             assert asked.bodies, "the model was asked"
             assert told_lies(told_parts(answer_to_json(asked.answer)), liar) == [], (name, question)
             check_is_of_the_graph(asked.answer, nobel)
+
+
+def sworn(lie: Liar) -> LanguageModel:
+    """A model that was honest in its trial, and lies from then on."""
+    honest = {item["question"] for some in ("items", "plans") for item in bundled()[some]}
+    server = ModelServer(lambda body: strong(body) if any(own in str(body) for own in honest) else lie(body))
+    model = LanguageModel("liar", server.client())
+    trial = Trial(model)
+    trial.run()
+    assert (model.trust or Trust()).chooses
+    assert (model.trust or Trust()).plans
+    return model
+
+
+def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
+    right = {question: shown_of(nobel.ask(question)) for question in QUESTIONS}
+    for i, (name, liar) in enumerate(LIES.items()):
+        model = sworn(replace(liar, plan="(* (count C1) 365)"))
+        for j, method in enumerate(METHODS):
+            for question in QUESTIONS if DEEP else (QUESTIONS[(i + j) % 4],):
+                answer = nobel.ask(question, model=model, retriever=method, prose=True, trial=True)
+                assert answer.trust is not None, "it passed"
+                assert told_lies(told_parts(answer_to_json(answer)), liar) == [], (name, method, question)
+                check_is_of_the_graph(answer, nobel)
+                if question != FEYNMAN:  # in this graph nothing is a scientist: where they worked is no other reading
+                    assert answer.status != "answered" or shown_of(answer) == right[question], (name, method, question)
+
+
+def shown_of(answer: Answer) -> set[object]:
+    return {own.term for own in answer.best} or {answer.value}
 
 
 def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql.KnowledgeBase) -> None:
@@ -108,13 +144,16 @@ def test_on_the_command_line(form: str) -> None:
     assert told_lies(told, LIES["a name"]) == []
 
 
-def liar_model(lie: str = "a name") -> LanguageModel:
-    server = ModelServer(LIES[lie])
-    return LanguageModel("liar", server.client())
+@pytest.fixture(params=[False, True], ids=["untried", "trusted"])
+def liar(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> LanguageModel:
+    if not request.param:
+        return LanguageModel("liar", ModelServer(LIES["a name"]).client())
+    monkeypatch.setenv("KGSPARQL_TRIAL", "on")
+    return sworn(LIES["a name"])
 
 
-def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
-    page = ServedPage(nobel, AskOptions(model=liar_model(), prose=True), KeptRuns(tmp_path))
+def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path, liar: LanguageModel) -> None:
+    page = ServedPage(nobel, AskOptions(model=liar, prose=True), KeptRuns(tmp_path))
     with TestClient(page.app) as client:
         run = client.post("/api/ask", json={"question": BORN}).json()["id"]
         client.get(f"/api/runs/{run}/events")
@@ -125,16 +164,16 @@ def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     assert told_lies("".join(told), LIES["a name"]) == []
 
 
-def test_by_the_tools(nobel: kgsparql.KnowledgeBase) -> None:
-    toolbox = kgsparql.tools(nobel, model=liar_model())
+def test_by_the_tools(nobel: kgsparql.KnowledgeBase, liar: LanguageModel) -> None:
+    toolbox = kgsparql.tools(nobel, model=liar)
     found = toolbox.call_tool("ask", {"question": BORN})
     assert found["evidence"]
     assert told_lies(told_parts(found), LIES["a name"]) == []
 
 
-def test_by_a_retriever(nobel: kgsparql.KnowledgeBase) -> None:
+def test_by_a_retriever(nobel: kgsparql.KnowledgeBase, liar: LanguageModel) -> None:
     for method in ("auto", "mindmap", "entity"):
-        options = {"model": liar_model(), "retriever": method}
+        options = {"model": liar, "retriever": method}
         documents: list[Document] = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)
         assert documents
         assert told_lies(json.dumps([(one.page_content, one.metadata) for one in documents]), LIES["a name"]) == []
