@@ -205,8 +205,11 @@ def test_what_cannot_be_read_is_left_out_on_virtuoso(on_virtuoso: Open, tmp_path
 
 
 @pytest.mark.parametrize("engine", ["virtuoso", "rdflib-endpoint"])
-def test_a_server_says_which_pattern_of_a_query_finds_nothing(request: pytest.FixtureRequest, engine: str) -> None:
-    opened = request.getfixturevalue("on_virtuoso" if engine == "virtuoso" else "on_rdflib")(NOBEL)
+def test_a_server_says_which_pattern_of_a_query_finds_nothing(
+    request: pytest.FixtureRequest, started: Callable[[str, Path], str], engine: str
+) -> None:
+    is_virtuoso = engine == "virtuoso"
+    opened = request.getfixturevalue("on_virtuoso")(NOBEL) if is_virtuoso else open_graph(started(engine, NOBEL))
     remote = KnowledgeBase(opened, embedder="none")
     whys = [
         remote.why_nothing(f"PREFIX dbo: <http://dbpedia.org/ontology/> ASK {{ ?c a dbo:City ; {rest} }}")
