@@ -88,7 +88,7 @@ class Computed:
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     :param measured: of the best of a set, the value of each row.
-    :param unread: why an endpoint did not give all of this: the value stands, and nothing confirms it.
+    :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
     """
 
     plan: a.Plan
@@ -186,7 +186,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         empty_part=_first_empty(plan, beside, own) if _is_nothing(rows) else None,
         left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
-        unread=beside.failed,
+        unread=beside.failed or found.missing,
     )
 
 

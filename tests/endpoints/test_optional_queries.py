@@ -9,8 +9,11 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
-from kgsparql.graphs import FederatedGraph, open_graph
+from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans import algebra as a
+from kgsparql.plans.running import run
 from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import SAME_AS
 from tests.conftest import FIXTURES
@@ -176,3 +179,11 @@ def test_facts_are_the_answer_where_no_plan_can_be_made(nobel_url: str) -> None:
     assert answer.status == "partial"
     assert answer.evidence
     assert ([term.label for term in looked_up.best], looked_up.status) == (["Warsaw"], "answered")
+
+
+def test_a_computed_set_says_that_the_server_may_have_cut_it(nobel_url: str) -> None:
+    universities = a.Instances(IRI("http://dbpedia.org/ontology/University"))
+    whole = run(universities, open_graph(nobel_url))
+    assert whole.unread == ""
+    capped = EndpointGraph(nobel_url, profile=EndpointProfile(max_solutions=len(whole.rows)))
+    assert run(universities, capped).unread
