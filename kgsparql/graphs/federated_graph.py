@@ -14,12 +14,15 @@ from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
 from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, InputError, KgsparqlError, QueryError, QuerySyntaxError
+from kgsparql.graphs.gathering import GatheredTriples, PatternScope, TripleGatherer, TripleLookup, open_predicate
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.joining import joined, merged, without_classes
 from kgsparql.graphs.notes import Note
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
+from kgsparql.rdf.graph_patterns import Select
 from kgsparql.rdf.query import Join, Query
-from kgsparql.rdf.terms import IRI, BlankNode, Triple, renamed
+from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, renamed
 from kgsparql.rdf.vocabulary import Naming
 
 _T = TypeVar("_T")
@@ -51,6 +54,7 @@ class FederatedGraph(KnowledgeGraph):
         self._only: int | None = None
         self._failed: dict[int, list[KgsparqlError]] = {}
         self._used: dict[tuple[IRI, ...], bool] = {}
+        self._gathered = GatheredTriples()
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graphs for one question; failures are shared with this one."""
@@ -58,13 +62,15 @@ class FederatedGraph(KnowledgeGraph):
         return self.changed(_members=tuple(members))
 
     def refreshed(self) -> Self:
-        """Return the same graphs, all failures forgotten."""
+        """Return the same graphs, all failures forgotten, and what was gathered."""
         members = tuple(member.refreshed() for member in self._members)
-        return self.changed(_failed={}, **({} if members == self._members else {"_members": members, "_used": {}}))
+        changed = {} if members == self._members else {"_members": members, "_used": {}}
+        return self.changed(_failed={}, _gathered=GatheredTriples(), **changed)
 
     def reopened(self) -> Self:
         """Return the graphs as they are now, of which nothing is remembered."""
-        return self.changed(_failed={}, _used={}, _members=tuple(member.reopened() for member in self._members))
+        members = tuple(member.reopened() for member in self._members)
+        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members)
 
     def with_own_failures(self) -> Self:
         """Return the same graphs for optional queries: what fails there does not count as failed here."""
@@ -163,6 +169,8 @@ class FederatedGraph(KnowledgeGraph):
         if self._only is not None:
             return select(query)
         arms = query.arms or (query,)
+        if all(arm.made_of is not None for arm in arms):
+            return self._select_gathered(query, [arm.made_of for arm in arms], timeout_s)
         classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
         plain = [arm for arm in arms if arm not in classless]
         parts = []
@@ -178,16 +186,63 @@ class FederatedGraph(KnowledgeGraph):
             parts += [without_classes(across, joins, select, self.chunk_size), *reasons]
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
+    def _select_gathered(self, query: Query, parts: Sequence[Select], timeout_s: float | None) -> Solutions:
+        """Return the solutions of a query over the triples of all members, each once, that it may need."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        opened = {predicate.name for part in parts if (predicate := open_predicate(part)) is not None}
+        if all(map(open_predicate, parts)):
+            found = self._select_all(query, deadline=deadline)
+            met = (term for solution in found for name in opened if isinstance(term := solution.get(name), IRI))
+            self._gathered.likely.update(dict.fromkeys(map(TripleLookup, met)))
+            return found
+        ask = partial(self._replies, deadline=deadline)
+        places = frozenset(range(len(self._members)))
+        gatherer = TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size)
+        only = gatherer.gather([PatternScope.of(part) for part in parts])
+        if only is None:
+            found = OxigraphGraph(self._gathered.store, name=self.name, fingerprint="").select(query)
+        elif _is_given_up(self._failed.get(only, ())):
+            found = Solutions()
+        else:
+            view = self.changed(_only=only)
+            found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
+        lacking = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
+        return replace(lacking, failed=tuple(self.errors))
+
+    def _beside(self, lookup: TripleLookup) -> list[Triple] | None:
+        """Return the triples of a blank node of a member in this process; ``None`` of another's."""
+        place, own = _local_node(lookup.term)
+        member = None if place is None else self._members[place]
+        if not isinstance(member, OxigraphGraph):
+            return None
+        found = (
+            member.quads(own, lookup.predicate)
+            if lookup.way == "forward"
+            else member.quads(None, lookup.predicate, own)
+        )
+        triples = (Triple(quad.subject, quad.predicate, quad.object) for quad in found)
+        return [renamed(one, partial(_name_in_federation, f"m{place}.")) for one in triples]
+
     def _select_all(self, query: Query, *, deadline: float | None) -> Solutions:
         """Return the solutions of all members together, blank nodes with names that no other member has."""
+        replies = self._replies(query, deadline=deadline)
+        if self._only is not None:
+            return replies[self._only]
+        return replace(merged([*replies.values()], query.counts), failed=tuple(self.errors))
+
+    def _replies(self, query: Query, within: str = ".", *, deadline: float | None) -> dict[int, Solutions]:
+        """Return the solutions of each member, blank nodes with names that no other member has.
+
+        :param within: names of blank nodes of endpoints begin with the number of the member and this.
+        """
 
         def select(member: KnowledgeGraph) -> Solutions:
             left_s = None if deadline is None else max(0.001, deadline - time.monotonic())
             return member.select(query, left_s)
 
         replies = self.ask_each(select, deadline)
-        parts = [_renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()]
-        return parts[0] if self._only is not None else replace(merged(parts, query.counts), failed=tuple(self.errors))
+        named = {at: f"m{at}{within if self._members[at].is_remote else '.'}" for at in replies}
+        return {at: _renamed_solutions(found, named[at], self._members[at].name) for at, found in replies.items()}
 
     def _may_be_across(self, join: Join, select: Callable[[Query], Solutions]) -> bool:
         """Tell whether its triples may be in different members: several, of predicates that are used at all."""
@@ -244,16 +299,23 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
     return tuple(named.values())
 
 
-def _renamed_solutions(found: Solutions, at: int, name: str) -> Solutions:
+def _renamed_solutions(found: Solutions, before: str, name: str) -> Solutions:
     """Rename the blank nodes of a member's solutions, and say where they are cut that it was this member."""
     solutions = found.solutions
     if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
-
-        def name_in_federation(node: BlankNode) -> BlankNode:
-            return BlankNode(f"m{at}.{node.value}")
-
-        solutions = tuple({n: renamed(term, name_in_federation) for n, term in s.items()} for s in solutions)
+        own = partial(_name_in_federation, before)
+        solutions = tuple({n: renamed(term, own) for n, term in s.items()} for s in solutions)
     return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
+
+
+def _name_in_federation(before: str, node: BlankNode) -> BlankNode:
+    return BlankNode(f"{before}{node.value}")
+
+
+def _local_node(term: Term | None) -> tuple[int | None, BlankNode | None]:
+    """Return the place of a blank node's member, and its name there."""
+    found = _NODE_OF_MEMBER.fullmatch(term.value) if isinstance(term, BlankNode) else None
+    return (int(found[1]), BlankNode(found[2])) if found is not None else (None, None)
 
 
 def local_triple(triple: Triple) -> tuple[int | None, Triple]:

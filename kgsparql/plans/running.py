@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
 
-from kgsparql.errors import GRAPH_FAILED, PlanError
+from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.plans import algebra as a
@@ -148,15 +148,10 @@ class Computed:
 def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None) -> Computed:
     """What a plan comes to on a graph.
 
-    :raises PlanError: for a plan that makes no sense, or a graph of several endpoints: their counts do not add up.
+    :raises PlanError: for a plan that makes no sense.
     :raises QueryError: if the engine refuses the query, or fails.
     """
     check(plan)
-    if len(graph.members) > 1:
-        raise PlanError(
-            "a plan is computed on one graph, and these are several",
-            hint="load them into one: kgsparql load FILE… --store STORE",
-        )
     own = vocabulary or GraphVocabulary()
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
     found = graph.select(query)

@@ -13,8 +13,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.query import Query, path_text
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
@@ -61,15 +60,6 @@ class Aggregate:
 
 
 Expression: TypeAlias = "Node | Apply | Aggregate"
-
-
-@dataclass(frozen=True, slots=True)
-class Along:
-    """A property path from one node to another."""
-
-    start: Node
-    path: PropertyPath
-    end: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +141,7 @@ class Select:
     limit: int | None = None
 
 
-Pattern: TypeAlias = (
-    "Fact | Along | OneOfPredicates | Values | Filter | NotExists | Without | Optional | Union | Select"
-)
+Pattern: TypeAlias = "Fact | OneOfPredicates | Values | Filter | NotExists | Without | Optional | Union | Select"
 Group: TypeAlias = "tuple[Pattern, ...]"
 
 
@@ -175,7 +163,7 @@ def select_query(name: str, select: Select) -> Query:
         for part in select.group
         if isinstance(part, Values) and all(isinstance(term, IRI) for term in part.terms)
     }
-    return Query(name, _select_text(select, ""), asked=asked)
+    return Query(name, _select_text(select, ""), asked=asked, made_of=select)
 
 
 def _select_text(select: Select, indent: str) -> str:
@@ -201,8 +189,6 @@ def _group_text(group: Group, indent: str) -> str:
 def _pattern_text(pattern: Pattern, indent: str) -> str:
     inner = indent + "  "
     match pattern:
-        case Along():
-            return f"{indent}{_node_text(pattern.start)} {path_text(pattern.path)} {_node_text(pattern.end)} .\n"
         case Fact(subject, predicate, far):
             return f"{indent}{_node_text(subject)} {_node_text(predicate)} {_node_text(far)} .\n"
         case OneOfPredicates():

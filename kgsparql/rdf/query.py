@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
@@ -53,6 +53,7 @@ class Query:
     :param triples: the triples of the graph that each solution shows, as patterns of its variables.
     :param asked: variables → the terms, one for each, that they may be in a solution: those of ``VALUES`` blocks that
         hold IRIs alone, as an engine may write a literal otherwise.
+    :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
     'ASK { VALUES ?s { <http://e.org/a> } ?s ?p ?o }'
@@ -66,6 +67,7 @@ class Query:
     triples: tuple[TriplePattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
     asked: Mapping[tuple[str, ...], Collection[Sequence[Term]]] = field(default_factory=dict, compare=False, repr=False)
+    made_of: Any = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def load(name: str) -> Query:

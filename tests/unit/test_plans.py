@@ -52,7 +52,7 @@ def _path(*steps: str) -> PropertyPath:
     return PropertyPath.of(*(f"^{_E}{step[1:]}" if step.startswith("^") else _E + step for step in steps))
 
 
-def _graphs() -> st.SearchStrategy[list[Triple]]:
+def graphs(least: int = 4, most: int = 25) -> st.SearchStrategy[list[Triple]]:
     item = st.sampled_from(_ITEMS)
     facts = st.one_of(
         st.builds(Triple, item, st.sampled_from([IRI(_E + "by"), IRI(_E + "near")]), item),
@@ -62,7 +62,7 @@ def _graphs() -> st.SearchStrategy[list[Triple]]:
         st.builds(Triple, item, st.just(RDF_TYPE), st.sampled_from(_CLASSES)),
         st.builds(Triple, st.sampled_from(_CLASSES), st.just(SUBCLASS_OF), st.sampled_from(_CLASSES)),
     )
-    return st.lists(facts, min_size=4, max_size=25, unique=True)
+    return st.lists(facts, min_size=least, max_size=most, unique=True)
 
 
 _PATHS = st.sampled_from(
@@ -124,13 +124,11 @@ def _is_number(measure: Any) -> bool:
     return kind_of(measure)[0] == "number"
 
 
-_SETS = _sets()
-_NUMBER = st.recursive(
+SETS = _sets()
+NUMBERS = st.recursive(
     st.one_of(
-        st.builds(a.Count, _SETS),
-        st.builds(
-            a.SummaryOf, st.sampled_from(["sum", "avg", "min", "max"]), _SETS, _measures(_SETS).filter(_is_number)
-        ),
+        st.builds(a.Count, SETS),
+        st.builds(a.SummaryOf, st.sampled_from(["sum", "avg", "min", "max"]), SETS, _measures(SETS).filter(_is_number)),
     ),
     lambda numbers: (
         st.builds(a.Calculated, st.sampled_from(["+", "-", "*", "/"]), numbers, numbers)
@@ -138,11 +136,11 @@ _NUMBER = st.recursive(
     ),
     max_leaves=2,
 )
-_CONDITION = st.recursive(
+CONDITIONS = st.recursive(
     st.one_of(
-        st.builds(a.Exists, _SETS),
-        st.builds(a.Compares, _NUMBER, _COMPARISONS, _NUMBER),
-        st.builds(a.SameItems, _SETS, _SETS),
+        st.builds(a.Exists, SETS),
+        st.builds(a.Compares, NUMBERS, _COMPARISONS, NUMBERS),
+        st.builds(a.SameItems, SETS, SETS),
     ),
     lambda some: (
         st.builds(a.Not, some) | st.builds(a.AllOf, st.tuples(some, some)) | st.builds(a.AnyOf, st.tuples(some, some))
@@ -151,11 +149,11 @@ _CONDITION = st.recursive(
 )
 
 _LIMITS = (st.booleans(), st.sampled_from([None, 3]))
-_TABLE = st.builds(
-    a.ItemTable, _SETS, st.just((a.Column("size", _SIZE), a.Column("born", _BORN, optional=True))),
+TABLES = st.builds(
+    a.ItemTable, SETS, st.just((a.Column("size", _SIZE), a.Column("born", _BORN, optional=True))),
     st.just("born"), *_LIMITS, st.booleans(),
-) | st.builds(a.BestOfEach, _SETS, _PATHS, st.just(_SIZE), st.booleans()) | st.builds(
-    a.Grouped, _SETS, _PATHS, st.just((a.GroupColumn("n"), a.GroupColumn("mean", "avg", _SIZE))),
+) | st.builds(a.BestOfEach, SETS, _PATHS, st.just(_SIZE), st.booleans()) | st.builds(
+    a.Grouped, SETS, _PATHS, st.just((a.GroupColumn("n"), a.GroupColumn("mean", "avg", _SIZE))),
     st.sampled_from([None, ("n", ">", Decimal("2.5"))]), st.just("mean"), *_LIMITS,
 )  # fmt: skip
 
@@ -210,14 +208,14 @@ def _number(value: str | None) -> Any:
 
 
 @examples(100)
-@given(_graphs(), _SETS)
+@given(graphs(), SETS)
 def test_a_set_has_the_items_that_plain_python_finds(triples: list[Triple], plan: Any) -> None:
     found = {row[0] for row in _Engines(triples).rows(plan)}
     assert found == {item.value for item in Facts(triples).items(plan)}
 
 
 @examples(100)
-@given(_graphs(), _NUMBER)
+@given(graphs(), NUMBERS)
 def test_a_number_is_what_plain_python_computes(triples: list[Triple], plan: Any) -> None:
     rows = _Engines(triples).rows(plan)
     expected = Facts(triples).number(plan)
@@ -226,7 +224,7 @@ def test_a_number_is_what_plain_python_computes(triples: list[Triple], plan: Any
 
 
 @examples(100)
-@given(_graphs(), _CONDITION)
+@given(graphs(), CONDITIONS)
 def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -> None:
     found = [row[0] for row in _Engines(triples).rows(plan)]
     assert found in ([], [None], ["true"], ["false"])
@@ -237,8 +235,8 @@ def test_yes_or_no_is_what_plain_python_says(triples: list[Triple], plan: Any) -
 
 @examples(100)
 @given(
-    _graphs(),
-    _SETS,
+    graphs(),
+    SETS,
     st.sampled_from([_path("by"), _path("^near")]),
     st.sampled_from([None, ("n", ">", Decimal(1)), ("avg", "<=", Decimal("2.5"))]),
 )
@@ -256,7 +254,7 @@ def test_groups_are_those_that_plain_python_makes(
 
 
 @examples(100)
-@given(_graphs(), _SETS, st.sampled_from([_path("by"), _path("^near")]), st.booleans())
+@given(graphs(), SETS, st.sampled_from([_path("by"), _path("^near")]), st.booleans())
 def test_the_best_of_each_are_those_that_plain_python_finds(
     triples: list[Triple], items: Any, key: PropertyPath, largest: bool
 ) -> None:
@@ -265,7 +263,7 @@ def test_the_best_of_each_are_those_that_plain_python_finds(
     assert set(_Engines(triples).rows(plan)) == expected
 
 
-@given(_SETS | _NUMBER | _CONDITION | _TABLE)
+@given(SETS | NUMBERS | CONDITIONS | TABLES)
 def test_a_plan_in_a_file_is_the_same_plan(plan: Any) -> None:
     again = json.loads(json.dumps(written_plan(plan)))
     _SCHEMA.validate(again)
@@ -300,7 +298,7 @@ def _has_absence(part: Any) -> bool:
     return any(isinstance(one, a.Lacks | a.Minus) for one in parts(part))
 
 
-@given(_graphs(), _SETS | _NUMBER)
+@given(graphs(), SETS | NUMBERS)
 def test_an_answer_is_computed_again_from_the_facts_it_rests_on(triples: list[Triple], plan: Any) -> None:
     assume(not _has_absence(plan))
     store = _Engines(triples).oxigraph
