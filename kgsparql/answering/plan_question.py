@@ -90,7 +90,7 @@ _Kept = TypeVar("_Kept")
 
 
 def classes_of(session: Session) -> Mapping[IRI, int]:
-    """Count the commonest classes of a graph, once; none of several, or of an endpoint where it takes too long.
+    """Count the commonest classes of a graph, once; none of an endpoint where it takes too long.
 
     They are known of the graph, not of a question: the query is charged to none, or it would be to the first one.
 
@@ -111,8 +111,8 @@ def _counted_once(
     session: Session,
 ) -> _Kept:
     """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
-    graph = session.graph.graph
-    if len(graph.members) > 1 or graph.profile.has_many_labels:
+    graph = session.graph.graph.origin
+    if any(member.profile.has_many_labels for member in graph.members):
         return nothing
     with _KEEPING:
         if graph not in kept:
@@ -145,11 +145,9 @@ def unmetered(session: Session) -> MeteredGraph:
     return replace(own, is_shared=True, ignored=replace(own.ignored), cut_short=[])
 
 
-def common_profiler(session: Session) -> Profiler | None:
-    """Looks at what is the same for all questions about a graph, charged to none; ``None`` for several graphs."""
-    graph, ignored = session.graph.graph, session.graph.ignored
-    if len(graph.members) > 1:
-        return None
+def common_profiler(session: Session) -> Profiler:
+    """Make what looks at what is the same for all questions about a graph, charged to none."""
+    graph, ignored = session.graph.graph.origin, session.graph.ignored
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
         kept = {} if graph.is_recorded else _KNOWN.setdefault(graph, {})

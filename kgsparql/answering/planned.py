@@ -194,8 +194,6 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     try:
         return run(plan, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
     except (PlanError, QueryError) as error:
-        if len(session.graph.members) > 1:  # several graphs: their counts do not add up
-            raise
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
 
@@ -319,7 +317,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     """
     best = found.best_item
     is_all = {gap.code for gap in missing} == {"operation"} and read_clauses(session).form == "count"
-    if best is None or not is_all or best.cuts or not best.ends or len(session.graph.members) > 1:
+    if best is None or not is_all or best.cuts or not best.ends:
         return None
     path = best.paths[0].property_path
     starts = tuple(dict.fromkeys(own.start for own in best.paths if own.property_path == path))

@@ -43,7 +43,7 @@ def with_prose(made: Answer, session: Session) -> Answer:
     """
     chosen = chosen_evidence(made)
     is_of_graph = made.status == "answered" and made.grounding == "graph" and len(chosen) > 0
-    if session.writer is None or not is_of_graph or len(session.graph.members) > 1:  # of several, nothing is computed
+    if session.writer is None or not is_of_graph:
         return made
     shown: tuple[str, ...] = ()
     notes, dropped, writing = made.notes, 0, replace(session, model=session.writer)

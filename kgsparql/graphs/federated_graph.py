@@ -55,6 +55,7 @@ class FederatedGraph(KnowledgeGraph):
         self._failed: dict[int, list[KgsparqlError]] = {}
         self._used: dict[tuple[IRI, ...], bool] = {}
         self._gathered = GatheredTriples()
+        self._origin: FederatedGraph | None = None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graphs for one question; failures are shared with this one."""
@@ -64,13 +65,19 @@ class FederatedGraph(KnowledgeGraph):
     def refreshed(self) -> Self:
         """Return the same graphs, all failures forgotten, and what was gathered."""
         members = tuple(member.refreshed() for member in self._members)
-        changed = {} if members == self._members else {"_members": members, "_used": {}}
-        return self.changed(_failed={}, _gathered=GatheredTriples(), **changed)
+        if members == self._members:
+            return self.changed(_failed={}, _gathered=GatheredTriples(), _origin=self.origin)
+        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members, _origin=None)
 
     def reopened(self) -> Self:
         """Return the graphs as they are now, of which nothing is remembered."""
         members = tuple(member.reopened() for member in self._members)
-        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members)
+        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members, _origin=None)
+
+    @property
+    def origin(self) -> FederatedGraph:
+        """The graphs that this is a view of for one question."""
+        return self._origin or self
 
     def with_own_failures(self) -> Self:
         """Return the same graphs for optional queries: what fails there does not count as failed here."""

@@ -213,6 +213,11 @@ class KnowledgeGraph(ABC):
         return (self,)
 
     @property
+    def origin(self) -> KnowledgeGraph:
+        """The graph that this is a view of for one question: what is known of all its triples is kept for that."""
+        return self
+
+    @property
     def errors(self) -> Mapping[str, KgsparqlError]:
         """The error of each member that failed, by its name."""
         return {}

@@ -99,12 +99,12 @@ class PlannedOrWalked(Retriever):
 
     def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes."""
-        return self.planning().written_plan(session, named) if len(session.graph.members) == 1 else None
+        return self.planning().written_plan(session, named)
 
 
 def _planned(session: Session) -> tuple[ReadQuestion, Retrieval | None] | None:
-    """Plan the question, where plans are made by themselves: on one graph."""
-    if len(session.graph.members) > 1 or session.oracle is not None or is_foreign(session.question):
+    """Plan the question, where plans are made by themselves."""
+    if session.oracle is not None or is_foreign(session.question):
         return None
     read = read_and_planned(session)
     named = {name.term for chunk in read.words.chunks for name in chunk.entities}

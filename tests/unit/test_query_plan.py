@@ -12,7 +12,6 @@ import pytest
 import kgsparql
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
-from kgsparql.errors import PlanError
 from kgsparql.graphs import FederatedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans import algebra as a
@@ -575,8 +574,8 @@ def test_what_is_not_computed_of_laureates_is_a_doubt(shared_data: Path) -> None
         assert knowledge.ask(question).status != "answered"
 
 
-def test_counts_of_several_graphs_do_not_add_up() -> None:
-    both = KnowledgeBase(FederatedGraph([nobel().graph, knowledge_of(SHOP).graph]), embedder="none")
-    with pytest.raises(PlanError, match="these are several"):
-        both.ask("How many Nobel laureates are there?", retriever="query_plan")
-    assert both.ask("How many Nobel laureates are there?").retriever == "path_ranking"
+def test_what_several_graphs_hold_is_counted_once() -> None:
+    both = KnowledgeBase(FederatedGraph([nobel().graph, nobel().graph, knowledge_of(SHOP).graph]), embedder="none")
+    for retriever in ("query_plan", "auto"):
+        answer = both.ask("How many Nobel laureates are there?", retriever=retriever)
+        assert answer.text == nobel().ask("How many Nobel laureates are there?").text
