@@ -358,7 +358,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises ForbiddenQueryError: for an update, or a query that asks another server.
         :raises QuerySyntaxError: for what is no SPARQL, with line and column.
         :raises QueryTimeoutError: at the deadline.
-        :raises InputError: where the graph is several.
+        :raises InputError: for a query that cannot be asked of several graphs.
+        :raises LimitError: where the graphs are several, and the query needs too much of them.
 
         >>> bool(open("fixtures/nobel.ttl", embedder="none").query("ASK { dbr:Marie_Curie dbo:birthDate ?born }"))
         True

@@ -43,9 +43,10 @@ def query(
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
-    from kgsparql.graphs import names_endpoint
+    from kgsparql.graphs import groups_of, names_endpoint
     from kgsparql.graphs.user_query import (
         FORMATS,
+        GraphQueries,
         QueryWorker,
         check,
         is_nothing,
@@ -55,16 +56,18 @@ def query(
     )
 
     named = graph.sources
-    text, is_remote = _query_text(text, named), names_endpoint(named)
+    text, is_remote, are_several = _query_text(text, named), names_endpoint(named), len(groups_of(named)) > 1
     with ExitStack() as stack:
         shown = stack.enter_context(c.Progress(quiet=graph.quiet))
         snapshot = stack.enter_context(snapshots.opened(graph.say, "query", sparql=text, kg=named))
-        opened: Any = _opened_here(graph, snapshot, shown, is_remote=is_remote)
+        opened: Any = _opened_here(graph, snapshot, shown, is_remote=is_remote or are_several)
         prefixes = _known_prefixes(graph, opened)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        if is_remote:
-            run: Any = partial(run_on_endpoint, opened)
+        if are_several:
+            run: Any = stack.enter_context(GraphQueries(opened)).run_checked
+        elif is_remote:
+            run = partial(run_on_endpoint, opened)
         else:
             target, options = (opened.store, {}) if "-" in named else (named, graph.reading)
             worker = stack.enter_context(QueryWorker(target, options=options, progress=shown, notes=graph.say))
@@ -73,7 +76,8 @@ def query(
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
-        why = why_nothing(checked, run, prefixes) if is_nothing(result) and not graph.quiet else ""
+        is_asked_why = is_nothing(result) and not (graph.quiet or are_several)
+        why = why_nothing(checked, run, prefixes) if is_asked_why else ""
     what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
     c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
     c.say(f"nothing: {why}" if why else "")
@@ -88,12 +92,8 @@ def query(
 
 def _query_text(text: str, sources: Sequence[str]) -> str:
     """Return the query itself, from a file or stdin where the argument names one."""
-    from kgsparql.graphs import groups_of
     from kgsparql.graphs.files import standard_input
 
-    if len(groups_of(sources)) > 1:
-        hint = "name it alone with -k; ask, show and paths take several"
-        raise InputError("a query of your own runs on one graph", hint=hint)
     if text == "-" and "-" in sources:
         raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     is_named = text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text

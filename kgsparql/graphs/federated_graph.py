@@ -13,7 +13,15 @@ from itertools import count
 from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
-from kgsparql.errors import GRAPH_FAILED, EndpointTimeoutError, InputError, KgsparqlError, QueryError, QuerySyntaxError
+from kgsparql.errors import (
+    GRAPH_FAILED,
+    EndpointTimeoutError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    QueryError,
+    QuerySyntaxError,
+)
 from kgsparql.graphs.gathering import GatheredTriples, PatternScope, TripleGatherer, TripleLookup, open_predicate
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.joining import joined, merged, without_classes
@@ -202,10 +210,7 @@ class FederatedGraph(KnowledgeGraph):
             met = (term for solution in found for name in opened if isinstance(term := solution.get(name), IRI))
             self._gathered.likely.update(dict.fromkeys(map(TripleLookup, met)))
             return found
-        ask = partial(self._replies, deadline=deadline)
-        places = frozenset(range(len(self._members)))
-        gatherer = TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size)
-        only = gatherer.gather([PatternScope.of(part) for part in parts])
+        only, lacking = self._gather(parts, deadline)
         if only is None:
             found = OxigraphGraph(self._gathered.store, name=self.name, fingerprint="").select(query)
         elif _is_given_up(self._failed.get(only, ())):
@@ -213,8 +218,31 @@ class FederatedGraph(KnowledgeGraph):
         else:
             view = self.changed(_only=only)
             found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
-        lacking = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
-        return replace(lacking, failed=tuple(self.errors))
+        together = Solutions.together([found, *lacking], variables=found.variables, solutions=found.solutions)
+        return replace(together, failed=tuple(self.errors))
+
+    def graph_for(self, select: Select, timeout_s: float | None = None) -> KnowledgeGraph:
+        """Return a graph that has all triples of all members that a query may need: one of these, or one made for it.
+
+        :raises LimitError: where there are too many.
+        :raises EndpointError: if a member fails.
+        """
+        only, lacking = self._gather([select], None if timeout_s is None else time.monotonic() + timeout_s)
+        for error in self.errors.values():
+            raise error
+        for one in lacking:
+            if one.missing:
+                hint = "start from an IRI or a class, or load the graphs into one store (kgsparql load)"
+                raise LimitError(f"the query needs {one.missing}", hint=hint, limit="triples")
+        if only is not None:
+            return self._members[only]
+        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
+
+    def _gather(self, parts: Sequence[Select], deadline: float | None) -> tuple[int | None, list[Solutions]]:
+        """Gather what queries need; return the place of the only member that has it, if not, and what is lacking."""
+        ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
+        gatherer = TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size, self.is_remote)
+        return gatherer.gather([PatternScope.of(part) for part in parts]), gatherer.lacking
 
     def _beside(self, lookup: TripleLookup) -> list[Triple] | None:
         """Return the triples of a blank node of a member in this process; ``None`` of another's."""

@@ -52,6 +52,10 @@ class TripleLookup:
     def query(self, others: Iterable[TripleLookup] = (), *, limit: int = BOUND + 1) -> Query:
         """Write the query of this lookup and others of its kind."""
         some = [self, *others]
+        if self == TripleLookup(None):
+            names = (Variable("subject"), Variable("predicate"), Variable("object"))
+            every = g.Select(tuple((name, None) for name in names), (g.Fact(*names),), distinct=True, limit=limit)
+            return g.select_query("triples", every)
         if self.term is None:
             query = Query.load("predicate_triples").bind(predicate=[cast("IRI", one.predicate) for one in some])
         elif self.predicate is None:
@@ -83,7 +87,8 @@ class GatheredTriples:
 
     def is_whole(self, lookup: TripleLookup) -> bool:
         """Tell whether all triples of a lookup are here."""
-        wider = (lookup, TripleLookup(lookup.predicate), TripleLookup(None, lookup.term, lookup.way))
+        term, way = lookup.term, lookup.way
+        wider = (lookup, TripleLookup(lookup.predicate), TripleLookup(None, term, way), TripleLookup(None))
         return any(one in self.seen and all(self.seen[one].values()) for one in wider)
 
     def quads(self, lookup: TripleLookup) -> Iterator[ox.Quad]:
@@ -309,6 +314,7 @@ class TripleGatherer:
     :param beside: returns the triples of a blank node, which cannot be asked for by name; ``None`` where it cannot.
     :param places: of the members.
     :param chunk_size: how many terms one ``VALUES`` block may hold.
+    :param is_remote: a member is, which is not asked for all its triples.
     :ivar lacking: replies that lack something, without solutions.
     """
 
@@ -317,6 +323,7 @@ class TripleGatherer:
     beside: Callable[[TripleLookup], Iterable[ox.Triple] | None]
     places: frozenset[int]
     chunk_size: int
+    is_remote: bool
     lacking: list[Solutions] = field(default_factory=list)
     _halving: Halving = field(default_factory=Halving)
 
@@ -383,7 +390,11 @@ class TripleGatherer:
         gathered = self.gathered
         kinds: dict[tuple[bool, bool, Direction], list[TripleLookup]] = {}
         for lookup in dict.fromkeys(lookups):
-            if lookup in gathered.full or gathered.is_whole(lookup) or lookup == TripleLookup(None):
+            if (
+                lookup in gathered.full
+                or gathered.is_whole(lookup)
+                or (lookup == TripleLookup(None) and self.is_remote)
+            ):
                 continue
             gathered.full.add(lookup)
             if isinstance(lookup.term, BlankNode):

@@ -138,6 +138,6 @@ class MeteredGraph(KnowledgeGraph):
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
     "is_embedded", "is_recorded", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",
-    "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
+    "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
 ):  # fmt: skip
     setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

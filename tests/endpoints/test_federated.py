@@ -197,9 +197,15 @@ def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], se
     assert {one["source"] for item in evidence for one in item["queries"]} == {str(halves[0]), served}
     told = run.invoke(app, ["info", *named, "-f", "json"])
     assert [one["name"] for one in json.loads(told.stdout)] == [str(halves[0]), served]
+    count = "SELECT (COUNT(DISTINCT ?p) AS ?n) { ?p a dbo:Scientist ; dbo:birthPlace/dbo:country dbr:Poland }"
+    counted = [
+        run.invoke(app, ["query", count, *graphs, "-f", "csv"]).stdout
+        for graphs in (named, ["-k", str(FIXTURES / "nobel.ttl")])
+    ]
+    assert counted[0] == counted[1] != ""
     refused = run.invoke(app, ["query", "SELECT * { ?s ?p ?o } LIMIT 1", *named])
     assert refused.exit_code == 2
-    assert "one graph" in refused.stderr
+    assert "more triples than can be joined over several graphs" in refused.stderr
 
 
 def test_E01_where_nothing_is_found_it_is_said_as_without_the_graph_that_is_not_there() -> None:

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from itertools import product
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
 import pyoxigraph
+import pytest
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
-from kgsparql.graphs import FederatedGraph, gathering
+from kgsparql.errors import InputError, LimitError
+from kgsparql.graphs import FederatedGraph, OxigraphGraph, gathering
+from kgsparql.graphs.user_query import GraphQueries, check
+from kgsparql.graphs.user_query.patterns import patterns_of
 from kgsparql.plans.running import run
-from kgsparql.plans.type_check import MAX_PARTS, parts
-from kgsparql.rdf.terms import Triple
+from kgsparql.plans.type_check import parts
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import PrefixMap, Triple
 from tests.deep import examples
-from tests.unit.test_federated import divided, graph
+from tests.unit.test_federated import E, divided, graph, parsed, shown
 from tests.unit.test_plans import CONDITIONS, NUMBERS, SETS, TABLES, graphs
+
+# Patterns of every form; the last ones bind a variable where a part that may be missing has one of its name.
+QUERIES = """
+SELECT ?a (COUNT(DISTINCT ?b) AS ?n) { ?a :p ?b ; a :C FILTER NOT EXISTS { ?b :q ?a } } GROUP BY ?a HAVING(?n > 1)
+SELECT ?a ?c { ?a :p/^:q ?b . ?b (:p|:q)+ ?c . ?c a ?kind } ORDER BY ?a ?c
+SELECT * { { ?a :p :n1 } UNION { ?a :q ?b . ?b a :C } OPTIONAL { ?a :r ?v FILTER(?v > 2) } }
+SELECT ?a ?most { ?a a :C { SELECT ?a (MAX(?v) AS ?most) { ?a :r ?v } GROUP BY ?a } MINUS { ?a :p :n2 } }
+SELECT ?n { { SELECT (COUNT(*) AS ?n) { ?a :q ?b . ?b :p ?a } } }
+SELECT ?a ?x { VALUES ?a { :n1 :n2 :n3 } ?a !:p ?x . ?x ^:q* ?y . ?y a :C }
+SELECT ?a ?v { ?a :r 2 . ?a :p ?b OPTIONAL { ?b :q [ :r ?v ] } FILTER(EXISTS { ?a :q ?b } || ?v = 3) }
+SELECT * { ?a :p ?b OPTIONAL { ?b :q ?v } ?v a :C }
+SELECT * { ?a :p ?b MINUS { ?b :q ?v } ?w :p ?a . ?v a :D }
+SELECT * { { ?a :p ?b } { OPTIONAL { ?a :q ?b } } }
+SELECT * { ?a a :C { SELECT ?a { ?a :p ?b . ?b :q ?c } ORDER BY ?a LIMIT 2 } }
+SELECT ?a { ?a ?p ?b . ?b a :C FILTER(?p != :p) }
+""".strip().splitlines()
 
 
 def computed(plan: Any, *members: Any) -> list[Any]:
@@ -25,13 +48,13 @@ def computed(plan: Any, *members: Any) -> list[Any]:
 
 @examples(200, short=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    graphs(30, 60), SETS | NUMBERS | CONDITIONS | TABLES, st.sampled_from([-1, -1, 1000]), st.sampled_from([1, 2, 100]),
+    graphs(25, 40), SETS | NUMBERS | CONDITIONS | TABLES, st.sampled_from([-1, -1, 1000]), st.sampled_from([1, 2, 100]),
     st.randoms(use_true_random=False),
 )  # fmt: skip
 def test_a_plan_over_a_divided_graph_comes_to_what_it_does_over_the_graph(
     triples: list[Triple], plan: Any, whole: int, chunk: int, random: Any
 ) -> None:
-    assume(len(list(parts(plan))) <= MAX_PARTS)
+    assume(len(list(parts(plan))) <= 15 and getattr(plan, "limit", None) is None)  # of ties, any is the first
     quads = [pyoxigraph.Quad(one.subject, one.predicate, one.object) for one in triples]
     members = divided([*quads, *quads[::3]], 2, random).members  # some are in two
     with (
@@ -39,3 +62,34 @@ def test_a_plan_over_a_divided_graph_comes_to_what_it_does_over_the_graph(
         patch.object(FederatedGraph, "chunk_size", chunk),
     ):
         assert computed(plan, *members) == computed(plan, graph(quads, "whole"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_query_of_a_users_own_over_a_divided_graph_finds_what_it_does_in_the_graph(seed: int) -> None:
+    random = Random(seed)  # noqa: S311 - divided the same way every time
+    nodes = [f":n{i}" for i in range(8)]
+    lines = {f"{random.choice(nodes)} {random.choice([':p', ':q'])} {random.choice(nodes)} ." for _ in range(24)}
+    lines |= {f"{node} a {random.choice([':C', ':D'])} ; :r {random.randrange(5)} ." for node in nodes}
+    lines |= {f"{random.choice(nodes)} :p _:b{i} . _:b{i} :q {random.choice(nodes)} ; :r {i} ." for i in range(2)}
+    whole = graph(parsed("\n".join(sorted(lines))), "whole")
+    both = divided(list(whole.quads()), 2, random)
+    for text, most in product(QUERIES, (-1, 1000)):
+        query = check(text, prefixes=PrefixMap({"": E}))
+        with patch.object(gathering, "_WHOLE", most):
+            held = both.refreshed().graph_for(patterns_of(query))
+        assert isinstance(held, OxigraphGraph)
+        found, expected = (shown(one.select(Query("own", query.text))) for one in (held, whole))
+        assert found == expected, text
+
+
+def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = FederatedGraph([graph(parsed(":a :p :b ."), "one"), graph(parsed(":b :p :c ."), "two")])
+    queries = GraphQueries(both, prefixes=PrefixMap({"": E}))
+    assert queries.run("SELECT * { ?s ?p ?o }").rows == 2
+    with pytest.raises(InputError, match="GRAPH cannot be asked for") as refused:
+        queries.run("SELECT * { GRAPH ?g { ?s ?p ?o } }")
+    assert "kgsparql load" in refused.value.hint
+    monkeypatch.setattr(FederatedGraph, "is_remote", True)  # all of an endpoint is too much to ask for
+    with pytest.raises(LimitError, match="more triples than can be joined over several graphs"):
+        queries.run("SELECT * { ?s ?p ?o }")
+    assert queries.run("SELECT * { ?s :p ?o . ?o :p ?end }").rows == 1

@@ -25,10 +25,11 @@ from kgsparql.errors import (
     QueryTimeoutError,
     error_from,
 )
-from kgsparql.graphs import EndpointGraph, OxigraphGraph
+from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
+from kgsparql.graphs.user_query.patterns import patterns_of
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
 from kgsparql.graphs.user_query.why_nothing import why_nothing
 from kgsparql.rdf.terms import PrefixMap, printable
@@ -256,9 +257,12 @@ class GraphQueries(ClosedAtExit):
         """Run a query that was checked; limits and errors as of :meth:`QueryWorker.run`."""
         if self._worker is not None:
             return self._worker.run(query, **limits)
-        if isinstance(self._graph, EndpointGraph):
-            return run_on_endpoint(self._graph, query, **limits)
-        if not isinstance(self._graph, OxigraphGraph):
-            raise InputError("a query of your own runs on one graph", hint="open that graph alone")
-        with QueryWorker(self._graph.store) as worker:
+        graph = self._graph
+        if isinstance(graph, FederatedGraph):
+            graph = graph.refreshed().graph_for(patterns_of(query), limits.get("timeout_s"))
+        if isinstance(graph, EndpointGraph):
+            return run_on_endpoint(graph, query, **limits)
+        if not isinstance(graph, OxigraphGraph):
+            raise InputError("a query of your own runs on a store or an endpoint", hint="open that graph alone")
+        with QueryWorker(graph.directory or graph.store) as worker:
             return worker.run(query, **limits)

@@ -1,0 +1,189 @@
+"""The patterns of a query of a user's own as typed parts: what of several graphs it may need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from kgsparql.errors import InputError
+from kgsparql.graphs.user_query.checking import CheckedQuery
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Node, Variable
+from kgsparql.rdf.terms import IRI, Literal
+
+if TYPE_CHECKING:
+    from rdflib.plugins.sparql.parserutils import CompValue
+
+_HINT = "load them into one store (kgsparql load), or name one graph alone with -k"
+_STRING = ("http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
+
+
+def patterns_of(query: CheckedQuery) -> g.Select:
+    """Read the patterns of a query. Triples that match them are all that it needs; filters may need fewer.
+
+    :raises InputError: for a query that cannot be taken apart.
+
+    >>> from kgsparql.graphs.user_query.checking import check
+    >>> read = patterns_of(check("SELECT ?city { ?city a dbo:City OPTIONAL { ?city dbo:country ?land } }"))
+    >>> [type(one).__name__ for one in read.group]
+    ['Fact', 'Optional']
+    """
+    from pyparsing import ParseException
+    from rdflib.plugins.sparql.algebra import translateQuery
+    from rdflib.plugins.sparql.parser import parseQuery
+
+    try:
+        translated = translateQuery(parseQuery(query.text)).algebra
+    except (ParseException, NotImplementedError, KeyError, RecursionError) as error:
+        raise InputError("over several graphs this query cannot be taken apart", hint=_HINT) from error
+    reader = _PatternReader()
+    group = reader.group(translated.p) if translated.get("p") is not None else ()
+    described = [reader.node(one) for one in translated.PV] if query.form == "DESCRIBE" else []
+    group += tuple(g.Optional((g.Fact(one, reader.fresh(), reader.fresh()),)) for one in described)
+    return g.Select((), group)
+
+
+@dataclass(slots=True)
+class _PatternReader:
+    """Reads the algebra that rdflib makes of a query.
+
+    A variable that only a part which may be missing binds has a name of its own there: what is found for it elsewhere
+    says nothing about that part.
+    """
+
+    new: g.Variables = field(default_factory=g.Variables)
+    names: dict[str, Variable] = field(default_factory=dict)
+
+    def fresh(self) -> Variable:
+        """Make a variable that the query does not have."""
+        return self.new("v")
+
+    def node(self, node: Any) -> Node:
+        """Read a term; a number or a date is left open, since rdflib may write it otherwise."""
+        from rdflib.term import BNode
+        from rdflib.term import Variable as Named
+
+        from kgsparql.graphs.rdflib_interop import from_rdflib
+
+        if isinstance(node, Named | BNode):
+            return self.names.setdefault(node.n3(), self.fresh())
+        term = from_rdflib(node)
+        return cast("Node", term) if isinstance(term, IRI) or _is_text(term) else self.fresh()
+
+    def group(self, part: CompValue) -> g.Group:
+        """Read a group."""
+        match part.name:
+            case "BGP":
+                return tuple(one for triple in part.triples for one in self._triple(*triple))
+            case "Join":
+                return (*self.group(part.p1), *self.group(part.p2))
+            case "Union":
+                return (g.Union((self.group(part.p1), self.group(part.p2))),)
+            case "LeftJoin" | "Minus":
+                known = self.group(part.p1)
+                beside = self._within(_variables_in(known))
+                return (*known, g.Optional((*beside.group(part.p2), *beside.looked_for(part.get("expr")))))
+            case "ToMultiSet" if part.p.name == "values":
+                return tuple(self._values(part.p.res))
+            case "Project" | "Slice":
+                return (self._select(part),)
+            case "Distinct" | "Reduced" if part.p.name in {"Project", "Slice"}:
+                return self.group(part.p)
+            case "ToMultiSet" | "Filter" | "Extend" | "Group" | "AggregateJoin" | "OrderBy" | "Distinct" | "Reduced":
+                known = self.group(part.p)
+                return (*known, *self._within(_variables_in(known)).looked_for(part.get("expr")))
+        raise InputError(f"over several graphs {part.name.upper()} cannot be asked for", hint=_HINT)
+
+    def _within(self, shared: Iterable[Variable]) -> _PatternReader:
+        kept = set(shared)
+        return replace(self, names={name: own for name, own in self.names.items() if own in kept})
+
+    def looked_for(self, expression: Any) -> Iterator[g.Pattern]:
+        """Read the groups that an expression looks for."""
+        from rdflib.plugins.sparql.algebra import translateGroupGraphPattern
+
+        if getattr(expression, "name", "") in {"Builtin_EXISTS", "Builtin_NOTEXISTS"}:
+            inner = expression.graph
+            inner = translateGroupGraphPattern(inner) if inner.name.startswith("GroupGraphPattern") else inner
+            yield g.Optional(self.group(inner))
+        elif isinstance(expression, list | dict):
+            for part in expression.values() if isinstance(expression, dict) else expression:
+                yield from self.looked_for(part)
+
+    def _select(self, part: CompValue) -> g.Select:
+        """Read a sub-select, which shares the variables that its groups are about, or that it does not compute."""
+        limit = 1 if part.name == "Slice" else None
+        while part.name != "Project":
+            part = part.p
+        computed, inner, keys = set[Any](), part.p, None
+        while inner.name in {"OrderBy", "Extend", "Filter", "AggregateJoin", "Distinct", "Reduced"}:
+            computed |= {inner.var} if inner.name == "Extend" else set()
+            inner = inner.p
+        if inner.name == "Group":
+            keys = set(inner.expr or ())
+        shared = [one for one in part.PV if (one not in computed if keys is None else one in keys)]
+        names = [one for one in map(self.node, shared) if isinstance(one, Variable)]
+        count = [(self.fresh(), g.Aggregate("COUNT", self.fresh()))] if keys is not None and not keys else []
+        return g.Select((*((one, None) for one in names), *count), self._within(names).group(part.p), limit=limit)
+
+    def _values(self, rows: Any) -> Iterator[g.Values]:
+        """Read the terms that variables may be, where each row has one that is no number or date."""
+        for name in dict.fromkeys(name for row in rows for name in row):
+            own, terms = self.node(name), [self.node(row[name]) for row in rows if hasattr(row.get(name), "n3")]
+            if (
+                isinstance(own, Variable)
+                and len(terms) == len(rows)
+                and not any(isinstance(t, Variable) for t in terms)
+            ):
+                yield g.Values(own, cast("tuple[IRI | Literal, ...]", tuple(terms)))
+
+    def _triple(self, subject: Any, predicate: Any, far: Any) -> g.Group:
+        return tuple(self._path(self.node(subject), predicate, self.node(far)))
+
+    def _path(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
+        """Read a property path: any number of steps only of one of several predicates."""
+        from rdflib import paths
+
+        match path:
+            case paths.InvPath():
+                yield from self._path(end, path.arg, start)
+            case paths.SequencePath():
+                nodes = [start, *(self.fresh() for _ in path.args[1:]), end]
+                for one, step, other in zip(nodes, path.args, nodes[1:], strict=False):
+                    yield from self._path(one, step, other)
+            case paths.AlternativePath():
+                yield g.Union(tuple(tuple(self._path(start, one, end)) for one in path.args))
+            case paths.MulPath():
+                inner = path.path
+                start, end, inner = (end, start, inner.arg) if isinstance(inner, paths.InvPath) else (start, end, inner)
+                steps = [*inner.args] if isinstance(inner, paths.AlternativePath) else [inner]
+                if any(isinstance(one, paths.Path) for one in steps):
+                    raise InputError(f"over several graphs the path {path.n3()} cannot be followed", hint=_HINT)
+                yield g.OneOfPredicates(start, (), end, then=tuple(IRI(str(one)) for one in steps))
+            case paths.NegatedPath():
+                ways = ((start, end), (end, start))
+                yield g.Union(tuple((g.Fact(one, self.fresh(), other),) for one, other in ways))
+            case _:
+                yield g.Fact(start, cast("IRI | Variable", self.node(path)), end)
+
+
+def _is_text(term: Any) -> bool:
+    return isinstance(term, Literal) and term.datatype.value in _STRING and "-" not in (term.language or "")
+
+
+def _variables_in(group: g.Group) -> Iterator[Variable]:
+    """Yield the variables that every solution of a group binds."""
+    for pattern in group:
+        match pattern:
+            case g.Fact(subject, predicate, far):
+                yield from (one for one in (subject, predicate, far) if isinstance(one, Variable))
+            case g.OneOfPredicates(start, _, end):
+                yield from (one for one in (start, end) if isinstance(one, Variable))
+            case g.Values(name):
+                yield name
+            case g.Union(groups):
+                first, *others = [set(_variables_in(one)) for one in groups]
+                yield from first.intersection(*others)
+            case g.Select(head):
+                yield from (name for name, expression in head if expression is None)
