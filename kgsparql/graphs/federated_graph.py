@@ -22,19 +22,21 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.graphs.gathering import GatheredTriples, PatternScope, TripleGatherer, TripleLookup, open_predicate
+from kgsparql.graphs.gathering import TripleGatherer
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
-from kgsparql.graphs.joining import joined, merged, without_classes
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.pattern_scopes import IN_REPLY, GatheredTriples, PatternScope, TripleLookup, open_predicate
 from kgsparql.http.transport import ThreadedCall
 from kgsparql.rdf.graph_patterns import Select
 from kgsparql.rdf.query import Join, Query
-from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, renamed
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 _T = TypeVar("_T")
 _NODE_OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
+_CUT_BY_CLASSES = "classes are in the place of other solutions"
+_INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 _MOST_FAILURES = 3
 """Queries at which a member may fail before it is not asked again; a member that cannot be reached, one."""
 
@@ -180,12 +182,13 @@ class FederatedGraph(KnowledgeGraph):
         """
         if query.empty:
             return Solutions()
-        select = partial(self._select_all, deadline=None if timeout_s is None else time.monotonic() + timeout_s)
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        select = partial(self._select_all, deadline=deadline)
         if self._only is not None:
             return select(query)
         arms = query.arms or (query,)
         if all(arm.made_of is not None for arm in arms):
-            return self._select_gathered(query, [arm.made_of for arm in arms], timeout_s)
+            return self._select_gathered(query, [arm.made_of for arm in arms], deadline)
         classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
         plain = [arm for arm in arms if arm not in classless]
         parts = []
@@ -194,16 +197,18 @@ class FederatedGraph(KnowledgeGraph):
         if classless:
             found = select(Query.union(classless) if len(classless) > 1 else classless[0])
             joins = [arm.join for arm in classless if arm.join is not None]
-            parts.append(without_classes(found, joins, select, self.chunk_size, is_at_limit=True))
-        joins = [arm.join for arm in arms if arm.join is not None and self._may_be_across(arm.join, select)]
+            parts.append(_without_classes(found, joins, select, self.chunk_size, is_at_limit=True))
+        walks = [arm for arm in arms if arm.join is not None and self._may_be_across(arm.join, select)]
+        joins = [arm.join for arm in walks if arm.join is not None]
         if joins:
-            across, *reasons = joined(joins, select, self.chunk_size)
-            parts += [without_classes(across, joins, select, self.chunk_size), *reasons]
+            gatherer = self._gatherer(deadline)
+            gatherer.fill([PatternScope.of_join(join) for join in joins])
+            across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0])
+            parts += [_without_classes(across, joins, select, self.chunk_size), *gatherer.lacking]
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
-    def _select_gathered(self, query: Query, parts: Sequence[Select], timeout_s: float | None) -> Solutions:
+    def _select_gathered(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solutions of a query over the triples of all members, each once, that it may need."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         opened = {predicate.name for part in parts if (predicate := open_predicate(part)) is not None}
         if all(map(open_predicate, parts)):
             found = self._select_all(query, deadline=deadline)
@@ -212,7 +217,7 @@ class FederatedGraph(KnowledgeGraph):
             return found
         only, lacking = self._gather(parts, deadline)
         if only is None:
-            found = OxigraphGraph(self._gathered.store, name=self.name, fingerprint="").select(query)
+            found = self._gathered_solutions(query)
         elif _is_given_up(self._failed.get(only, ())):
             found = Solutions()
         else:
@@ -236,13 +241,25 @@ class FederatedGraph(KnowledgeGraph):
                 raise LimitError(f"the query needs {one.missing}", hint=hint, limit="triples")
         if only is not None:
             return self._members[only]
-        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
+        return self._gathered_graph()
 
     def _gather(self, parts: Sequence[Select], deadline: float | None) -> tuple[int | None, list[Solutions]]:
         """Gather what queries need; return the place of the only member that has it, if not, and what is lacking."""
-        ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
-        gatherer = TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size, self.is_remote)
+        gatherer = self._gatherer(deadline)
         return gatherer.gather([PatternScope.of(part) for part in parts]), gatherer.lacking
+
+    def _gatherer(self, deadline: float | None) -> TripleGatherer:
+        ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
+        return TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size, self.is_remote)
+
+    def _gathered_graph(self) -> OxigraphGraph:
+        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
+
+    def _gathered_solutions(self, query: Query) -> Solutions:
+        """Run a query over what was gathered; blank nodes are named as in all results."""
+        found = self._gathered_graph().select(query)
+        own = partial(re.sub, rf"{re.escape(IN_REPLY)}\d+\.", ".")
+        return _renamed_solutions(found, lambda node: BlankNode(own(node.value)), "")
 
     def _beside(self, lookup: TripleLookup) -> list[Triple] | None:
         """Return the triples of a blank node of a member in this process; ``None`` of another's."""
@@ -277,7 +294,10 @@ class FederatedGraph(KnowledgeGraph):
 
         replies = self.ask_each(select, deadline)
         named = {at: f"m{at}{within if self._members[at].is_remote else '.'}" for at in replies}
-        return {at: _renamed_solutions(found, named[at], self._members[at].name) for at, found in replies.items()}
+        return {
+            at: _renamed_solutions(found, partial(_name_in_federation, named[at]), self._members[at].name)
+            for at, found in replies.items()
+        }
 
     def _may_be_across(self, join: Join, select: Callable[[Query], Solutions]) -> bool:
         """Tell whether its triples may be in different members: several, of predicates that are used at all."""
@@ -334,11 +354,10 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
     return tuple(named.values())
 
 
-def _renamed_solutions(found: Solutions, before: str, name: str) -> Solutions:
-    """Rename the blank nodes of a member's solutions, and say where they are cut that it was this member."""
+def _renamed_solutions(found: Solutions, own: Callable[[BlankNode], BlankNode], name: str) -> Solutions:
+    """Rename the blank nodes of solutions, and say where they are cut that it was this member."""
     solutions = found.solutions
     if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
-        own = partial(_name_in_federation, before)
         solutions = tuple({n: renamed(term, own) for n, term in s.items()} for s in solutions)
     return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
 
@@ -372,3 +391,51 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
 
     own = renamed(triple, local)
     return (min(places) if len(places) == 1 else None), own
+
+
+def _without_classes(
+    found: Solutions,
+    joins: Sequence[Join],
+    select: Callable[[Query], Solutions],
+    chunk_size: int,
+    *,
+    is_at_limit: bool = False,
+) -> Solutions:
+    """Return the solutions of joins whose terms are no classes in any graph, where they must not be.
+
+    :param is_at_limit: the solutions were limited before, so that classes may have taken the place of others.
+    """
+    names = {join.names: join.classless for join in joins if join.classless}
+    classless = [(s, names.get(frozenset(s), frozenset[str]())) for s in found]
+    terms = sorted({term for s, own in classless for name in own if isinstance(term := s[name], IRI)}, key=str)
+    classes = set[Term]()
+    for at in range(0, len(terms), chunk_size):
+        chunk = terms[at : at + chunk_size]
+        classes |= {s["entity"] for s in select(Query.load("classes").bind(entity=chunk).limit(len(chunk) + 1))}
+    kept = tuple(s for s, own in classless if not any(s[name] in classes for name in own))
+    is_short = is_at_limit and len(kept) < len(found) >= min(join.limit for join in joins)
+    return replace(found, solutions=kept, cut=found.cut or (_CUT_BY_CLASSES if is_short else ""))
+
+
+def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:
+    """Merge solutions in the order of the parts, each once; add up those that count the same thing.
+
+    >>> one = Solutions(("a", "n"), ({"a": Literal("x"), "n": Literal(2)},))
+    >>> [s["n"].value for s in merged([one, one], frozenset({"n"}))], len(merged([one, one], frozenset()))
+    (['4'], 1)
+    """
+    variables = tuple(dict.fromkeys(name for part in parts for name in part.variables))
+    distinct: dict[frozenset[tuple[str, Term]], dict[str, Term]] = {}
+    for solution in (solution for part in parts for solution in part):
+        counted = counts.intersection(solution)
+        about = frozenset((name, term) for name, term in solution.items() if name not in counted)
+        # Solutions that count other variables are about something else.
+        known = distinct.setdefault(about | {(name, _INTEGER) for name in counted}, {})
+        for name in counted.intersection(known):
+            number = whole_number(known[name]) + whole_number(solution[name])
+            known[name] = Literal(str(number), datatype=_INTEGER)
+        if not known:
+            known.update(solution)
+    solutions = tuple(distinct.values())
+    variables = variables or tuple(dict.fromkeys(name for solution in solutions for name in solution))
+    return Solutions.together(parts, variables=variables, solutions=solutions)

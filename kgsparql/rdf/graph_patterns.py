@@ -18,8 +18,8 @@ from kgsparql.rdf.terms import IRI, Literal, Term, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
-    "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isLiteral", "isNumeric", "sameTerm",
-    "ROUND", "decimal", "integer", "dateTime",
+    "STR", "LCASE", "CONTAINS", "REGEX", "REPLACE", "CONCAT", "COALESCE", "IF", "isBlank", "isLiteral", "isNumeric",
+    "sameTerm", "ROUND", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
 

@@ -67,20 +67,6 @@ walk = partial(walk_triples, ends_only=True)
 """Ask for the distinct ends of a property path."""
 
 
-def through_blank_nodes(join: Join, blank: Iterable[str], *, limit: int) -> Query:
-    """Ask for the solutions of a join in which these variables are blank nodes."""
-    names = {name for pattern in join.patterns for name in pattern.variables}
-    given = {name: terms for name, terms in join.values.items() if name in names}
-    lines = [f"  VALUES ?{name} {{ UNDEF }}\n" for name in given]
-    for p in join.patterns:
-        predicate = f"?{p.predicate}" if isinstance(p.predicate, str) else str(validated(p.predicate))
-        lines.append(f"  ?{p.subject} {predicate} ?{p.object} .\n")
-    lines += [f"  FILTER(isBlank(?{name}))\n" for name in blank]
-    head = " ".join(f"?{name}" for name, _ in join.head)
-    query = Query("through_blank", f"SELECT DISTINCT {head} WHERE {{\n{''.join(lines)}}}\nLIMIT 1000")
-    return query.bind(**given).limit(limit)
-
-
 def answers(
     path: PropertyPath,
     start: IRI,

@@ -305,9 +305,7 @@ class Join:
 
     :param head: variables, and their names in a solution.
     :param values: the terms that a variable may be; for a variable in ``skipped`` the predicates that it is not.
-    :param apart: pairs of variables that are different terms.
     :param classless: variables that are not classes, as ``queries/classes.rq`` finds them.
-    :param ranges: variable of a literal → variable with language ranges, one of which must match the literal's tag.
     :param number: returned as ``?walk``.
     """
 
@@ -315,11 +313,7 @@ class Join:
     head: tuple[tuple[str, str], ...]
     values: Values = field(default_factory=lambda: MappingProxyType({}))
     skipped: frozenset[str] = frozenset()
-    apart: tuple[tuple[str, str], ...] = ()
-    literals: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
     classless: frozenset[str] = frozenset()
-    ranges: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     number: int | None = None
     limit: int = 1000
 
@@ -358,10 +352,7 @@ class Join:
             tuple(map(TriplePattern.parse, _header_list(header, "joins"))),
             tuple((name, name) for name in _header_list(header, "variables")),
             skipped=frozenset(_header_list(header, "skipped")),
-            literals=frozenset(_header_list(header, "literals")),
-            others=frozenset(_header_list(header, "no_literals")),
             classless=frozenset(_header_list(header, "no_classes")),
-            ranges=MappingProxyType(dict(pair.split() for pair in _header_list(header, "ranges"))),
         )
 
     @classmethod
@@ -372,13 +363,10 @@ class Join:
         nodes = [f"n{i}" for i in range(len(path.steps) + 1)]
         steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path.steps)]
         asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
-        back = [
-            (nodes[i + 1], nodes[i - 1]) for i in range(1, len(path.steps)) if path.steps[i].inverts(path.steps[i - 1])
-        ]
         shown = [*nodes, *(f"c{i}" for i in range(len(constraints)))]
         head = [("n0", "n0"), (nodes[-1], "end")] if ends_only else [(name, name) for name in shown]
         values = {f"c{i}": tuple(c.values) for i, c in enumerate(constraints)}
-        return cls((*steps, *asides), tuple(head), MappingProxyType(values), apart=tuple(back), number=number)
+        return cls((*steps, *asides), tuple(head), MappingProxyType(values), number=number)
 
 
 def _header_list(header: Mapping[str, str], name: str) -> list[str]:
