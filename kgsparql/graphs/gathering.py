@@ -38,7 +38,6 @@ _MOST_TRIPLES = 300_000
 """Triples that are gathered for one question."""
 _LOOKED_AT = 10  # predicates that are looked at with one query
 _AT_ONCE = 10  # chunks that one query asks about, so that the usual case costs one query
-_CUT = "more triples than can be joined over several graphs"
 
 Replies: TypeAlias = Mapping[int, Solutions]
 """What each member replied, by its place."""
@@ -87,8 +86,7 @@ class TripleGatherer:
         """Gather what groups of patterns need, from the terms that they begin at."""
         for wanted in together([scope.run(self.gathered) for scope in scopes]):
             self._fetch(wanted)
-        if any(scope.is_cut for scope in scopes):
-            self.lacking.append(Solutions(cut=_CUT))
+        self.lacking += [Solutions(cut=why) for why in dict.fromkeys(w for one in scopes for w in one.all_reasons)]
 
     def _holders(self, scope: PatternScope) -> frozenset[int] | None:
         """Return the members that hold triples of a group; ``None`` where it has no solution."""

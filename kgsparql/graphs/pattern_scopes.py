@@ -16,6 +16,8 @@ from kgsparql.rdf.paths import Direction
 from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
+TOO_MANY = "more triples than can be joined over several graphs"
+_BLANK = "what is beside blank nodes of an endpoint, which cannot be asked for"
 MOST_EACH = 50_000
 """Triples that one query fetches."""
 IN_REPLY = ".reply-"
@@ -152,7 +154,7 @@ class PatternScope:
     shared: frozenset[Variable] | None = None
     is_summary: bool = False
     is_dead: bool = False
-    lacks: bool = False
+    reasons: dict[str, None] = field(default_factory=dict)
     met_in_blanks: set[PatternStep] = field(default_factory=set)
 
     @classmethod
@@ -210,10 +212,11 @@ class PatternScope:
             yield from inner.all_steps
 
     @property
-    def is_cut(self) -> bool:
-        """Whether something that it needs is not here."""
-        inner = (*(one for arms in self.unions for one in arms), *self.later)
-        return self.lacks or any(one.is_cut for one in inner)
+    def all_reasons(self) -> Iterator[str]:
+        """Why something that it needs is not here."""
+        yield from self.reasons
+        for inner in (*(one for arms in self.unions for one in arms), *self.later):
+            yield from inner.all_reasons
 
     def terms_of(self, node: Node | None) -> _Terms | None:
         """Return the terms that a node may be; ``None`` if it may be anything."""
@@ -250,7 +253,7 @@ class PatternScope:
                     again.append(step)
                     todo.append(step)  # others may narrow it
                 else:
-                    self.lacks |= not is_whole
+                    self.reasons |= {} if is_whole else {TOO_MANY: None}
         if not self.is_dead:
             yield from together([one.run(gathered) for one in self.later])
 
@@ -328,7 +331,7 @@ class PatternScope:
         """Narrow the variables of a pattern to what was found; return whether that is all there is."""
         near, far = self.terms_of(step.subject), self.terms_of(step.object)
         if step not in self.met_in_blanks and any(map(is_nameless, (*(near or ()), *(far or ())))):
-            return False
+            self.reasons[_BLANK] = None
         if step.is_closure:
             return self._take_closure(step, gathered)
         found = [

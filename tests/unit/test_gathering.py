@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Any
@@ -13,15 +14,18 @@ from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from kgsparql.errors import InputError, LimitError
+from kgsparql.exploration import walk_ends
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, gathering
+from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.graphs.user_query.patterns import patterns_of
 from kgsparql.plans.running import run
 from kgsparql.plans.type_check import parts
+from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import PrefixMap, Triple
+from kgsparql.rdf.terms import BlankNode, PrefixMap, Triple
 from tests.deep import examples
-from tests.unit.test_federated import E, divided, graph, parsed, shown
+from tests.unit.test_federated import E, divided, ex, graph, parsed, shown
 from tests.unit.test_plans import CONDITIONS, NUMBERS, SETS, TABLES, graphs
 
 # Patterns of every form; the last ones bind a variable where a part that may be missing has one of its name.
@@ -93,3 +97,43 @@ def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do(monkeypa
     with pytest.raises(LimitError, match="more triples than can be joined over several graphs"):
         queries.run("SELECT * { ?s ?p ?o }")
     assert queries.run("SELECT * { ?s :p ?o . ?o :p ?end }").rows == 1
+
+
+class Remote(KnowledgeGraph):
+    """A graph that names its blank nodes anew in each reply, as endpoints do."""
+
+    is_remote = True
+
+    def __init__(self, turtle: str) -> None:
+        self.name, self.graph, self.replies = "remote", graph(parsed(turtle), "remote"), 0
+
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
+        found = self.graph.select(query, timeout_s)
+        self.replies += 1
+        blank = sorted({str(t) for s in found for t in s.values() if isinstance(t, BlankNode)})
+        names = {name: BlankNode(f"b{(at + self.replies) % len(blank)}") for at, name in enumerate(blank)}
+        return replace(found, solutions=tuple({n: names.get(str(t), t) for n, t in s.items()} for s in found))
+
+    def ask(self, query: Query) -> bool:
+        return self.graph.ask(query)
+
+
+@pytest.mark.parametrize("most", [-1, 1000])
+def test_what_meets_in_a_blank_node_of_an_endpoint_is_joined_in_it_alone(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "_WHOLE", most)
+    both = FederatedGraph(
+        [
+            graph(parsed(":a :p :b . :c :u :e . :d :u :f ."), "file"),
+            Remote(":b :q [ :r :c ; :s 3 ; :t [ :v :a ] ] , [ :r :d ; :s 4 ; :t [ :v :z ] ] ."),
+        ]
+    )
+    queries = GraphQueries(both, prefixes=PrefixMap({"": E}))
+    found = queries.run("SELECT ?x ?n { :a :p/:q ?v . ?v :r/:u ?x ; :s ?n ; :t/:v ?w . ?w :p ?b }")
+    assert [(str(s["x"]), s["n"].value) for s in found.solutions] == [(f"<{E}e>", "3")]
+    (there,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{E}{step}" for step in "pqru")))])
+    assert {str(term) for term in there.items} == {f"<{E}e>", f"<{E}f>"}
+    assert not there.cuts
+    with pytest.raises(LimitError):  # an optional part is looked up later, when the blank node has no name
+        queries.run("SELECT ?x ?n { :a :p/:q ?v . ?v :r/:u ?x OPTIONAL { ?v :s ?n } }")
