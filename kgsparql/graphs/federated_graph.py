@@ -203,7 +203,7 @@ class FederatedGraph(KnowledgeGraph):
         if joins:
             gatherer = self._gatherer(deadline)
             gatherer.fill([PatternScope.of_join(join) for join in joins])
-            across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0])
+            across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0], gatherer)
             parts += [_without_classes(across, joins, select, self.chunk_size), *gatherer.lacking]
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
@@ -215,15 +215,16 @@ class FederatedGraph(KnowledgeGraph):
             met = (term for solution in found for name in opened if isinstance(term := solution.get(name), IRI))
             self._gathered.likely.update(dict.fromkeys(map(TripleLookup, met)))
             return found
-        only, lacking = self._gather(parts, deadline)
+        gatherer = self._gatherer(deadline)
+        only = gatherer.gather([PatternScope.of(part) for part in parts])
         if only is None:
-            found = self._gathered_solutions(query)
+            found = self._gathered_solutions(query, gatherer)
         elif _is_given_up(self._failed.get(only, ())):
             found = Solutions()
         else:
             view = self.changed(_only=only)
             found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
-        together = Solutions.together([found, *lacking], variables=found.variables, solutions=found.solutions)
+        together = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
         return replace(together, failed=tuple(self.errors))
 
     def graph_for(self, select: Select, timeout_s: float | None = None) -> KnowledgeGraph:
@@ -232,21 +233,17 @@ class FederatedGraph(KnowledgeGraph):
         :raises LimitError: where there are too many.
         :raises EndpointError: if a member fails.
         """
-        only, lacking = self._gather([select], None if timeout_s is None else time.monotonic() + timeout_s)
+        gatherer = self._gatherer(None if timeout_s is None else time.monotonic() + timeout_s)
+        only = gatherer.gather([PatternScope.of(select)])
         for error in self.errors.values():
             raise error
-        for one in lacking:
+        for one in gatherer.lacking:
             if one.missing:
                 hint = "start from an IRI or a class, or load the graphs into one store (kgsparql load)"
                 raise LimitError(f"the query needs {one.missing}", hint=hint, limit="triples")
         if only is not None:
             return self._members[only]
         return self._gathered_graph()
-
-    def _gather(self, parts: Sequence[Select], deadline: float | None) -> tuple[int | None, list[Solutions]]:
-        """Gather what queries need; return the place of the only member that has it, if not, and what is lacking."""
-        gatherer = self._gatherer(deadline)
-        return gatherer.gather([PatternScope.of(part) for part in parts]), gatherer.lacking
 
     def _gatherer(self, deadline: float | None) -> TripleGatherer:
         ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
@@ -255,9 +252,10 @@ class FederatedGraph(KnowledgeGraph):
     def _gathered_graph(self) -> OxigraphGraph:
         return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
 
-    def _gathered_solutions(self, query: Query) -> Solutions:
+    def _gathered_solutions(self, query: Query, gatherer: TripleGatherer) -> Solutions:
         """Run a query over what was gathered; blank nodes are named as in all results."""
         found = self._gathered_graph().select(query)
+        gatherer.leave()
         own = partial(re.sub, rf"{re.escape(IN_REPLY)}\d+\.", ".")
         return _renamed_solutions(found, lambda node: BlankNode(own(node.value)), "")
 

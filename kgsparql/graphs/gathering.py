@@ -24,7 +24,9 @@ from kgsparql.graphs.pattern_scopes import (
     PatternStep,
     TripleLookup,
     Wanted,
+    is_nameless,
     lookups_of_constants,
+    scans_of,
     together,
 )
 from kgsparql.rdf.graph_patterns import Variable
@@ -62,6 +64,8 @@ class TripleGatherer:
     chunk_size: int
     is_remote: bool
     lacking: list[Solutions] = field(default_factory=list)
+    hidden: list[ox.Quad] = field(default_factory=list)
+    together: set[ox.Quad] = field(default_factory=set)
     _halving: Halving = field(default_factory=Halving)
 
     def gather(self, scopes: Sequence[PatternScope]) -> int | None:
@@ -205,7 +209,19 @@ class TripleGatherer:
         self.gathered.store.extend(ox.Quad(one.subject, one.predicate, one.object) for one in triples or ())
 
     def _fetch_behind(self, lookup: BlankLookup) -> None:
-        """Keep the triples of patterns that meet in blank nodes."""
+        """Keep the triples of patterns that meet in blank nodes, in place of those that were fetched one by one."""
+        store = self.gathered.store
+        old = [
+            quad
+            for step in lookup.steps
+            for one in scans_of(step)
+            for quad in self.gathered.quads(one)
+            if (step.subject in lookup.blank and is_nameless(quad.subject))
+            or (step.object in lookup.blank and is_nameless(quad.object))
+        ]
+        self.hidden += [quad for quad in old if quad not in self.together]
+        for quad in old:
+            store.remove(quad)
         self.gathered.replies += 1
         for reply in self.ask(lookup.query(), f"{IN_REPLY}{self.gathered.replies}.").values():
             for solution in reply:
@@ -213,6 +229,15 @@ class TripleGatherer:
                     nodes = (step.fact.subject, step.fact.predicate, step.fact.object)
                     subject, predicate, far = (solution.get(n.name) if isinstance(n, Variable) else n for n in nodes)
                     if isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and far is not None:
-                        self.gathered.store.add(ox.Quad(subject, predicate, far))
+                        quad = ox.Quad(subject, predicate, far)
+                        store.add(quad)
+                        if is_nameless(subject) or is_nameless(far):
+                            self.together.add(quad)
             if not reply.complete:
                 self.lacking.append(replace(reply, solutions=()))
+
+    def leave(self) -> None:
+        """Leave what was gathered as the next query may need it: no blank node of an endpoint twice."""
+        for quad in self.together:
+            self.gathered.store.remove(quad)
+        self.gathered.store.extend(self.hidden)

@@ -306,9 +306,9 @@ class PatternScope:
         self, step: PatternStep, todo: Sequence[PatternStep], gathered: GatheredTriples
     ) -> Generator[Sequence[Wanted], None, None]:
         """Look up patterns that meet in blank nodes of endpoints together, as far as these lead."""
-        some = [step] if step.is_one_fact else []
+        some = [step] if step.is_one_fact and step not in self.met_in_blanks else []
         while some:
-            found = [(one, quad) for one in some for lookup in _scan_of(one) for quad in gathered.quads(lookup)]
+            found = [(one, quad) for one in some for lookup in scans_of(one) for quad in gathered.quads(lookup)]
             ends = (
                 ((one.subject, quad.subject) for one, quad in found),
                 ((one.object, quad.object) for one, quad in found),
@@ -375,7 +375,8 @@ def together(runs: Iterable[Iterator[Sequence[Wanted]]]) -> Iterator[Sequence[Wa
         waiting = [run for run, _ in wanted]
 
 
-def _scan_of(step: PatternStep) -> list[TripleLookup]:
+def scans_of(step: PatternStep) -> list[TripleLookup]:
+    """List the lookups of all triples of the predicates of a pattern."""
     return [TripleLookup(predicate) for predicate in step.predicates or (None,)]
 
 
