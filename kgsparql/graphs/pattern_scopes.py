@@ -18,6 +18,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 TOO_MANY = "more triples than can be joined over several graphs"
 _BLANK = "what is beside blank nodes of an endpoint, which cannot be asked for"
+_BOUND = 200  # terms that what meets in blank nodes is bound by; with more, it is asked for whole
 MOST_EACH = 50_000
 """Triples that one query fetches."""
 IN_REPLY = ".reply-"
@@ -246,9 +247,9 @@ class PatternScope:
                 self._take_arms(arms)
             elif step is not None:
                 todo.remove(step)
-                yield from self._look_up(step, gathered)
-                yield from self._look_behind(step, todo, gathered)
-                is_whole = self._take(step, gathered)
+                is_whole = yield from (
+                    self._follow(step, gathered) if step.is_closure else self._find(step, todo, gathered)
+                )
                 if not is_whole and step not in again:
                     again.append(step)
                     todo.append(step)  # others may narrow it
@@ -291,17 +292,6 @@ class PatternScope:
         some = sorted((term for term in terms if way == "inverse" or not isinstance(term, Literal)), key=str)
         return [TripleLookup(predicate, term, way) for term in some for predicate in predicates]
 
-    def _look_up(self, step: PatternStep, gathered: GatheredTriples) -> Generator[Sequence[Wanted], None, None]:
-        wanted = self.lookups(step)
-        yield wanted
-        met = {lookup.term for lookup in wanted if lookup.term is not None}
-        while step.is_closure and wanted and met:
-            way = wanted[0].way
-            ends = {end for one in wanted for end in gathered.ends(one)} - met
-            met |= ends
-            wanted = self.lookups(step, ends, way)
-            yield wanted
-
     def _look_behind(
         self, step: PatternStep, todo: Sequence[PatternStep], gathered: GatheredTriples
     ) -> Generator[Sequence[Wanted], None, None]:
@@ -322,45 +312,42 @@ class PatternScope:
             inner = blank & {node for one in more for node in (one.subject, one.object)}
             names = (name for one in some for name in _variables_of(one.fact))
             bound = {name: terms for name in names if (terms := self.terms_of(name)) is not None}
-            fewest = sorted(bound.items(), key=lambda one: len(one[1]))[:1]
-            named = [(name, [term for term in terms if isinstance(term, IRI | Literal)]) for name, terms in fewest]
-            values = tuple(g.Values(name, tuple(sorted(terms, key=str))) for name, terms in named)
+            named = {name: [t for t in terms if isinstance(t, IRI | Literal)] for name, terms in bound.items()}
+            fewest = sorted((one for one in named.items() if 0 < len(one[1]) <= _BOUND), key=lambda one: len(one[1]))
+            values = tuple(g.Values(name, tuple(sorted(terms, key=str))) for name, terms in fewest[:1])
             yield [BlankLookup(tuple(some), values, tuple(sorted(inner)))]
 
-    def _take(self, step: PatternStep, gathered: GatheredTriples) -> bool:
-        """Narrow the variables of a pattern to what was found; return whether that is all there is."""
-        near, far = self.terms_of(step.subject), self.terms_of(step.object)
+    def _find(
+        self, step: PatternStep, todo: Sequence[PatternStep], gathered: GatheredTriples
+    ) -> Generator[Sequence[Wanted], None, bool]:
+        """Narrow the variables of a pattern to what is found; return whether that is all there is."""
+        near, far, asked = self.terms_of(step.subject), self.terms_of(step.object), self.lookups(step)
         if step not in self.met_in_blanks and any(map(is_nameless, (*(near or ()), *(far or ())))):
             self.reasons[_BLANK] = None
-        if step.is_closure:
-            return self._take_closure(step, gathered)
-        found = [
-            quad
-            for one in self.lookups(step)
-            for quad in gathered.quads(one)
-            if (near is None or quad.subject in near) and (far is None or quad.object in far)
-        ]
-        if not all(map(gathered.is_whole, self.lookups(step))):
+        yield asked
+        yield from self._look_behind(step, todo, gathered)
+        if not all(map(gathered.is_whole, asked)):
             return False
+        quads = (quad for one in asked for quad in gathered.quads(one))
+        found = [q for q in quads if (near is None or q.subject in near) and (far is None or q.object in far)]
         self._narrow(step.subject, {quad.subject for quad in found})
         self._narrow(step.object, {quad.object for quad in found})
         self._narrow(step.name, {quad.predicate for quad in found})
         return True
 
-    def _take_closure(self, step: PatternStep, gathered: GatheredTriples) -> bool:
-        asked = self.lookups(step)
-        is_whole = True
-        if asked and asked[0].term is None:
-            return all(map(gathered.is_whole, asked))
-        way = asked[0].way if asked else "forward"
+    def _follow(self, step: PatternStep, gathered: GatheredTriples) -> Generator[Sequence[Wanted], None, bool]:
+        """Narrow one end of any number of steps to what is met from the other; return whether that is all there is."""
+        asked, is_whole = self.lookups(step), True
+        is_bound, way = all(one.term is not None for one in asked), asked[0].way if asked else "forward"
         start, end = (step.subject, step.object) if way == "forward" else (step.object, step.subject)
         met = set(self.terms_of(start) or ())
         while asked:
+            yield asked
             is_whole &= all(map(gathered.is_whole, asked))
             ends = {far for one in asked for far in gathered.ends(one)} - met
             met |= ends
-            asked = self.lookups(step, ends, way)
-        if is_whole:
+            asked = self.lookups(step, ends, way) if is_bound else []
+        if is_whole and is_bound:
             self._narrow(end, met)
         return is_whole
 

@@ -215,9 +215,8 @@ PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations
 
 # Several graphs have no adjacency, directory or account of their own; the notes of results are the meter's.
 OF_SEVERAL = {
-    "account", "adjacency_view", "changed", "directory", "held", "is_as_loaded", "is_embedded", "is_recorded",
-    "may_have_name", "named_graphs", "profile", "url", "uses_any",
-    "will_ask_again",
+    "account", "adjacency_view", "changed", "directory", "held", "is_as_loaded", "is_embedded",
+    "may_have_name", "named_graphs", "profile", "url", "uses_any", "will_ask_again",
 }  # fmt: skip
 
 
