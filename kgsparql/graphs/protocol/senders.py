@@ -243,20 +243,21 @@ class HttpSender:
         is_refused = is_refused and meaning_of(reply, request) is None
         if request.text and (is_refused or self._is_doubtful(reply, request, used)):
             for manner in (one for one in (_MANNERS if is_refused else ("GET",)) if one != used):
-                other = self._reply_to(request, manner)
-                if other.status == 200 and (is_refused or _FOUND.search(other.body)):
-                    self._manner = manner
-                    return other
+                with suppress(UnreachableError):  # the first reply stands
+                    other = self._reply_to(request, manner)
+                    if other.status == 200 and (is_refused or _FOUND.search(other.body)):
+                        self._manner = manner
+                        return other
         if request.text and (is_refused or reply.status == 200):
             self._manner = used
         return reply
 
     def _is_doubtful(self, reply: HttpReply, request: SparqlRequest, manner: str) -> bool:
         """Tell whether to doubt that a POST was understood: once of queries in ASCII, once of others."""
-        is_about_known = request.name and (_ABOUT_KNOWN.search(request.name) or not request.text.isascii())
+        kind = request.text.isascii()
+        is_about_known = request.name and (_ABOUT_KNOWN.search(request.name) or not kind)
         if not is_about_known or manner == "GET" or request.profile.urls or reply.status != 200:
             return False
-        kind = request.text.isascii()
         is_first = kind not in self._was_doubted
         self._was_doubted.add(kind)
         return is_first and not _FOUND.search(reply.body)
