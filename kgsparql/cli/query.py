@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,16 +43,7 @@ def query(
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
     from kgsparql.graphs import groups_of, names_endpoint
-    from kgsparql.graphs.user_query import (
-        FORMATS,
-        GraphQueries,
-        QueryWorker,
-        check,
-        is_nothing,
-        run_on_endpoint,
-        serialise,
-        why_nothing,
-    )
+    from kgsparql.graphs.user_query import FORMATS, check, is_nothing, serialise, why_nothing
 
     named = graph.sources
     text, is_remote, are_several = _query_text(text, named), names_endpoint(named), len(groups_of(named)) > 1
@@ -64,15 +54,7 @@ def query(
         prefixes = _known_prefixes(graph, opened)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        if are_several:
-            run: Any = stack.enter_context(GraphQueries(opened)).run_checked
-        elif is_remote:
-            run = partial(run_on_endpoint, opened)
-        else:
-            target, options = (opened.store, {}) if "-" in named else (named, graph.reading)
-            worker = stack.enter_context(QueryWorker(target, options=options, progress=shown, notes=graph.say))
-            worker.start()
-            run = worker.run
+        run = _runner(graph, opened, shown, stack, is_opened=is_remote or are_several)
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
@@ -88,6 +70,18 @@ def query(
     if result.cut is not None:
         c.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")  # with -q, too: it is as an error
         raise typer.Exit(BudgetExceededError.exit_code)
+
+
+def _runner(graph: GraphOptions, opened: Any, shown: c.Progress, stack: ExitStack, *, is_opened: bool) -> Any:
+    """Return what runs a checked query: at an endpoint, over what is gathered of several graphs, or in a process."""
+    from kgsparql.graphs.user_query import GraphQueries, QueryWorker
+
+    if is_opened:
+        return stack.enter_context(GraphQueries(opened)).run_checked
+    target, options = (opened.store, {}) if "-" in graph.sources else (graph.sources, graph.reading)
+    worker = stack.enter_context(QueryWorker(target, options=options, progress=shown, notes=graph.say))
+    worker.start()
+    return worker.run
 
 
 def _query_text(text: str, sources: Sequence[str]) -> str:
