@@ -33,6 +33,7 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
+from kgsparql.linking.news import NewsWatch
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
@@ -92,7 +93,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
         )
         self._preparing = threading.Lock()
-        self._renewing = threading.Lock()
+        self._watch = NewsWatch(self.indexes)
         self._ignored: dict[str, IgnoredPredicates] = {}
         self._is_empty: bool | None = None
         if snapshot is not None:
@@ -110,34 +111,27 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             cancel.set()
         if "_user_queries" in vars(self):
             self._user_queries.close()
+        self._watch.close()
         self.indexes.close()
         self.graph.close()
 
     def refresh(self) -> None:
-        """Read files again and ask endpoints again: the next question uses nothing that is known or kept by now.
+        """Read files and ask endpoints again: the next question uses nothing that is known or kept by now.
 
-        What endpoints and stores in Python get later is noticed without it: what is new at the next question, and what
-        an endpoint calls otherwise or lacks within ten minutes.
+        Without it, a new name at an endpoint is found at once, one that changed or went within ten minutes.
 
         :raises GraphLoadError: for a file that is no RDF any more; the graph stays as it was.
         """
-        graph = self.graph.reopened()
-        with self._renewing:
-            self._use_graph(graph)
+        self._watch.reopen()
+        self._current()
 
-    def _current_graph(self) -> KnowledgeGraph:
-        """Return the graph for the next question; where its triples changed, what was known of it is forgotten."""
-        with self._renewing:
-            graph = self.graph.refreshed()
-            if graph.members != self.graph.members:
-                self._use_graph(graph)
-            return graph
-
-    def _use_graph(self, graph: KnowledgeGraph) -> None:
-        """Use the graph as it is now from the next question on; those that run go on with what they have."""
-        self.graph, self.indexes = graph, self.indexes.of_changed(graph)
-        self._is_empty, self._ignored = None, {}
-        vars(self).pop("_user_queries", None)
+    def _current(self) -> tuple[KnowledgeGraph, GraphIndexes]:
+        """Return the graph for the next question, and its indexes; after a change, what was known is forgotten."""
+        graph, indexes = self._watch.current()
+        if indexes is not self.indexes:
+            self.graph, self.indexes, self._is_empty, self._ignored = indexes.graph, indexes, None, {}
+            vars(self).pop("_user_queries", None)
+        return graph, indexes
 
     @contextmanager
     def _stopped_by_close(self, cancel: threading.Event) -> Iterator[None]:
@@ -245,7 +239,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        asked, indexes = self._current_graph(), self.indexes
+        asked, indexes = self._current()
         graph = asked.within(usage)
         try:
             ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
@@ -366,7 +360,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         cancel = cancel or threading.Event()
         with self._stopped_by_close(cancel):
-            self._current_graph()
+            self._current()
             return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     def why_nothing(self, sparql: str) -> str:
@@ -394,7 +388,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.plans.vocabulary import GraphVocabulary
 
         check(plan)
-        graph = self._current_graph().within(Usage(Budget()))
+        graph = self._current()[0].within(Usage(Budget()))
         for term in sorted(terms_in(plan), key=str):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
@@ -408,7 +402,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
 
-        return recheck(kept_answer(answer), self._current_graph())
+        return recheck(kept_answer(answer), self._current()[0])
 
     @asked_with(AskOptions)
     def plan(self, question: str, asking: AskOptions) -> PlannedQuestion:
@@ -452,8 +446,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         if not any(char.isalnum() for char in text):
             hint = "write a name, or a part of one: kgsparql find Curi"
             raise InputError("there is nothing to search for", hint=hint)
-        graph = self._current_graph()
-        linker = self.indexes.linker.with_graph(graph)
+        graph, indexes = self._current()
+        linker = indexes.linker.with_graph(graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
             self._note(line)
@@ -466,8 +460,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         from kgsparql.exploration.counting import graph_info
 
-        graph = self._current_graph()
-        indexed = self.indexes.description()
+        graph, indexes = self._current()
+        indexed = indexes.description()
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}

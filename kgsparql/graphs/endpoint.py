@@ -33,7 +33,7 @@ from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimit
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport, in_words
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, printable
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.response_cache import Recording, ResponseCache
 
@@ -43,6 +43,7 @@ _SAMPLE = 10  # triples of named graphs that are looked for in the union
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
+_CHECKED_EVERY_S = 600.0  # whether it changed
 _DESCRIPTION_S = 5.0
 _NAMED_GRAPHS_S = 10.0  # seconds for each of the two queries, at most
 _AGAIN_S = 60.0  # seconds until another try, after one that took too long or had no result
@@ -89,6 +90,7 @@ class Probe:
     """What was found out about an endpoint so far, shared by all views of its graph.
 
     :param known: its profile before it was asked; ``profile``: with what was found.
+    :param checked_at: when its fingerprint was asked for, in the seconds of the graph's clock.
     """
 
     known: EndpointProfile
@@ -97,6 +99,7 @@ class Probe:
     again_from: float = 0.0
     view: GraphView = GraphView(until=0.0)
     fingerprint: str | None = None
+    checked_at: float = math.inf
     has_named_graphs: bool | None = None
     unused: set[tuple[IRI, ...]] = field(default_factory=set)
     noted: set[str] = field(default_factory=set)
@@ -169,6 +172,7 @@ class EndpointGraph(KnowledgeGraph):
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s, self.patience_s = timeout_s, patience_s
         self._note, self._recording, self._response_cache = note, recording, response_cache
+        self.clock: Callable[[], float] = time.monotonic
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
         if recording is not None:
@@ -186,10 +190,14 @@ class EndpointGraph(KnowledgeGraph):
 
     def reopened(self) -> Self:
         """Return the graph as it is now: nothing is known of it, and no reply that was kept is used again."""
+        return self._from_now_on().changed(probe=Probe(self.probe.known, self.probe.known))
+
+    def _from_now_on(self) -> Self:
+        """Return the same graph, for which no reply is used that was kept before now."""
         sender = self._sender
-        if isinstance(sender, CachedSender):
-            sender = replace(sender, since=time.monotonic())
-        return self.changed(probe=Probe(self.probe.known, self.probe.known), _sender=sender)
+        if not isinstance(sender, CachedSender):
+            return self
+        return self.changed(_sender=replace(sender, since=time.monotonic()))
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
@@ -240,28 +248,54 @@ class EndpointGraph(KnowledgeGraph):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the URL and the number of triples; or of today's date, if they cannot be counted in 5 s.
+        """A hash of the URL, the number of triples, and the labels; of today's date, if they are not counted in 5 s.
 
-        So a change that keeps the number goes unseen, and a label index of what cannot be counted lasts for a day. For
-        a service that is too large to be counted, a hash of the URL alone.
+        So a change of other triples that keeps their number goes unseen, and a label index of what cannot be counted
+        lasts for a day. For a service that is too large to be counted, a hash of the URL alone.
         """
         if self.probe.fingerprint is None:
-            number = "" if self.profile.has_many_labels else self._triple_count()
-            self.probe.fingerprint = self._hash_with(number)
+            self.probe.fingerprint = self._new_fingerprint()
         return self.probe.fingerprint
+
+    @property
+    def is_to_be_checked(self) -> bool:
+        """Whether it may have changed: it was asked ten minutes ago."""
+        is_old = self.clock() - self.probe.checked_at >= _CHECKED_EVERY_S
+        return is_old and self._recording is None and not self.profile.has_many_labels
+
+    def renewed(self, usage: Usage) -> Self:
+        """Return the same graph; another one where it says that its triples or labels changed."""
+        if not self.is_to_be_checked:
+            return self
+        found = self.within(usage)._from_now_on()._new_fingerprint()  # noqa: SLF001 - of this class
+        return (
+            self
+            if found == self.probe.fingerprint
+            else self.changed(probe=replace(self.probe, fingerprint=found, unused=set()))
+        )
+
+    def _new_fingerprint(self) -> str:
+        self.probe.checked_at = self.clock()
+        if self.profile.has_many_labels:
+            return self._hash_with("")
+        sums, count = Query.load("fingerprint").bind(predicate=self.naming.names), Query.load("info_triples")
+        return self._hash_with(self._numbers(sums) or self._numbers(count) or self._today())
 
     def _hash_with(self, what: str) -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
-    def _triple_count(self) -> str:
+    def _numbers(self, query: Query) -> str:
+        """Ask for numbers; empty where the endpoint cannot count in time."""
         try:
-            counted = self.select(Query.load("info_triples"), _COUNT_S)
-            count = counted[0].get("count") if counted.complete and len(counted) else None
-            if isinstance(count, Literal):
-                return count.value
+            found = self.select(query, _COUNT_S)
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
+            return ""
+        values = [str(found[0].get(name)) for name in found.variables] if len(found) == 1 else []
+        return " ".join(values) if found.complete else ""
+
+    def _today(self) -> str:
         today = datetime.now(UTC).date().isoformat()
         if self._recording is None:
             return today

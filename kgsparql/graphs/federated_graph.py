@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -74,15 +74,22 @@ class FederatedGraph(KnowledgeGraph):
 
     def refreshed(self) -> Self:
         """Return the same graphs, all failures forgotten, and what was gathered."""
-        members = tuple(member.refreshed() for member in self._members)
-        if members == self._members:
-            return self.changed(_failed={}, _gathered=GatheredTriples(), _origin=self.origin)
-        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members, _origin=None)
+        return self._of_members(member.refreshed() for member in self._members)
+
+    def renewed(self, usage: Usage) -> Self:
+        """Return the same graphs; others of those that say that they changed. One that fails stays as it is."""
+        found = self.refreshed().ask_each(lambda member: member.renewed(usage))
+        return self._of_members(found.get(at, member) for at, member in enumerate(self._members))
 
     def reopened(self) -> Self:
         """Return the graphs as they are now, of which nothing is remembered."""
-        members = tuple(member.reopened() for member in self._members)
-        return self.changed(_failed={}, _used={}, _gathered=GatheredTriples(), _members=members, _origin=None)
+        return self._of_members(member.reopened() for member in self._members)
+
+    def _of_members(self, members: Iterable[KnowledgeGraph]) -> Self:
+        own, gathered = tuple(members), GatheredTriples()
+        if own == self._members:
+            return self.changed(_failed={}, _gathered=gathered, _origin=self.origin)
+        return self.changed(_failed={}, _gathered=gathered, _origin=None, _used={}, _members=own)
 
     @property
     def origin(self) -> FederatedGraph:

@@ -156,6 +156,10 @@ class KnowledgeGraph(ABC):
         """
         return self
 
+    def renewed(self, usage: Usage) -> Self:  # noqa: ARG002
+        """Return the same graph; another one where an endpoint says that its triples or labels changed."""
+        return self
+
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered; files are read again."""
         return self.changed()
@@ -266,6 +270,11 @@ class KnowledgeGraph(ABC):
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer."""
         return ()
+
+    @property
+    def is_to_be_checked(self) -> bool:
+        """Whether it is time to ask an endpoint whether it changed."""
+        return False
 
     @property
     def is_remote(self) -> bool:

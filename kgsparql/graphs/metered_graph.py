@@ -62,6 +62,10 @@ class MeteredGraph(KnowledgeGraph):
         """Return the same graph, failures of its members forgotten."""
         return replace(self, graph=self.graph.refreshed())
 
+    def renewed(self, usage: Usage) -> Self:
+        """Return the same graph; another one where an endpoint says that its triples or labels changed."""
+        return replace(self, graph=self.graph.renewed(usage))
+
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered."""
         return replace(self, graph=self.graph.reopened())
@@ -137,7 +141,7 @@ class MeteredGraph(KnowledgeGraph):
 # What is not counted is answered by the graph itself.
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
-    "is_embedded", "is_recorded", "is_remote", "may_have_name", "name", "named_graphs", "naming", "notes",
-    "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
+    "is_embedded", "is_recorded", "is_remote", "is_to_be_checked", "may_have_name", "name", "named_graphs", "naming",
+    "notes", "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
 ):  # fmt: skip
     setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

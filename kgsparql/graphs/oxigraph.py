@@ -41,8 +41,8 @@ class OxigraphGraph(KnowledgeGraph):
     :param sources: IRI of a named graph → how to cite it, where that is not by ``name`` and the IRI.
     :param stored: the files it was filled from.
     :param directory: where the store is on disk; ``None`` for one in memory.
-    :param follow: returns the store as it is to be read from now on, of quads that may change.
-    :ivar reread: opens it again, of files that may have changed.
+    :ivar follow: returns the store that is to be read from now on.
+    :ivar reopen: opens it again, of files that may have changed.
     :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
 
     >>> store = ox.Store()
@@ -64,7 +64,6 @@ class OxigraphGraph(KnowledgeGraph):
         stored: Iterable[StoredSource] = (),
         revision: Revision | None = None,
         directory: Path | None = None,
-        follow: Callable[[], ox.Store] | None = None,
     ) -> None:
         self.store = store
         self.directory = directory
@@ -77,10 +76,10 @@ class OxigraphGraph(KnowledgeGraph):
         self._adjacency: Adjacency | None = None
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
-        self._follow = follow or (lambda: store)
+        self.follow: Callable[[], ox.Store] = lambda: store
         self._count, self._count_from = 0, 0.0
         self._mark = self._content_mark() if fingerprint is None else None
-        self.reread: Callable[[], Any] | None = None
+        self.reopen: Callable[[], KnowledgeGraph] | None = None
 
     @property
     def is_as_loaded(self) -> bool:
@@ -96,16 +95,16 @@ class OxigraphGraph(KnowledgeGraph):
 
     def refreshed(self) -> Self:
         """Return the same graph; where its quads changed, another one, of which nothing is remembered."""
-        is_same = self._mark is None or (self._follow() is self.store and self._content_mark() == self._mark)
+        is_same = self._mark is None or (self.follow() is self.store and self._content_mark() == self._mark)
         return self if is_same else self.reopened()
 
     def reopened(self) -> Self:
         """Return the graph as it is now, of which nothing is remembered."""
-        if self.reread is not None:
-            return cast("Self", self.reread())
+        if self.reopen is not None:
+            return cast("Self", self.reopen())
         return type(self)(
-            self._follow(), name=self.name, fingerprint=self._fingerprint, sources=self._sources, stored=self.stored,
-            revision=self.revision, directory=self.directory, follow=self._follow,
+            self.follow(), name=self.name, fingerprint=self._fingerprint, sources=self._sources, stored=self.stored,
+            revision=self.revision, directory=self.directory,
         )  # fmt: skip
 
     def _content_mark(self) -> tuple[Any, ...]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
@@ -49,16 +47,12 @@ def to_rdflib(term: Term) -> Any:
     raise InputError("rdflib has no triple terms")
 
 
-def quads_from_rdflib(graph: rdflib.Graph, rows: Iterable[tuple[Any, ...]] | None = None) -> Iterator[pyoxigraph.Quad]:
-    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF.
-
-    :param rows: those of its statements that are wanted; all of them, if ``None``.
-    """
+def quads_from_rdflib(graph: rdflib.Graph) -> Iterator[pyoxigraph.Quad]:
+    """Yield the quads of an rdflib ``Graph`` or ``Dataset``; a GraphLoadError for a statement that is not RDF."""
     import rdflib
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    if rows is None:
-        rows = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
+    rows: Iterable[tuple[Any, ...]] = graph.quads() if isinstance(graph, rdflib.ConjunctiveGraph) else graph
     for subject, predicate, object_, *contexts in rows:
         try:
             terms = from_rdflib(subject), from_rdflib(predicate), from_rdflib(object_)
@@ -91,42 +85,26 @@ class RdflibCopy:
     def __init__(self, graph: rdflib.Graph) -> None:
         from rdflib.store import TripleAddedEvent
 
-        self._graph = graph
-        self._held = _oxigraph_store(graph)
-        self._copied, self._size = pyoxigraph.Store(), 0
-        self._added: list[tuple[Any, ...]] = []
-        if self._held is None:
-            dispatcher: Any = graph.store.dispatcher
-            dispatcher.subscribe(TripleAddedEvent, partial(_note_added, weakref.ref(self)))
+        self._graph, self._held = graph, _oxigraph_store(graph)
+        self._copied, self._mark = pyoxigraph.Store(), (0, 0)
+        self._added = added = [0]
+
+        def count(_: object) -> None:
+            added[0] += 1
+
+        dispatcher: Any = graph.store.dispatcher
+        dispatcher.subscribe(TripleAddedEvent, count)
 
     def store(self) -> pyoxigraph.Store:
-        """Return the store, with what the graph has now; another one where triples were removed from the graph."""
+        """Return the store, with what the graph has now: another copy after a change."""
         if self._held is not None:
             return self._held
-        added, self._added = self._added, []
-        size = len(self._graph)
-        if added or size != self._size:
-            self._copied.extend(quads_from_rdflib(self._graph, added))
-            if len(self._copied) != size:  # rdflib does not say what is removed, or not before the first copy
-                self._copied = pyoxigraph.Store()
-                self._copied.bulk_extend(quads_from_rdflib(self._graph))
-            self._size = size
+        mark = len(self._graph), self._added[0]  # rdflib says what is added, but not what is removed
+        if mark != self._mark:
+            copied = pyoxigraph.Store()
+            copied.bulk_extend(quads_from_rdflib(self._graph))
+            self._copied, self._mark = copied, mark
         return self._copied
-
-    def note_added(self, triple: tuple[Any, ...], context: Any) -> None:
-        """Take note of a triple that the store of the graph gets; the store may be that of other graphs, too."""
-        import rdflib
-
-        if isinstance(self._graph, rdflib.ConjunctiveGraph):
-            self._added.append((*triple, context))
-        elif context is None or context.identifier == self._graph.identifier:
-            self._added.append(triple)
-
-
-def _note_added(copy: weakref.ref[RdflibCopy], event: Any) -> None:
-    """Pass on that a triple is added, as long as there is somebody who wants to know."""
-    if (found := copy()) is not None:
-        found.note_added(event.triple, event.context)
 
 
 def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:

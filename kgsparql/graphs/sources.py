@@ -88,6 +88,8 @@ def open_graph(
             )  # fmt: skip
         own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
+        if "-" not in group:
+            graph.reopen = partial(opened, group, name)
         if recording is not None:
             graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
         return graph
@@ -110,17 +112,6 @@ def open_embedded(
     given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
-    graph = _opened_graph(given, name, cache, progress, notes, **reading)
-    if "-" not in given:
-        options = {"name": name, "cache": cache, "progress": progress, "notes": notes, **reading}
-        graph.reread = partial(open_embedded, given, **options)
-    return graph
-
-
-def _opened_graph(
-    given: list[GraphSource], name: str | None, cache: bool, progress: Progress | None,
-    notes: Callable[[str], None] | None, **reading: Any,
-) -> OxigraphGraph:  # fmt: skip
     if any(map(_is_store, given)):
         return _stored_graph(given, name)
     options, files, graph = ReadOptions(**reading), _files_of(given), None
@@ -225,8 +216,10 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
     called = name or "store"
     unnamed = [graph for graph in store.named_graphs() if isinstance(graph, ox.BlankNode)]  # as Oxrdflib has them
     sources = {key: Source(called) for graph in unnamed for key in (graph.value, str(graph))}
-    follow = source.store if isinstance(source, RdflibCopy) else None
-    return OxigraphGraph(store, name=called, fingerprint=None, sources=sources, follow=follow)
+    graph = OxigraphGraph(store, name=called, fingerprint=None, sources=sources)
+    if isinstance(source, RdflibCopy):
+        graph.follow = source.store
+    return graph
 
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:

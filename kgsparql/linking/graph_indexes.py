@@ -23,6 +23,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgsparql.budget import Usage
 from kgsparql.errors import (
     GRAPH_FAILED,
     EndpointError,
@@ -319,6 +320,20 @@ class GraphIndexes:
         vars(other).update(graph=graph, _linker=None, _missing=[], _of_members=of_members)
         if not graph.is_remote:
             vars(other).pop("passages", None)
+        return other
+
+    def renewed(self, usage: Usage) -> GraphIndexes | None:
+        """Return the indexes of the graph as its endpoints say that it is now; ``None`` if nothing changed.
+
+        They are made in silence, whoever waits for them.
+        """
+        graph = self.graph.renewed(usage)
+        if graph.members == self.graph.members:
+            return None
+        other = self.of_changed(graph)
+        vars(other).update(progress=silent, _note=lambda _: None)
+        other.linker_for(graph.within(usage), usage.cancel)
+        vars(other).update(progress=self.progress, _note=self._note)
         return other
 
     def close(self) -> None:

@@ -6,14 +6,17 @@ import copy
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.corrections import near_keys
-from kgsparql.linking.label_index.search import LabelIndex, LabelRow, unlikeliness
+from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.names import Spellings
+from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, unlikeliness
 from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.linking.words import place_of, trigrams, words
+from kgsparql.linking.words import inflections, place_of, trigrams, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
@@ -40,16 +43,20 @@ class Linker:
         self.index = index
         self.embedder = embedder if index.search.has_vectors else None
         self.languages = tuple(tag.lower() for tag in languages)
+        self._asked: KnowledgeGraph | None = None
+        self._looked_up: dict[str, None] = {}
+        self._failures: list[str] = []
 
     def with_graph(self, graph: KnowledgeGraph) -> Linker:
         """The same linker for one question, which looks labels up in that question's view of the graph."""
         other = copy.copy(self)
-        other.index = replace(self.index, search=self.index.search.with_graph(graph))
+        index = replace(self.index, search=self.index.search.with_graph(graph))
+        vars(other).update(index=index, _asked=graph if self.index.rows else None, _looked_up={}, _failures=[])
         return other
 
     def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
         """What the reader of an answer should know about the search of labels."""
-        return self.index.search.notes({link.term.value for link in links})
+        return (*self.index.search.notes({link.term.value for link in links}), *self._failures)
 
     def link(self, question: str, mentions: Sequence[tuple[str, bool]] | None = None) -> tuple[LinkedEntity, ...]:
         """The entities a question names, the most specific first; none twice, and no two for the same words.
@@ -60,9 +67,54 @@ class Linker:
             order. Without them, or where none can be linked, the words of the question are linked.
         """
         found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
+        if self._learn_names(self._unknown_names(question, found)):
+            found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
         if all(link.kind == "predicate" for link in found):  # a predicate says how, not of what
             return self._links_by_part_or_plural(question) or found
         return found
+
+    def _unknown_names(self, text: str, links: Sequence[LinkedEntity]) -> list[str]:
+        """What may be a name that the index does not know, as it may be spelled: what is written like one, if any is.
+
+        Without links, or where no name has a capital, all of a text with a word that no label has.
+        """
+        if self._asked is None or not self._asked.is_remote:
+            return []
+        spellings = Spellings(text, self.languages)
+        known = [(link.mention.start, link.mention.end) for link in links if link.matched == "exact"]
+        content = spellings.content_places
+        left = [(s, e) for s, e in content if not any(start <= s and e <= end for start, end in known)]
+        if links and spellings.is_cased:
+            left = [(s, e) for s, e in left if s and text[s].isupper()]
+            names = [name for name in spellings.names if any(text[s:e] in name for s, e in left)]
+            return [form for name in names for form in (name, name[:1].upper() + name[1:])]
+        forms = [[key, *inflections(key)] for key in (normalised(text[s:e]) for s, e in left)]
+        counts = self.index.search.vocabulary([form for some in forms for form in some]).counts
+        is_known = all(any(map(counts.get, some)) for some in forms)
+        return [] if links and is_known else list(spellings.exact)
+
+    def _learn_names(self, names: Iterable[str]) -> bool:
+        """Look names up at endpoints whose labels were read before; whether any is found, which is then known."""
+        keys = {name: normalised(name) for name in names if name not in self._looked_up}
+        known = {row.key for row in self.index.search.exact(keys.values())}
+        new = [name for name, key in keys.items() if key not in known]
+        if self._asked is None or not new:
+            return False
+        from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
+
+        self._looked_up.update(dict.fromkeys(new))
+        rows: list[LabelRow] = []
+        asked, failed = self._asked.members, self._asked.errors
+        for member in asked:
+            if member.is_remote and member.name not in failed and not member.profile.has_many_labels:
+                try:
+                    rows += EndpointLabels(member).named(new, self.languages)
+                except GRAPH_FAILED as error:
+                    if len(asked) == 1:  # several graphs say themselves which of them fail
+                        self._failures.append(f"{error.message_about(member.name)}; its names were not looked up")
+        if rows:
+            self.index = replace(self.index, search=CombinedLabels((self.index.search, MemoryLabels(rows))))
+        return bool(rows)
 
     def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
         """For each mention, the best entity that no mention before it took; for types only if no other is linked."""
@@ -174,8 +226,10 @@ class Linker:
 
         Labels that are a typing error from the whole text come before those that only have some of its words.
         """
-        detector = MentionDetector(text, self.index.search, self.languages)
         key = normalised(text)
+        if not self.index.search.exact([key]):
+            self._learn_names(self._unknown_names(text, ()))
+        detector = MentionDetector(text, self.index.search, self.languages)
         near = near_keys(detector.search, key)
         candidates, rows = self._candidates_and_rows(detector, near)
         if any(c.matched == "exact" and c.row.key == key for c in candidates):

@@ -83,10 +83,11 @@ def store_of(data: Path, directory: Path) -> Path:
 
 
 @contextlib.contextmanager
-def oxigraph_serve(store: Path, *options: str, port: int | None = None) -> Iterator[str]:
+def oxigraph_serve(store: Path, *options: str, port: int | None = None, writable: bool = False) -> Iterator[str]:
     """The URL of ``oxigraph serve-read-only`` over a store, as long as the ``with`` lasts."""
     port = port or free_port()
-    command = [OXIGRAPH, "serve-read-only", "--location", store, "--bind", f"127.0.0.1:{port}", *options]
+    serving = "serve" if writable else "serve-read-only"
+    command = [OXIGRAPH, serving, "--location", store, "--bind", f"127.0.0.1:{port}", *options]
     yield from _served([str(part) for part in command], port, "/query")
 
 

@@ -94,6 +94,15 @@ class EndpointLabels(FoundLabels):
         """See :meth:`LabelSearch.with_graph`; nothing is remembered, so that earlier questions change no query."""
         return EndpointLabels(graph, profile=self._profile, embedder=self._embedder)
 
+    def named(self, texts: Sequence[str], languages: tuple[str, ...]) -> list[LabelRow]:
+        """Find what is called exactly like one of some texts, in at most two queries: its triples are not counted."""
+        tags, naming = language_tags(languages), self._graph.naming
+        queries = [Query.load("search_exact").bind(predicate=naming.names), Query.load("by_name")]
+        found = self._names_by_text(queries, texts[: max(1, self._graph.chunk_size // len(tags))], tags)
+        names = [name for text in texts for name in found[text]]
+        self._degrees.update((name.iri, 1) for name in names)
+        return self._with_kinds_and_degrees(names)
+
     def offline(self) -> FoundLabels:
         """See :meth:`LabelSearch.offline`: there are no labels."""
         return FoundLabels((), self._embedder)
@@ -116,7 +125,7 @@ class EndpointLabels(FoundLabels):
         searched = self._names_by_search(spellings, tags, common)
         names += [name for name in searched if name not in names]
         if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
-            found = self._names_by_text(Query.load("by_name"), spellings.exact, tags)
+            found = self._names_by_text([Query.load("by_name")], spellings.exact, tags)
             names = [name for spelling in spellings.exact for name in found[spelling]]
         rows = self._with_kinds_and_degrees(names)
         name_keys = {normalised(name) for name in spellings.names}
@@ -126,14 +135,16 @@ class EndpointLabels(FoundLabels):
     def _exact_names(self, spellings: Sequence[str], tags: tuple[str, ...]) -> list[LabelRow]:
         missing = [text for text in spellings if (text, tags) not in self._exact]
         query = Query.load("search_exact").bind(predicate=self._graph.naming.names)
-        found = self._names_by_text(query, missing, tags)
+        found = self._names_by_text([query], missing, tags)
         self._exact.update(((text, tags), found[text]) for text in missing)
         return [name for text in spellings for name in self._exact[text, tags]]
 
-    def _names_by_text(self, query: Query, texts: Sequence[str], tags: Sequence[str]) -> dict[str, list[LabelRow]]:
+    def _names_by_text(
+        self, queries: Sequence[Query], texts: Sequence[str], tags: Sequence[str]
+    ) -> dict[str, list[LabelRow]]:
         """Ask for the names that are exactly one of some texts, with one of some language tags."""
         literals = [text_literal(text, tag) for text in texts for tag in tags]
-        return _rows_by("text", names_in(select_about(self._graph, [query], literals, parameter="label").seen))
+        return _rows_by("text", names_in(select_about(self._graph, queries, literals, parameter="label").seen))
 
     def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[LabelRow]:
         """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again."""

@@ -78,6 +78,11 @@ class Spellings:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
     @property
+    def content_places(self) -> list[tuple[int, int]]:
+        """Where words are that may be in a name, in characters: all but stop words."""
+        return [(token.start, token.end) for token, is_one in zip(self.tokens, self._content, strict=True) if is_one]
+
+    @property
     def exact(self) -> tuple[str, ...]:
         """List texts that may be a whole label, the likeliest first: as written, and with other capitals."""
         spans = sorted(self._name_spans(), key=self._span_likelihood)

@@ -1,0 +1,194 @@
+"""A name that is added, changed or removed at a server: found at once, or within ten minutes, at next to no cost."""
+
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
+from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql.knowledge_base import KnowledgeBase
+from tests.cli.conftest import Run
+from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
+from tests.conftest import FIXTURES
+from tests.endpoints.faults import reply
+from tests.endpoints.proxy import Exchange, Proxy, first, sends
+from tests.endpoints.servers import oxigraph_serve, store_of
+
+D, O = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"  # noqa: E741
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+SUMS, LABELS = "MD5(", "?entity ?predicate ?text"
+BORN = "Where was Marie Curie born?"
+ZORBLAX, TROGDOR = "Where was Zorblax Quimby born?", "Where was Trogdor Quabble born?"
+PLAIN = EndpointProfile()
+
+
+class Clock:
+    """A clock of a graph, which a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question waits for the check that begins with it, however busy the machine is."""
+    monkeypatch.setattr("kgsparql.linking.news._PATIENCE_S", 60.0)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """``fixtures/nobel.ttl`` behind a server of its own that can be written to."""
+    with oxigraph_serve(store_of(FIXTURES / "nobel.ttl", tmp_path / "store"), writable=True) as url:
+        yield url
+
+
+def update(url: str, text: str) -> None:
+    head = {"Content-Type": "application/sparql-update"}
+    urllib.request.urlopen(urllib.request.Request(url.replace("/query", "/update"), text.encode(), head)).close()  # noqa: S310
+
+
+def add(url: str, name: str = "Zorblax Quimby") -> None:
+    update(
+        url, f'INSERT DATA {{ <{D}Zorblax> <{LABEL}> "{name}"@en ; a <{O}Scientist> ; <{O}birthPlace> <{D}Warsaw> }}'
+    )
+
+
+def rename(url: str, name: str = "Trogdor Quabble") -> None:
+    update(
+        url, f'DELETE WHERE {{ <{D}Zorblax> <{LABEL}> ?any }} ; INSERT DATA {{ <{D}Zorblax> <{LABEL}> "{name}"@en }}'
+    )
+
+
+def of_clock(url: str, **options: object) -> tuple[KnowledgeBase, Clock]:
+    """What is known of an endpoint, and the clock by which it is looked at again."""
+    graph, clock = EndpointGraph(url, profile=PLAIN), Clock()
+    graph.clock = clock
+    return KnowledgeBase(graph, embedder="none", **options), clock  # type: ignore[arg-type]
+
+
+def asked(knowledge: KnowledgeBase, question: str) -> tuple[str, int, int]:
+    """The first answer to a question, if there is any, and how many queries it took, beside those to prepare it."""
+    answer = knowledge.ask(question)
+    first_one = answer.answers[0].label if answer.answers else ""
+    return first_one, answer.usage["queries"], answer.usage["prepared"]
+
+
+@pytest.mark.parametrize("question", [ZORBLAX, "where was zorblax quimby born?", "Wo wurde Zorblax Quimby geboren?"])
+def test_a_new_name_is_found_at_the_next_question_by_two_more_queries(server: str, question: str) -> None:
+    knowledge, _ = of_clock(server)
+    usual, nothing = asked(knowledge, BORN)[1], asked(knowledge, question)
+    assert nothing == ("", 1, 0)
+    add(server)
+    assert [hit.label for hit in knowledge.find("Zorblax Quimby")][:1] == ["Zorblax Quimby"]
+    found = asked(knowledge, question)
+    knowledge.refresh()
+    assert found[0] in {"Warsaw", "Warschau"}
+    assert found[1] == asked(knowledge, question)[1] + 2
+    assert asked(knowledge, BORN)[1] == usual
+
+
+def test_a_name_that_changed_or_went_is_noticed_after_ten_minutes_and_no_question_pays_for_it(server: str) -> None:
+    add(server)
+    with Proxy(server) as proxy:
+        knowledge, clock = of_clock(proxy.url)
+        before = asked(knowledge, ZORBLAX)
+        rename(server)
+        clock.now = 599.0
+        assert asked(knowledge, TROGDOR)[0] == "Warsaw"
+        assert (asked(knowledge, ZORBLAX)[0], len(proxy.of(SUMS))) == ("Warsaw", 1)
+        clock.now = 600.0
+        assert asked(knowledge, ZORBLAX)[0] == ""
+        assert asked(knowledge, TROGDOR)[:2] == ("Warsaw", before[1])
+        update(server, f"DELETE WHERE {{ <{D}Zorblax> ?p ?o }}")
+        clock.now = 1_199.0
+        asked(knowledge, BORN)
+        clock.now = 1_200.0
+        assert asked(knowledge, TROGDOR)[:2] == ("", 1)
+        assert len(proxy.of(SUMS)) == 3
+        clock.now = 1_800.0
+        read = len(proxy.of(LABELS))
+        assert asked(knowledge, BORN)[0] == "Warsaw"
+        assert (len(proxy.of(SUMS)), len(proxy.of(LABELS))) == (4, read)  # nothing changed: nothing is read
+
+
+def test_a_check_that_fails_changes_nothing_says_nothing_and_is_not_repeated_at_once(
+    server: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    notes: list[str] = []
+    with Proxy(server) as proxy:
+        knowledge, clock = of_clock(proxy.url, note=notes.append)
+        usual = asked(knowledge, BORN)
+        rename(server)
+        fails = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))
+        proxy.plan = first(then=fails, only="COUNT(*)")
+        said = len(notes)
+        for clock.now in (600.0, 601.0, 602.0):
+            assert asked(knowledge, BORN) == (usual[0], usual[1], 0)
+        assert len(proxy.of(SUMS)) == 2
+    assert (notes[said:], *capfd.readouterr()) == ([], "", "")
+
+
+def test_what_is_closed_during_a_check_is_closed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.linking.news._PATIENCE_S", 0.5)
+    holds = threading.Event()
+
+    async def never(exchange: Exchange) -> None:
+        import asyncio
+
+        holds.set()
+        await asyncio.sleep(30)
+        await exchange.write(b"")
+
+    with Proxy(server) as proxy:
+        knowledge, clock = of_clock(proxy.url)
+        usual = asked(knowledge, BORN)
+        proxy.plan, clock.now = first(then=never, only=SUMS), 600.0
+        assert asked(knowledge, BORN)[:2] == usual[:2]
+        assert holds.wait(30)
+        began = time.monotonic()
+        knowledge.close()
+        assert time.monotonic() - began < 10
+        assert not [thread for thread in threading.enumerate() if thread.name == "kgsparql news"]
+        proxy.plan = None
+        add(server)
+        clock.now = 1_200.0
+        assert asked(knowledge, ZORBLAX)[0] == "Warsaw"
+
+
+def test_of_several_graphs_the_one_that_changed_is_read_again(server: str) -> None:
+    endpoint, clock = EndpointGraph(server, profile=PLAIN), Clock()
+    endpoint.clock = clock
+    library = FIXTURES / "identifiers" / "library.ttl"
+    knowledge = KnowledgeBase(FederatedGraph([open_graph(library), endpoint]), embedder="none")
+    assert asked(knowledge, ZORBLAX)[0] == ""
+    add(server)
+    assert asked(knowledge, ZORBLAX)[0] == "Warsaw"
+    rename(server)
+    clock.now = 600.0
+    asked(knowledge, BORN)
+    assert knowledge.indexes.index.search.exact(["trogdor quabble"])
+    assert knowledge.graph.members[0].name == str(library)
+
+
+def test_fresh_means_that_what_was_kept_is_not_used(server: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = EndpointProfile(name="kept", aliases=("kept",), urls=(server,), keep_s=3_600.0)
+    monkeypatch.setattr("kgsparql.graphs.sources.endpoint_named", lambda _: kept)
+    add(server)
+    ask = ("ask", ZORBLAX, "-k", server, "--no-model")
+    assert "Warsaw" in run(*ask).stdout
+    rename(server)
+    assert "Warsaw" in run(*ask).stdout
+    assert "Warsaw" not in run(*ask, "--fresh").stdout
+    knowledge = kgsparql.open(server, embedder="none")
+    rename(server, "Wuffle Bimble")
+    assert asked(knowledge, TROGDOR)[0] == "Warsaw"
+    knowledge.refresh()
+    assert asked(knowledge, TROGDOR)[0] == ""
