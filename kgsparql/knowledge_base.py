@@ -118,8 +118,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def refresh(self) -> None:
         """Read files and ask endpoints again: the next question uses nothing that is known or kept by now.
 
-        Without it, a new name at an endpoint is found at once, one that changed or went within ten minutes.
-
         :raises GraphLoadError: for a file that is no RDF any more; the graph stays as it was.
         """
         self._watch.reopen()
@@ -444,8 +442,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises LimitError: for one of more than 4,000 characters.
         """
         if not any(char.isalnum() for char in text):
-            hint = "write a name, or a part of one: kgsparql find Curi"
-            raise InputError("there is nothing to search for", hint=hint)
+            raise InputError(
+                "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
+            )
         graph, indexes = self._current()
         linker = indexes.linker.with_graph(graph)
         found = linker.find(checked_question(text), limit=limit)
@@ -461,10 +460,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.exploration.counting import graph_info
 
         graph, indexes = self._current()
-        indexed = indexes.description()
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
-        return {**found, **said, "label_index": indexed}
+        return {**found, **said, "label_index": indexes.description()}
 
 
 def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
