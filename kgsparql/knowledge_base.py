@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
-
 _POLL_S = 0.1
 
 
@@ -460,9 +459,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.exploration.counting import graph_info
 
         graph, indexes = self._current()
-        found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
-        return {**found, **said, "label_index": indexes.description()}
+        return (
+            graph_info(graph, self.labels, self.prefixes, shown=shown) | said | {"label_index": indexes.description()}
+        )
 
 
 def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
