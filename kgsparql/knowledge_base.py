@@ -117,7 +117,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def refresh(self) -> None:
         """Read files and ask endpoints again: the next question uses nothing that is known or kept by now.
 
-        :raises GraphLoadError: for a file that is no RDF any more; the graph stays as it was.
+        A ``GraphLoadError`` for a file that is no RDF any more leaves the graph as it was.
         """
         self._watch.reopen()
         self._current()
@@ -460,9 +460,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
         graph, indexes = self._current()
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
-        return (
-            graph_info(graph, self.labels, self.prefixes, shown=shown) | said | {"label_index": indexes.description()}
-        )
+        found = graph_info(graph, self.labels, self.prefixes, shown=shown)
+        return {**found, **said, "label_index": indexes.description()}
 
 
 def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
