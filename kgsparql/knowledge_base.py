@@ -459,9 +459,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.exploration.counting import graph_info
 
         graph, indexes = self._current()
-        said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
+        indexed = indexes.description()  # of an endpoint that is down, this is the first to fail
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
-        return {**found, **said, "label_index": indexes.description()}
+        said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
+        return {**found, **said, "label_index": indexed}
 
 
 def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
