@@ -13,6 +13,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -161,6 +162,20 @@ def test_what_is_computed_from_a_file_is_computed_at_an_endpoint(
         assert (there.status, there.confidence) == (here.status, here.confidence), question
         unlike = differences(told(here), told(there))
         assert unlike == [] or (engine == "virtuoso" and unlike == ["evidence"]), question  # it has fewer facts
+
+
+@pytest.mark.parametrize("server", ["Oxigraph", *(deep(name) for name in SERVERS if name != "Oxigraph")])
+def test_a_question_is_answered_as_from_a_file(
+    nobel: KnowledgeBase, started: Callable[[str, Path], str], server: str
+) -> None:
+    """Facts, counts, comparisons, the most, the first and what is not so, by the default method."""
+    remote = KnowledgeBase(open_graph(started(server, NOBEL), name="data"), embedder="none")
+    questions = load_dataset(FIXTURES / "endpoint_questions.jsonl").questions
+    found = [
+        {q.text: (a.status, [b.label for b in a.best]) for q in questions for a in [kb.ask(q.text)]}
+        for kb in (nobel, remote)
+    ]
+    assert found[1] == found[0]
 
 
 WALKING = [name for name in names() if name != "query_plan"]

@@ -17,6 +17,7 @@ MAX_SPELLINGS = 160
 
 _MOST_WORDS = 8  # of a name
 _MOST_LOWER_WORDS = 3  # of a name that may be in lower case in the question: `penicillin`, `high school`
+_LONGEST_ACRONYM = 3
 _IN_NAMES = frozenset("of the in on at for to a de la le les du des von van der den zu da di del do dos".split())
 _BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))  # or in one name, as in `Pride and Prejudice`
 _ARTICLES = frozenset(("the", "a", "an"))
@@ -58,6 +59,8 @@ class Spellings:
     ('Jane Campion',)
     >>> [text for text in found.exact if text.lower() in ("film", "films")]
     ['films', 'Films', 'film', 'Film']
+    >>> "TV series" in Spellings("Which tv series won?", ("en",)).exact
+    True
     """
 
     def __init__(self, text: str, languages: tuple[str, ...]) -> None:
@@ -119,9 +122,15 @@ class Spellings:
             yield form[:1].upper() + form[1:]
             if end - start > 1:
                 yield self._title_case(start, end)
+            if self._is_short(start) and end - start <= _MOST_LOWER_WORDS:  # an acronym that is written small
+                first = len(self._words[start])
+                yield form[:first].upper() + form[first:]
             if not self.is_cased or start == 0 or end - start <= _MOST_LOWER_WORDS:
                 yield form.lower()
                 yield form.capitalize()
+
+    def _is_short(self, at: int) -> bool:
+        return self._content[at] and len(self._words[at]) <= _LONGEST_ACRONYM and not self._capitals[at]
 
     def _singular_forms(self, written: str, start: int, end: int) -> Iterator[str]:
         """Yield `city` for `cities`: questions often have the plural of a class."""
