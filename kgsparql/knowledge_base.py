@@ -468,7 +468,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
     message, hint = f"{graph.name} holds no triples", "is it the right file?"
     if graph.is_remote:
-        message = f"{graph.name} gives nothing back: it answers even ASK {{ ?s ?p ?o }} with no"
+        message = f"{graph.name} gives nothing back: even whether there is any triple it answers with no"
         hint = "is it the right endpoint? it may want credentials, or show only named graphs"
     return NotFoundError(message, code="E_EMPTY_GRAPH", hint=hint)
 

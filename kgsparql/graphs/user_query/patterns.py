@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,8 +19,19 @@ _HINT = "load them into one store (kgsparql load), or name one graph alone with 
 _STRING = ("http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPatterns:
+    """The patterns of a query, what it calls their variables (``[]`` where it has no name), and its prefixes."""
+
+    group: g.Group
+    names: Mapping[Variable, str]
+    prefixes: Mapping[str, str]
+
+
 def patterns_of(query: CheckedQuery) -> g.Select:
     """Read the patterns of a query. Triples that match them are all that it needs; filters may need fewer.
+
+    A number or a date is left open, since rdflib may write it otherwise.
 
     :raises InputError: for a query that cannot be taken apart.
 
@@ -29,19 +40,30 @@ def patterns_of(query: CheckedQuery) -> g.Select:
     >>> [type(one).__name__ for one in read.group]
     ['Fact', 'Optional']
     """
+    return g.Select((), read_patterns(query).group)
+
+
+def read_patterns(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatterns:
+    """Read the patterns of a query with the names that it has.
+
+    :param is_literal: numbers and dates stand as they are written.
+    :raises InputError: for a query that cannot be taken apart.
+    """
     from pyparsing import ParseException
     from rdflib.plugins.sparql.algebra import translateQuery
     from rdflib.plugins.sparql.parser import parseQuery
 
     try:
-        translated = translateQuery(parseQuery(query.text)).algebra
+        parsed = translateQuery(parseQuery(query.text))
     except (ParseException, NotImplementedError, KeyError, RecursionError) as error:
         raise InputError("over several graphs this query cannot be taken apart", hint=_HINT) from error
-    reader = _PatternReader()
+    translated = parsed.algebra
+    reader = _PatternReader(is_literal=is_literal)
     group = reader.group(translated.p) if translated.get("p") is not None else ()
     described = [reader.node(one) for one in translated.PV] if query.form == "DESCRIBE" else []
     group += tuple(g.Optional((g.Fact(one, reader.fresh(), reader.fresh()),)) for one in described)
-    return g.Select((), group)
+    prefixes = {name: str(of) for name, of in parsed.prologue.namespace_manager.namespaces()}
+    return ReadPatterns(group, reader.called, prefixes)
 
 
 @dataclass(slots=True)
@@ -54,22 +76,27 @@ class _PatternReader:
 
     new: g.Variables = field(default_factory=g.Variables)
     names: dict[str, Variable] = field(default_factory=dict)
+    is_literal: bool = False
+    called: dict[Variable, str] = field(default_factory=dict)
 
     def fresh(self) -> Variable:
         """Make a variable that the query does not have."""
         return self.new("v")
 
     def node(self, node: Any) -> Node:
-        """Read a term; a number or a date is left open, since rdflib may write it otherwise."""
+        """Read a term."""
         from rdflib.term import BNode
         from rdflib.term import Variable as Named
 
         from kgsparql.graphs.rdflib_interop import from_rdflib
 
         if isinstance(node, Named | BNode):
-            return self.names.setdefault(node.n3(), self.fresh())
+            own = self.names.setdefault(node.n3(), self.fresh())
+            self.called[own] = node.n3() if isinstance(node, Named) else "[]"
+            return own
         term = from_rdflib(node)
-        return cast("Node", term) if isinstance(term, IRI) or _is_text(term) else self.fresh()
+        is_kept = self.is_literal or isinstance(term, IRI) or _is_text(term)
+        return cast("Node", term) if is_kept else self.fresh()
 
     def group(self, part: CompValue) -> g.Group:
         """Read a group."""
