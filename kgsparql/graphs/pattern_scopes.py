@@ -268,10 +268,11 @@ class PatternScope:
 
     def _size(self, step: PatternStep, gathered: GatheredTriples) -> int:
         """Estimate how much a pattern costs: nothing where all is here, more than anything where it is not bound."""
-        predicates = self._predicates_of(step)
+        predicates, ends = self._predicates_of(step), (self.terms_of(step.subject), self.terms_of(step.object))
+        if step.is_closure and ends == (None, None):
+            return BOUND + 2  # last: it needs everything, if nothing else binds an end
         if predicates and all(gathered.is_whole(TripleLookup(predicate)) for predicate in predicates):
             return 0
-        ends = (self.terms_of(step.subject), self.terms_of(step.object))
         return min((len(terms) for terms in ends if terms is not None), default=BOUND + 1)
 
     def _predicates_of(self, step: PatternStep) -> tuple[IRI, ...]:
@@ -336,8 +337,12 @@ class PatternScope:
         return True
 
     def _follow(self, step: PatternStep, gathered: GatheredTriples) -> Generator[Sequence[Wanted], None, bool]:
-        """Narrow one end of any number of steps to what is met from the other; return whether that is all there is."""
+        """Narrow one end of any number of steps to what is met from the other; return whether that is all there is.
+
+        Where both ends may be anything, no step leads from each term of the graphs to itself.
+        """
         asked, is_whole = self.lookups(step), True
+        asked = asked if all(one.term is not None for one in asked) else [TripleLookup(None)]
         is_bound, way = all(one.term is not None for one in asked), asked[0].way if asked else "forward"
         start, end = (step.subject, step.object) if way == "forward" else (step.object, step.subject)
         met = set(self.terms_of(start) or ())
@@ -377,7 +382,9 @@ def is_nameless(term: Term) -> bool:
 
 
 def lookups_of_constants(step: PatternStep) -> list[TripleLookup]:
-    """List the lookups of a pattern from the ends that are no variables."""
+    """List the lookups of a pattern from the ends that are no variables; of several steps, these are not all."""
+    if step.is_closure:
+        return []
     ends: tuple[tuple[Node, Direction], ...] = ((step.subject, "forward"), (step.object, "inverse"))
     fixed = [(end, way) for end, way in ends if not isinstance(end, Variable)]
     fixed = [(end, way) for end, way in fixed if way == "inverse" or isinstance(end, IRI)]

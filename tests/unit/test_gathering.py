@@ -42,6 +42,10 @@ SELECT * { ?a :p ?b MINUS { ?b :q ?v } ?w :p ?a . ?v a :D }
 SELECT * { { ?a :p ?b } { OPTIONAL { ?a :q ?b } } }
 SELECT * { ?a a :C { SELECT ?a { ?a :p ?b . ?b :q ?c } ORDER BY ?a LIMIT 2 } }
 SELECT ?a { ?a ?p ?b . ?b a :C FILTER(?p != :p) }
+SELECT ?b { :n1 :p+ ?b }
+SELECT ?a ?b { ?a :q* ?b }
+SELECT (SUM(IF(EXISTS { ?a :p/:q ?b }, 1, 0)) AS ?n) { ?a a ?c } GROUP BY STR(?c)
+SELECT ?a (EXISTS { ?a :p+/:q ?b } AS ?is) { ?a a :C }
 """.strip().splitlines()
 
 

@@ -119,7 +119,8 @@ class _PatternReader:
                 return self.group(part.p)
             case "ToMultiSet" | "Filter" | "Extend" | "Group" | "AggregateJoin" | "OrderBy" | "Distinct" | "Reduced":
                 known = self.group(part.p)
-                return (*known, *self._within(_variables_in(known)).looked_for(part.get("expr")))
+                looked_for = self._within(_variables_in(known)).looked_for
+                return (*known, *looked_for([part.get("expr"), part.get("A")]))
         raise InputError(f"over several graphs {part.name.upper()} cannot be asked for", hint=_HINT)
 
     def _within(self, shared: Iterable[Variable]) -> _PatternReader:
@@ -128,10 +129,10 @@ class _PatternReader:
 
     def looked_for(self, expression: Any) -> Iterator[g.Pattern]:
         """Read the groups that an expression looks for."""
-        from rdflib.plugins.sparql.algebra import translateGroupGraphPattern
+        from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
 
         if getattr(expression, "name", "") in {"Builtin_EXISTS", "Builtin_NOTEXISTS"}:
-            inner = expression.graph
+            inner = traverse(expression.graph, visitPost=translatePath)  # outside WHERE, rdflib leaves paths as text
             inner = translateGroupGraphPattern(inner) if inner.name.startswith("GroupGraphPattern") else inner
             yield g.Optional(self.group(inner))
         elif isinstance(expression, list | dict):
@@ -140,6 +141,8 @@ class _PatternReader:
 
     def _select(self, part: CompValue) -> g.Select:
         """Read a sub-select, which shares the variables that its groups are about, or that it does not compute."""
+        from rdflib.term import Variable as Named
+
         limit = 1 if part.name == "Slice" else None
         while part.name != "Project":
             part = part.p
@@ -148,7 +151,7 @@ class _PatternReader:
             computed |= {inner.var} if inner.name == "Extend" else set()
             inner = inner.p
         if inner.name == "Group":
-            keys = set(inner.expr or ())
+            keys = {one for one in inner.expr or () if isinstance(one, Named)}
         shared = [one for one in part.PV if (one not in computed if keys is None else one in keys)]
         names = [one for one in map(self.node, shared) if isinstance(one, Variable)]
         count = [(self.fresh(), g.Aggregate("COUNT", self.fresh()))] if keys is not None and not keys else []
@@ -187,7 +190,8 @@ class _PatternReader:
                 steps = [*inner.args] if isinstance(inner, paths.AlternativePath) else [inner]
                 if any(isinstance(one, paths.Path) for one in steps):
                     raise InputError(f"over several graphs the path {path.n3()} cannot be followed", hint=_HINT)
-                yield g.OneOfPredicates(start, (), end, then=tuple(IRI(str(one)) for one in steps))
+                then = tuple(IRI(str(one)) for one in steps)
+                yield g.OneOfPredicates(start, then if path.mod == paths.OneOrMore else (), end, then=then)
             case paths.NegatedPath():
                 ways = ((start, end), (end, start))
                 yield g.Union(tuple((g.Fact(one, self.fresh(), other),) for one, other in ways))
