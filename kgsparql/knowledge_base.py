@@ -19,11 +19,11 @@ from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.translating import translate
 from kgsparql.budget import Budget, Usage
-from kgsparql.errors import BudgetExceededError, CancelledError, InputError, NotFoundError, StoreError
+from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
 from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
-from kgsparql.exploration.lookups import GraphLookups, check_mentioned, counts_nothing, entity_named
+from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.endpoint import endpoint_json
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -34,7 +34,6 @@ from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_fr
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.news import NewsWatch
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
@@ -293,7 +292,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
             ignored = self._ignored_of(graph)
             if self._is_empty_graph(graph):
-                raise _empty_graph_error(graph)
+                raise empty_graph_error(graph)
             if not with_labels:
                 return ignored, None, ()
             linker = indexes.linker_for(graph, usage.cancel)
@@ -309,9 +308,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def _is_empty_graph(self, graph: KnowledgeGraph) -> bool:
         if self._is_empty is not None:
             return self._is_empty
-        found = graph.select(Query.load("any"))
-        is_silent = found.complete and len(found) == 0  # a count is never no row
-        is_empty = is_silent or counts_nothing(found, "count")
+        is_empty = holds_nothing(graph)
         if not is_empty and not graph.errors:
             self._is_empty = False
         return is_empty
@@ -329,12 +326,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             own = [self._ignored[member.name] for member in graph.members if member.name in self._ignored]
             return IgnoredPredicates.together([IgnoredPredicates(frozenset(named)), *own])
         if graph.name not in self._ignored:
-            noise = graph.profile.noise
-            if graph.profile.is_public and not graph.profile.external_ids:
-                found = IgnoredPredicates(frozenset(noise))
-            else:
-                found = IgnoredPredicates.of(graph, noise) if noise else IgnoredPredicates.of_dump(graph)
-            self._ignored[graph.name] = found
+            self._ignored[graph.name] = IgnoredPredicates.of_profile(graph)
         return self._ignored[graph.name]
 
     def query(
@@ -463,14 +455,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}
-
-
-def _empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
-    message, hint = f"{graph.name} holds no triples", "is it the right file?"
-    if graph.is_remote:
-        message = f"{graph.name} gives nothing back: even whether there is any triple it answers with no"
-        hint = "is it the right endpoint? it may want credentials, or show only named graphs"
-    return NotFoundError(message, code="E_EMPTY_GRAPH", hint=hint)
 
 
 def open(

@@ -107,3 +107,18 @@ def counts_nothing(found: Solutions, name: str) -> bool:
     """Tell whether what was counted is nothing; of a result that was cut that cannot be told."""
     counts = [count.value for s in found if isinstance(count := s.get(name), Literal)]
     return found.complete and counts == ["0"]
+
+
+def holds_nothing(graph: KnowledgeGraph) -> bool:
+    """Tell whether a graph has no triple at all, or a server gives nothing back: a count is never no row."""
+    found = graph.select(Query.load("any"))
+    return counts_nothing(found, "count") or (found.complete and len(found) == 0)
+
+
+def empty_graph_error(graph: KnowledgeGraph) -> NotFoundError:
+    """Make the error for a graph in which nothing can be found."""
+    message, hint = f"{graph.name} holds no triples", "is it the right file?"
+    if graph.is_remote:
+        message = f"{graph.name} gives nothing back: even whether there is any triple it answers with no"
+        hint = "is it the right endpoint? it may want credentials, or show only named graphs"
+    return NotFoundError(message, code="E_EMPTY_GRAPH", hint=hint)

@@ -26,12 +26,19 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
+from kgsparql.graphs.profiles import (
+    UNKNOWN,
+    EndpointProfile,
+    ProbeResult,
+    engine_in_words,
+    known_endpoints,
+    limits_in_words,
+)
 from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting, is_about_the_query
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
-from kgsparql.http.transport import HttpReply, Transport, in_words
+from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.rdf.vocabulary import Naming
@@ -65,15 +72,6 @@ _TOLD = (
     "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResult:
-    """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
-
-    engine: str = ""
-    version: str = ""
-    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,32 +476,6 @@ def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[End
     return profile, replace(found, engine=engine.name, version=printable(version[1], 40) if version else "")
 
 
-def _engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
-    """Say what the service and its engine are."""
-    engine = profile.engine
-    if found is not None:
-        engine = f"{found.engine} {found.version}".strip()
-        engine = engine or "an engine that does not say what it is" + (found.server and f" (server: {found.server})")
-    is_named = profile.name not in {UNKNOWN.name, profile.engine}
-    return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"
-
-
-def _limits_in_words(profile: EndpointProfile) -> list[str]:
-    """List the limits of queries there, its own and those that we keep for its sake."""
-    saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
-    lines = (
-        (profile.timeout_s, "{:g} s a query"),
-        (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
-        (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
-        (profile.pause_s, "{:g} s between queries"),
-        (profile.chunk_size, "{:,} terms looked up at once"),
-        (profile.max_solutions, "{:,} solutions a query"),
-        (profile.errors_per_minute, "a ban from {} errors a minute on"),
-        (profile.keep_s and in_words(profile.keep_s), "results kept for {}"),
-    )
-    return [line.format(limit) for limit, line in lines if limit]
-
-
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
     profile, found = graph.profile, graph.probe.found or ProbeResult()
@@ -514,8 +486,8 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url,
-        "summary": _engine_in_words(profile, graph.probe.found),
-        "said_of_limits": _limits_in_words(profile),
+        "summary": engine_in_words(profile, graph.probe.found),
+        "said_of_limits": limits_in_words(profile),
         "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None,
         "version": found.version or None,

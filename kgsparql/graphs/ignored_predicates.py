@@ -148,6 +148,14 @@ class IgnoredPredicates:
         return cls(frozenset((*terms, *external)), identifiers=Identifiers.declared(found), notes=notes)
 
     @classmethod
+    def of_profile(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
+        """Read what is ignored of a graph: a public service is only asked if its profile says that it has such."""
+        noise = graph.profile.noise
+        if graph.profile.is_public and not graph.profile.external_ids:
+            return cls(frozenset(noise))
+        return cls.of(graph, noise) if noise else cls.of_dump(graph)
+
+    @classmethod
     def of_dump(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
         """Ask a graph without a profile; if it declares the properties of a known service, their noise is ignored."""
         if not graph.uses_any(PREDICATE_LABEL_LINKS):

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.http.address import Address
+from kgsparql.http.transport import in_words
 from kgsparql.rdf.terms import IRI, iri, printable
 
 PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
@@ -322,3 +323,38 @@ def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *abo
         values[field] = tuple(dict.fromkeys((*values[field], *theirs[field])))
     values["engine"] = theirs.get("engine", "") if "urls" in theirs else theirs.get("name", engine)
     return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
+
+    engine: str = ""
+    version: str = ""
+    server: str = ""
+
+
+def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
+    """Say what the service and its engine are."""
+    engine = profile.engine
+    if found is not None:
+        engine = f"{found.engine} {found.version}".strip()
+        engine = engine or "an engine that does not say what it is" + (found.server and f" (server: {found.server})")
+    is_named = profile.name not in {UNKNOWN.name, profile.engine}
+    return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"
+
+
+def limits_in_words(profile: EndpointProfile) -> list[str]:
+    """List the limits of queries there, its own and those that we keep for its sake."""
+    saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
+    lines = (
+        (profile.timeout_s, "{:g} s a query"),
+        (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
+        (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
+        (profile.pause_s, "{:g} s between queries"),
+        (profile.chunk_size, "{:,} terms looked up at once"),
+        (profile.max_solutions, "{:,} solutions a query"),
+        (profile.errors_per_minute, "a ban from {} errors a minute on"),
+        (profile.keep_s and in_words(profile.keep_s), "results kept for {}"),
+    )
+    return [line.format(limit) for limit, line in lines if limit]

@@ -25,21 +25,15 @@ from kgsparql.plans.denotation import (
     ends,
     left_out,
     of_classes,
-)
+)  # fmt: skip
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
-TAXONOMY = (
-    IRI("http://www.w3.org/2004/02/skos/core#broader"),
-    SUBCLASS_OF,
-    INSTANCE_OF,
-    IRI("http://www.wikidata.org/prop/direct/P279"),
-)
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
@@ -57,15 +51,9 @@ class Connector:
     """Finds paths from given sets for the words of one question."""
 
     def __init__(
-        self,
-        view: KnownGraph,
-        fit: LabelFit,
-        lexicon: Lexicon,
-        texts: Sequence[str],
-        called: Mapping[int, frozenset[IRI]],
-        *,
-        is_strict: bool = False,
-    ) -> None:
+        self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon,
+        texts: Sequence[str], called: Mapping[int, frozenset[IRI]], *, is_strict: bool = False,
+    ) -> None:  # fmt: skip
         """Make one for a question.
 
         :param called: the predicates whose names the question has word for word, by the positions of these words.
@@ -139,8 +127,7 @@ class _Search:
         del likely[_LIKELY_WAYS:]
         if self.classes:
             unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
-            wanted = of_classes(self.classes)
-            self.view.look_for_items([a.Both((ends(self.items, way.path), wanted)) for way in unlike])
+            self.view.look_for_items(map(self._reached, unlike))
         elif self.item is not None:
             self._look_for_item(likely)
         fitting = []
@@ -497,17 +484,12 @@ class _Search:
 
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
-        items: a.ItemSet = ends(self.items, way.path)
-        if self.classes:
-            items = a.Both((items, of_classes(self.classes)))
         said = " ".join(self.texts) or self.sought.preposition
-        made = replace(
-            self.given,
-            items=items,
-            score=self.given.score + way.score,
-            head=(),
-            classes=frozenset(),
-            asked="" if self.sought.wanted is None else self.sought.wanted.asked,
-            how=(*self.given.how, Match(said, way.path, self._is_said_whole(way))),
-        )
-        return made.doubted(*way.doubts)
+        how = (*self.given.how, Match(said, way.path, self._is_said_whole(way)))
+        asked = "" if self.sought.wanted is None else self.sought.wanted.asked
+        made = replace(self.given, items=self._reached(way), head=(), classes=frozenset(), asked=asked, how=how)
+        return replace(made, score=made.score + way.score).doubted(*way.doubts)
+
+    def _reached(self, way: PathFit) -> a.ItemSet:
+        items = ends(self.items, way.path)
+        return a.Both((items, of_classes(self.classes))) if self.classes else items

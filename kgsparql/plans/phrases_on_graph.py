@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import TAXONOMY
 from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, joined, left_out, met, of_classes, union
 from kgsparql.plans.restricting import Restricting
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import SUBCLASS_OF
+from kgsparql.rdf.vocabulary import SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import LEAP, TAXONOMY, Connector
+from kgsparql.plans.connecting import LEAP, Connector
 from kgsparql.plans.denotation import (
     NOT_READ,
     Denotation,
@@ -25,6 +25,7 @@ from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import TAXONOMY, UNSAID
+from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
 from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import SUBCLASS_OF
+from kgsparql.rdf.vocabulary import SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
 
 _GIVEN, _TRIED = 5, 3

@@ -36,6 +36,8 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
 (RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _known_iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
 (INSTANCE_OF,) = _known_iris("wdt:P31")
 """Wikidata's ``rdf:type``."""
+TAXONOMY = _known_iris("skos:broader rdfs:subClassOf wdt:P31 wdt:P279")
+"""Lead to what is wider."""
 CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 """What is declared to be one of these is a class."""
 LABELS = _known_iris(

@@ -6,8 +6,7 @@ from typing import Any
 
 from kgsparql.budget import Budget, Usage
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.endpoint import ProbeResult
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, known_endpoints
+from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, ProbeResult, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
 from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
