@@ -80,6 +80,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     clauses = read_question(words, own)
     vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
+    session.looked_at = profiler.known
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
     view.classes_of(name.term for chunk in words.chunks for name in chunk.entities[:MEANINGS])
     content = {text for text in words.texts if text not in own.empty_words}

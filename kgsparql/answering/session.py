@@ -26,6 +26,7 @@ from kgsparql.linking.passages import Passages
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.set_profile import KnownSets
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.reading.asking import Asked
@@ -102,6 +103,7 @@ class Session:
     :param passages: of documents that were indexed with the graph, if any were.
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
+    :param looked_at: what was read of the sets that the question names, to plan it.
     """
 
     question: str
@@ -128,6 +130,7 @@ class Session:
     is_linked: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
+    looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
     random: Random = field(init=False)
     _asked: tuple[tuple[LinkedEntity, ...], Asked] | None = field(default=None, init=False, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)

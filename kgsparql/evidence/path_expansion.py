@@ -15,8 +15,8 @@ from kgsparql.exploration import Found, walk_ends, walk_ways
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import content_stems
 from kgsparql.rdf import path_queries
-from kgsparql.rdf.paths import Path, PropertyPath, Walk, Way
-from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk, Way
+from kgsparql.rdf.terms import IRI, BlankNode, Labels, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import is_mediator
 
 # Ends of a walk whose triples are cited; the query of the item finds them all.
@@ -115,6 +115,20 @@ def expanded_items(
     asides = [term for walk in walks for c in walk.constraints for term in (c.step.predicate, *c.values)]
     labels |= terms([*_terms_of(cell for one in followed for cell in one.cells), *asides], in_grace=True)
     return [_walk_item(one, terms, labels) if one.ways else None for one in followed]
+
+
+def known_item(walk: Walk, ends: Sequence[Term], cuts: tuple[Cut, ...], terms: TermLabels) -> EvidenceItem | None:
+    """Make the item of a walk of one step whose ends are known; only their labels are asked for."""
+    (step,) = walk.path.steps
+    named = [end for end in ends if not is_mediator(end)]
+    labels = terms([walk.start, step.predicate, *named], in_grace=True)
+    own = _in_natural_order(named, labels)
+    pairs = ((walk.start, end) if step.direction == "forward" else (end, walk.start) for end in own)
+    triples = (Triple(subject, step.predicate, other) for subject, other in pairs)  # type: ignore[arg-type]
+    ways = [Way(Path(walk.start, (Hop(triple, step.direction),))) for triple in triples]
+    told = [way for way in ways if way.path.end in _first_ends(own, labels, "", _MAX_TOLD)]
+    one = _FollowedWalk(walk, Found(tuple(ends)), own, own, ways, cuts, not cuts, ways, told)
+    return _walk_item(one, terms, labels) if ways else None
 
 
 def _terms_of(ways: Iterable[Path]) -> Iterator[Term]:

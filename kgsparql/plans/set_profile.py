@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -122,6 +122,12 @@ class KnownSets:
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
     instances: dict[IRI, bool] = field(default_factory=dict)
     labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
+
+    def steps_from(self, term: IRI) -> Iterator[tuple[PropertyPath, tuple[Term, ...]]]:
+        """Yield where each step from a term leads, as far as that was read."""
+        for items, ends in self.samples.items():
+            if isinstance(items, a.Ends) and items.start == a.Items((term,)) and len(items.path.steps) == 1:
+                yield items.path, ends
 
 
 @dataclass(slots=True)

@@ -22,9 +22,10 @@ from kgsparql.answering.readings import LISTED_READINGS, readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
-from kgsparql.evidence.path_expansion import ENDS, expanded_items
+from kgsparql.evidence.path_expansion import ENDS, expanded_items, known_item
 from kgsparql.evidence.term_labels import namesake_groups
-from kgsparql.exploration import descriptions
+from kgsparql.exploration import PredicatePath, descriptions
+from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, word_overlap, words
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
@@ -114,11 +115,41 @@ class PathRanking(Weights, Retriever):
             best, unlimited = (chosen or found)[:1], replace(session.unlimited(), complete=False)
             with session.within_budget():
                 evidence = Evidence(self._items_of(best, unlimited))
+        if session.notes.partial and not len(evidence):
+            evidence = self._single_steps(enumerations, session)
         of_things = Retrieval(Evidence(defining))
         return Retrieval(
             evidence, answers_at_ends(evidence, session),
             readings=lambda: [*readings_in(of_things, session), *self._readings_of(enumerations, session)],
         )  # fmt: skip
+
+    def _single_steps(self, enumerations: Sequence[Enumeration], session: Session) -> Evidence:
+        """Show where the likeliest steps lead, of those that were read before the time, or the endpoint, was gone.
+
+        Where none was and only the time is over, those of the best link are asked for in the grace time.
+        """
+        for own in enumerations:
+            own.add([PredicatePath(*known) for known in session.looked_at.steps_from(own.link.term)])
+        if not any(own.paths for own in enumerations) and session.notes.lost is None and session.usage.over_at:
+            late = session.unlimited()
+            enumerations = [
+                enumerate_paths(link, late, max_hops=1, first_steps=self.first_steps, frontier=self.frontier)
+                for link in session.links[:1]
+            ]
+        found: list[LikelyPath] = []
+        for own in enumerations:
+            single = [path for path in own.paths if len(path.steps) == 1 and own.ends[path]]
+            found += self._scored_paths(own, single, session, weights=self)
+        best = sorted(found, key=attrgetter("score"), reverse=True)[: self.paths_kept]
+        session.labels([term for one in best for term in (one.path.steps[0].predicate, *one.ends)], in_grace=True)
+        items = []
+        for one in best:
+            name = one.link.label
+            cut = Cut("ends", SAMPLE, None, name, f"paths from {name}: {SAMPLE} ends are shown; there may be more")
+            cuts = (cut,) if len(one.ends) >= SAMPLE else ()
+            if item := known_item(one.enumeration.walk(one.path), one.ends, cuts, session.labels):
+                items.append(replace(item, score=one.score))
+        return Evidence(items)
 
     def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> list[Reading]:
         """List the paths from these entities, which names of the question may mean, the best first."""

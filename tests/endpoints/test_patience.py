@@ -59,6 +59,23 @@ def test_a_batch_through_eight_503s_has_all_answers_and_says_until_when_it_waits
 
 
 @pytest.mark.usefixtures("own_cache")
+def test_a_server_that_is_lost_while_a_question_is_planned_leaves_the_facts_that_were_read(
+    run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
+    busy, read = refusing("503 Service Unavailable"), list[bool]()
+
+    def lost_after_the_facts(request: Request) -> Fault | None:
+        read.append("?forward" in request.query)
+        return busy if any(read[:-1]) else None
+
+    with Proxy(nobel_url, lost_after_the_facts) as proxy:
+        done = run("ask", "Where was Marie Curie born?", "-k", proxy.url, *PLAIN)
+    assert done.exit_code == 5
+    assert "Marie Curie —place of birth→ Warsaw  (not checked)" in done.stdout
+
+
+@pytest.mark.usefixtures("own_cache")
 def test_an_evaluation_waits_out_what_the_server_asks_for(run: Run, nobel_url: str, tmp_path: Path) -> None:
     pause = refusing("429 Too Many Requests", "Retry-After: 3")
     with Proxy(nobel_url, lambda request: pause if request.number in {20, 21, 30} else None) as proxy:
