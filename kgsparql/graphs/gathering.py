@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from kgsparql.graphs.graph import Halving, Solutions
 from kgsparql.graphs.pattern_scopes import (
+    BEHIND_BLANK,
     IN_REPLY,
     MOST_EACH,
     BlankLookup,
@@ -197,10 +198,28 @@ class TripleGatherer:
             if lookup is not None and isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and far:
                 found[lookup] += 1
                 quads.append(ox.Quad(subject, predicate, far))
-        self.gathered.store.extend(quads)
         is_whole = not reply.cut and found.total() < limit
+        nameless = [quad for quad in quads if is_nameless(quad.subject) or is_nameless(quad.object)]
+        if nameless and is_whole:
+            self._remove_older(found, f"m{place}{IN_REPLY}")
+        self.gathered.store.extend(quads if is_whole else set(quads).difference(nameless))
         for lookup in found if is_whole else chunk:
             self.gathered.seen[lookup][place] = is_whole
+
+    def _remove_older(self, lookups: Iterable[TripleLookup], of_member: str) -> None:
+        """Remove triples whose blank nodes other replies of a member named: with this reply they would count twice."""
+        own = f"{of_member}{self.gathered.replies}."
+        older = {
+            quad
+            for lookup in lookups
+            for quad in self.gathered.quads(lookup)
+            for term in (quad.subject, quad.object)
+            if isinstance(term, BlankNode) and term.value.startswith(of_member) and not term.value.startswith(own)
+        }
+        for quad in older:
+            self.gathered.store.remove(quad)
+        if not older.isdisjoint(self.together):
+            self.lacking.append(Solutions(cut=BEHIND_BLANK))
 
     def _take_beside(self, lookup: TripleLookup) -> None:
         """Keep the triples of a blank node of a graph in this process."""

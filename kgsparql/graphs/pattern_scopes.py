@@ -17,7 +17,7 @@ from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 
 TOO_MANY = "more triples than can be joined over several graphs"
-_BLANK = "what is beside blank nodes of an endpoint, which cannot be asked for"
+BEHIND_BLANK = "what is beside blank nodes of an endpoint, which cannot be asked for"
 _BOUND = 200  # terms that what meets in blank nodes is bound by; with more, it is asked for whole
 MOST_EACH = 50_000
 """Triples that one query fetches."""
@@ -323,8 +323,8 @@ class PatternScope:
     ) -> Generator[Sequence[Wanted], None, bool]:
         """Narrow the variables of a pattern to what is found; return whether that is all there is."""
         near, far, asked = self.terms_of(step.subject), self.terms_of(step.object), self.lookups(step)
-        if step not in self.met_in_blanks and any(map(is_nameless, (*(near or ()), *(far or ())))):
-            self.reasons[_BLANK] = None
+        for terms in (near, far):
+            self._note_blanks(step, terms or (), gathered)
         yield asked
         yield from self._look_behind(step, todo, gathered)
         if not all(map(gathered.is_whole, asked)):
@@ -352,9 +352,21 @@ class PatternScope:
             ends = {far for one in asked for far in gathered.ends(one)} - met
             met |= ends
             asked = self.lookups(step, ends, way) if is_bound else []
+        self._note_blanks(step, met, gathered)
         if is_whole and is_bound:
             self._narrow(end, met)
         return is_whole
+
+    def _note_blanks(self, step: PatternStep, terms: Iterable[Term], gathered: GatheredTriples) -> None:
+        """Say so if blank nodes of an endpoint are met by other names than those in the triples of a pattern."""
+        met = {_reply_of(term) for term in terms if is_nameless(term)}
+        scans = scans_of(step)
+        if met and (step in self.met_in_blanks or (step.is_closure and all(map(gathered.is_whole, scans)))):
+            ends = (end for one in scans for quad in gathered.quads(one) for end in (quad.subject, quad.object))
+            known = {_reply_of(end) for end in ends if is_nameless(end)}
+            # What was looked up together may go on from the blank nodes of one reply only: the others end there.
+            met = met - known if step.is_closure or not met & known else set()
+        self.reasons |= {BEHIND_BLANK: None} if met else {}
 
 
 def together(runs: Iterable[Iterator[Sequence[Wanted]]]) -> Iterator[Sequence[Wanted]]:
@@ -379,6 +391,12 @@ def _variables_of(fact: g.Fact) -> Iterator[Variable]:
 def is_nameless(term: Term) -> bool:
     """Tell whether a term is a blank node of an endpoint: each reply names these in its own way."""
     return isinstance(term, BlankNode) and IN_REPLY in term.value
+
+
+def _reply_of(term: Term) -> tuple[str, str]:
+    """Return the member and the reply that a blank node of an endpoint was named in."""
+    member, _, rest = str(term).partition(IN_REPLY)
+    return member, rest.partition(".")[0]
 
 
 def lookups_of_constants(step: PatternStep) -> list[TripleLookup]:

@@ -139,5 +139,8 @@ def test_what_meets_in_a_blank_node_of_an_endpoint_is_joined_in_it_alone(
     (there,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{E}{step}" for step in "pqru")))])
     assert {str(term) for term in there.items} == {f"<{E}e>", f"<{E}f>"}
     assert not there.cuts
+    assert queries.run("SELECT * { :b :q ?v }").rows == 2
+    with pytest.raises(LimitError):  # what is not there is looked for later, too
+        queries.run("SELECT * { :a :p/:q ?v FILTER NOT EXISTS { ?v :t/:v :z } }")
     with pytest.raises(LimitError):  # an optional part is looked up later, when the blank node has no name
         queries.run("SELECT ?x ?n { :a :p/:q ?v . ?v :r/:u ?x OPTIONAL { ?v :s ?n } }")
