@@ -173,6 +173,9 @@ def test_two_users_of_one_endpoint_are_cited_each_by_a_name_of_their_own() -> No
                 store.add(pyoxigraph.Quad(IRI(example + name), IRI(label), Literal(name, language="en")))
 
     def behave(sock: socket.socket, request: Request) -> None:
+        if not request.query:  # it is asked what it is
+            sock.sendall(reply(b"", status="404 Not Found"))
+            return
         store = stores[request.headers["authorization"].removeprefix("Basic ")]
         found = store.query(request.query).serialize(format=pyoxigraph.QueryResultsFormat.JSON)  # type: ignore[arg-type]
         sock.sendall(reply(found))  # type: ignore[arg-type]

@@ -171,7 +171,7 @@ def test_a_value_stands_where_what_it_rests_on_cannot_be_read(nobel_url: str) ->
 
 
 def test_facts_are_the_answer_where_no_plan_can_be_made(nobel_url: str) -> None:
-    refusing = at(("?n ", "?forward"), REFUSED)
+    refusing = at(("AS ?n)", "?forward"), REFUSED)
     with Proxy(nobel_url, refusing) as proxy, kgsparql.open(proxy.url, embedder="none") as knowledge:
         answer = knowledge.ask(COUNTED)
         looked_up = knowledge.ask("Where was Marie Curie born?")

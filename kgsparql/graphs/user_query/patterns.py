@@ -37,7 +37,7 @@ def patterns_of(query: CheckedQuery) -> g.Select:
 
     >>> from kgsparql.graphs.user_query.checking import check
     >>> read = patterns_of(check("SELECT ?city { ?city a dbo:City OPTIONAL { ?city dbo:country ?land } }"))
-    >>> [type(one).__name__ for one in read.group]
+    >>> [type(one).__name__ for one in read.group[0].group]
     ['Fact', 'Optional']
     """
     return g.Select((), read_patterns(query).group)
