@@ -301,8 +301,8 @@ class Profiler:
         return dict(zip(sets, facts, strict=True))
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
-        """The classes of terms, without the broader ones."""
-        wanted = tuple(dict.fromkeys(terms))
+        """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
+        wanted = () if self.graph.profile.external_ids else tuple(dict.fromkeys(terms))
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
         for at in range(0, len(wanted), 400):

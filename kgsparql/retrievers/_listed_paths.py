@@ -111,20 +111,20 @@ def enumerate_paths(
         if found.cuts:
             told = f"only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
             note_cut("ends of a path walked on from", frontier, None, told)
-        _add_kinds(enumeration, session)
     return enumeration
 
 
-def add_ends(enumeration: Enumeration, paths: Sequence[PropertyPath], session: Session) -> None:
-    """Fetch the ends of these paths; of more than 500 ends, any 500."""
+def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[PropertyPath]], session: Session) -> None:
+    """Fetch the ends of the paths that are kept of each enumeration, together; of more than 500 ends, any 500."""
+    pairs = [(one, path) for one, own in zip(enumerations, kept, strict=True) for path in own]
     with session.within_budget():
-        found = walk_ends(session.graph, [enumeration.walk(path) for path in paths], limit=_MAX_FETCHED_ENDS)
-        for path, own in zip(paths, found, strict=True):
+        found = walk_ends(session.graph, [one.walk(path) for one, path in pairs], limit=_MAX_FETCHED_ENDS)
+        for (one, path), own in zip(pairs, found, strict=True):
             ends = tuple(end for end in own.items if not is_mediator(end))
-            enumeration.ends[path] = tuple(end for end in ends if end != enumeration.link.term) or ends
+            one.ends[path] = tuple(end for end in ends if end != one.link.term) or ends
             if not own.cuts:
-                enumeration.whole.add(path)
-        _add_kinds(enumeration, session)
+                one.whole.add(path)
+        add_kinds(enumerations, session)
 
 
 def restrict_to_shared(enumeration: Enumeration, session: Session) -> None:
@@ -165,11 +165,12 @@ def others_named(link: LinkedEntity, session: Session) -> dict[Term, float]:
     return {other.term: other.score for other in others if not other.mention.overlaps(link.mention)}
 
 
-def _add_kinds(enumeration: Enumeration, session: Session) -> None:
-    new = [path for path in enumeration.ends if not enumeration.kinds.get(path.steps)]
-    ends = [[(end,) for end in enumeration.ends[path][:SAMPLE] if not is_mediator(end)] for path in new]
-    for path, kinds in zip(new, session.compared_labels.majority_types(ends), strict=True):
-        enumeration.kinds[path.steps] = kinds[0] if kinds else ""
+def add_kinds(enumerations: Iterable[Enumeration], session: Session) -> None:
+    """Name the kinds of the ends that are known, of all paths together."""
+    new = [(one, path) for one in enumerations for path in one.ends if not one.kinds.get(path.steps)]
+    ends = [[(end,) for end in one.ends[path][:SAMPLE] if not is_mediator(end)] for one, path in new]
+    for (one, path), kinds in zip(new, session.compared_labels.majority_types(ends), strict=True):
+        one.kinds[path.steps] = kinds[0] if kinds else ""
 
 
 @dataclass(frozen=True, slots=True)

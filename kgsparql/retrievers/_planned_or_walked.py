@@ -76,7 +76,10 @@ class PlannedOrWalked(Retriever):
         walked = self.walking.retrieve(session)
         if planned is None:
             return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
-        missing = gaps(session, without_lost_items(walked, session)) if walked.best_item is not None else ()
+        missing: tuple[Gap, ...] = ()
+        if walked.best_item is not None:
+            walked = without_lost_items(walked, session)  # what is found again is not looked up once more
+            missing = gaps(session, walked)
         judged = replace(walked, gaps=missing, is_judged=True)
         if not planned.gaps:
             session.notes.drop("order_unknown", [""])  # a plan says which

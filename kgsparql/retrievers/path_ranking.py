@@ -36,6 +36,7 @@ from kgsparql.retrievers._listed_paths import (
     Enumeration,
     LikelyPath,
     add_ends,
+    add_kinds,
     distinct_paths,
     enumerate_paths,
     from_all_nodes,
@@ -196,6 +197,8 @@ class PathRanking(Weights, Retriever):
             enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
             for link in _with_descriptions(starts or self._likely_meanings(session), session)
         ]
+        with session.within_budget():
+            add_kinds(enumerations, session)
         for enumeration in enumerations:
             restrict_to_shared(enumeration, session)
         return enumerations
@@ -208,6 +211,8 @@ class PathRanking(Weights, Retriever):
         :param is_read: a model reads them: more, with every path of one step, which it may choose for what it knows.
         """
         kept = {own.link.term: own.paths for own in enumerations}
+        steps = (step for own in enumerations for path in own.paths for step in path.steps)
+        session.compared_labels((step.predicate for step in steps), in_grace=True)  # one query for all of them
         is_longer = is_read or session.oracle is not None
         shortlist = _SHORTLIST if is_longer else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
@@ -219,8 +224,8 @@ class PathRanking(Weights, Retriever):
             best += direct if is_read else []
             kept = {term: [f.path for f in best if f.link.term == term] for term in kept}
         found = []
+        add_ends(enumerations, [kept[own.link.term] for own in enumerations], session)
         for own in enumerations:
-            add_ends(own, kept[own.link.term], session)
             paths = [path for path in kept[own.link.term] if path not in own.whole or own.ends[path]]
             found += self._scored_paths(own, paths, session, weights=self)
         return sorted(found, key=attrgetter("score"), reverse=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.rdf.paths import PropertyPath
@@ -78,3 +79,15 @@ def test_what_is_common_to_all_questions_is_looked_at_once(graph_of: Callable[..
     own(a.Items((IRI(E + "part1"),)))
     assert len(graph.asked) > before
     assert set(common.profiles) == {product}  # what one question names is kept for none other
+
+
+def test_a_wikibase_is_not_asked_for_types_that_say_nothing(graph_of: Callable[..., OxigraphGraph]) -> None:
+    class Wikibase(Watched):
+        profile = EndpointProfile(external_ids=True)
+
+    own = graph_of(f"@prefix : <{E}> .\n{dense()}")
+    graph = Wikibase(own.store, name=own.name, fingerprint=own.fingerprint)
+    graph.asked = []
+    profile = Profiler(graph)(a.Items((IRI(E + "maker1"),)))
+    assert used(profile) == used(Profiler(own)(a.Items((IRI(E + "maker1"),))))
+    assert "classes" not in {query.name for query in graph.asked}
