@@ -6,7 +6,8 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -44,8 +45,9 @@ _MOST_FAILURES = 3
 class FederatedGraph(KnowledgeGraph):
     """Graphs of any kind as one. Its solutions are those of the members, each once, in the order of the members.
 
-    Counts are added: a triple that two members hold counts twice. A join, such as a walk of several steps, is also
-    found where its triples are in different members; a blank node is only ever joined within its own.
+    What is computed, and a query of a user's own, is of each triple once (:mod:`kgsparql.graphs.gathering`); counts
+    that only order what is shown are added. A walk of several steps is also found where its triples are in different
+    members; a blank node is only ever joined within its own.
 
     A member may fail: the solutions of the others are then not complete, ``failures`` says why, and the member is not
     asked again. :meth:`refreshed` forgets that.
@@ -213,9 +215,9 @@ class FederatedGraph(KnowledgeGraph):
         walks = [arm for arm in arms if arm.join is not None and self._may_be_across(arm.join, select)]
         joins = [arm.join for arm in walks if arm.join is not None]
         if joins:
-            gatherer = self._gatherer(deadline)
-            gatherer.fill([PatternScope.of_join(join) for join in joins])
-            across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0], gatherer)
+            with self._gathering(deadline) as gatherer:
+                gatherer.fill([PatternScope.of_join(join) for join in joins])
+                across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0])
             parts += [_without_classes(across, joins, select, self.chunk_size), *gatherer.lacking]
         return parts[0] if len(parts) == 1 else merged(parts, query.counts)
 
@@ -227,13 +229,10 @@ class FederatedGraph(KnowledgeGraph):
             met = (term for solution in found for name in opened if isinstance(term := solution.get(name), IRI))
             self._gathered.likely.update(dict.fromkeys(map(TripleLookup, met)))
             return found
-        gatherer = self._gatherer(deadline)
-        only = gatherer.gather([PatternScope.of(part) for part in parts])
-        if only is None:
-            found = self._gathered_solutions(query, gatherer)
-        elif _is_given_up(self._failed.get(only, ())):
-            found = Solutions()
-        else:
+        with self._gathering(deadline) as gatherer:
+            only = gatherer.gather([PatternScope.of(part) for part in parts])
+            found = Solutions() if only is not None else self._gathered_solutions(query)
+        if only is not None and not _is_given_up(self._failed.get(only, ())):
             view = self.changed(_only=only)
             found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
         together = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
@@ -261,13 +260,21 @@ class FederatedGraph(KnowledgeGraph):
         ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
         return TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size, self.is_remote)
 
+    @contextmanager
+    def _gathering(self, deadline: float | None) -> Iterator[TripleGatherer]:
+        """Gather for one query; what is left is as the next one of the question needs it, also after an error."""
+        gatherer = self._gatherer(deadline)
+        try:
+            yield gatherer
+        finally:
+            gatherer.leave()
+
     def _gathered_graph(self) -> OxigraphGraph:
         return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
 
-    def _gathered_solutions(self, query: Query, gatherer: TripleGatherer) -> Solutions:
+    def _gathered_solutions(self, query: Query) -> Solutions:
         """Run a query over what was gathered; blank nodes are named as in all results."""
         found = self._gathered_graph().select(query)
-        gatherer.leave()
         own = partial(re.sub, rf"{re.escape(IN_REPLY)}\d+\.", ".")
         return _renamed_solutions(found, lambda node: BlankNode(own(node.value)), "")
 
