@@ -358,6 +358,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         >>> open("fixtures/nobel.ttl", embedder="none").why_nothing("SELECT * { ?city a dbo:City ; dbo:birthDate ?d }")
         'both { ?city dbo:birthDate ?d } and { ?city rdf:type dbo:City } are found here, but never together'
         """
+        self._current()
         return self._user_queries.why_nothing(sparql)
 
     @cached_property

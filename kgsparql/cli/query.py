@@ -58,8 +58,7 @@ def query(
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
-        is_asked_why = is_nothing(result) and not (graph.quiet or are_several)
-        why = why_nothing(checked, run, prefixes) if is_asked_why else ""
+        why = why_nothing(checked, run, prefixes) if is_nothing(result) and not graph.quiet else ""
     what = "triples" if checked.form in {"CONSTRUCT", "DESCRIBE"} else "solutions"
     c.say(f"· {result.rows:,} {what}, {result.seconds:.3f} s" if verbose else "")
     c.say(f"nothing: {why}" if why else "")
@@ -104,7 +103,7 @@ def _known_prefixes(graph: GraphOptions, opened: Any) -> PrefixMap:
     """Return the prefixes that need no declaration; files are not loaded for that: only the worker loads them."""
     from kgsparql.graphs import prefixes_in
 
-    if "-" in graph.sources:
+    if opened is not None:
         declared = opened.prefixes
     else:
         declared = prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)

@@ -245,6 +245,17 @@ def test_a_query_that_finds_nothing_says_why_beside_its_result(run: Run) -> None
     assert run("query", "ASK { ?s a dbo:City }", "-k", NOBEL).stderr == ""
 
 
+def test_a_query_runs_over_a_file_and_a_store_and_says_why_it_finds_nothing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "visits.ttl"
+    file.write_text("<http://dbpedia.org/resource/Marie_Curie> <http://e.org/visited> <http://e.org/Brazil> .")
+    assert run("load", file, "--store", tmp_path / "S").exit_code == 0
+    both = ("-k", NOBEL, "-k", tmp_path / "S", "-f", "csv")
+    done = run("query", "SELECT (COUNT(*) AS ?n) { ?s <http://e.org/visited> ?c ; dbo:birthPlace ?b }", *both)
+    assert (done.exit_code, done.stdout.split()) == (0, ["n", "1"])
+    done = run("query", "SELECT * { ?s <http://e.org/visited> ?c ; dbo:nope ?b }", *both)
+    assert (done.exit_code, done.stderr) == (0, "nothing: no triple here has the predicate dbo:nope\n")
+
+
 def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "own.ttl"
     file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")

@@ -72,8 +72,8 @@ def _found(probes: Iterable[Probe], run: Run) -> set[Probe]:
 def _sentence(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
     facts = [*dict.fromkeys(_required(patterns.group))]
     uses = {own.predicate: _use_of(own.predicate) for own in facts if isinstance(own.predicate, IRI)}
-    found = _found([_ALL, *((own,) for own in facts), *uses.values()], run)
-    if _ALL not in found:
+    found = _found([*((own,) for own in facts), *uses.values()], run) if facts else set()
+    if not found and not _found([_ALL], run):
         return "the graph gives nothing back: even whether there is any triple it answers with no"
     unused = [prefixes.compress(one) for one, use in uses.items() if use not in found]
     if unused:
