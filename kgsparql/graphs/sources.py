@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -69,12 +69,7 @@ def open_graph(
     """
     groups = groups_of(sources) or [[]]
     reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad, "context": context}
-    given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
-    is_of_no_file = names_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
-    if given and groups[0] and all(is_of_no_file(group[0]) for group in groups):
-        raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
-    if endpoint_timeout_s is not None and not any(map(names_endpoint, groups)):
-        raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
+    _refuse_stray_options(groups, reading, endpoint_timeout_s)
 
     def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
         if names_endpoint(group):
@@ -97,6 +92,18 @@ def open_graph(
     if len(groups) > 1:
         return FederatedGraph([opened(group, None) for group in groups], name=name)
     return opened(groups[0], name)
+
+
+def _refuse_stray_options(
+    groups: Sequence[Sequence[GraphSource]], reading: Mapping[str, Any], endpoint_timeout_s: float | None
+) -> None:
+    """Refuse options of files where no file is named, and of endpoints where none is."""
+    given = ["input-format" if key == "format" else key.replace("_", "-") for key, value in reading.items() if value]
+    is_of_no_file = names_endpoint if len(groups) == 1 else is_graph_by_itself  # a store knows how its files were read
+    if given and groups[0] and all(is_of_no_file(group[0]) for group in groups):
+        raise OptionError(f"options of files, given without a file: {', '.join(given)}", hint="leave them out")
+    if endpoint_timeout_s is not None and not any(map(names_endpoint, groups)):
+        raise OptionError("--endpoint-timeout, given without an endpoint", hint="leave it out")
 
 
 def open_embedded(
