@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -161,7 +162,7 @@ def ask(
         result = rendered(answer, verbose=how.verbose)
         graph.say(without)
         c.write(result, how.output)
-        if form in {"plain", "csv", "tsv"}:
+        if form in {"plain", "csv", "tsv", "sparql"}:
             from kgsparql.rendering.rows import cut_lines
 
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
@@ -284,6 +285,7 @@ def _line_result(
 ) -> str:
     """Write an answer, or what stands for it on a line with an error, or an empty one."""
     from kgsparql.answering.answer_json import answer_to_json, unanswered_json
+    from kgsparql.rdf.path_queries import NOTHING
     from kgsparql.rendering.rows import answer_rows, empty_row, plain_answers, separated
 
     error = found if isinstance(found, KgsparqlError) else None
@@ -299,6 +301,8 @@ def _line_result(
         return separated([(str(line.id), question, *row) for row in rows], form)
     if form == "plain":
         return "\t".join([] if answer is None else plain_answers(answer)) + "\n"
+    if form == "sparql":
+        return NOTHING.text if answer is None else re.sub(r"\n\s*", " ", rendered(answer))
     if answer is not None:
         shown = rendered(answer)
     else:

@@ -8,11 +8,12 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from kgsparql.cli import _common as c
@@ -87,6 +88,10 @@ class ServeOptions:
             "A site whose pages may ask /sparql: https://yasgui.org; repeatable. * is any, without a token.",
         ),
     ] = None
+    dataset: Annotated[
+        list[str] | None,
+        c.option("--dataset IRI", "What clients of TEXT2SPARQL call the graph, beside its own name; repeatable."),
+    ] = None
     timeout: Annotated[float, c.option("--timeout SECONDS", "Stop a query at /sparql then.", min=0.1)] = 30.0
     max_rows: Annotated[
         int, c.option("--max-rows", "Of a query at /sparql, keep at most so many solutions.", min=1)
@@ -128,9 +133,11 @@ def serve(
             is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
             queries = stack.enter_context(bounded(served)) if served is not None and is_one else None
             kept = KeptRuns(cache_directory() / FOLDER)
+            datasets = (*(how.dataset or ()), *(_names_of(served, graph) if served is not None else ()))
             app = ServedPage(
-                served, asking, kept, log=log, queries=queries, needs_token=bool(token), workers=how.workers
-            ).app
+                served, asking, kept, log=log, queries=queries, needs_token=bool(token), workers=how.workers,
+                datasets=datasets,
+            ).app  # fmt: skip
             graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
             graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
         guarded = partial(Guard, app, host=how.host, token=token, origins=origins)
@@ -166,6 +173,15 @@ def mcp(
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
         else:
             serve_stdio(toolbox)
+
+
+def _names_of(knowledge: KnowledgeBase, graph: GraphOptions) -> Iterator[str]:
+    """Yield what the graphs that are served are called: as they were named, and by their IRIs."""
+    yield from (graph.kg or ())
+    for one in knowledge.graph.members:
+        yield one.name
+        if not one.is_remote and Path(one.name).exists():
+            yield Path(one.name).absolute().as_uri()
 
 
 def _check_installed(*packages: str, extra: str) -> None:

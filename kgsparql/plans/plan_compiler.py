@@ -59,6 +59,31 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
     return g.select_query("plan", _select(plan, PlanCompiler(vocabulary or GraphVocabulary(), limit)))
 
 
+def asked_query(plan: a.Plan, query: Query, *, limit: int = 10_000) -> Query:
+    """Write the query of a plan, as :func:`compiled` made it, for who wants its rows alone: just the asked columns.
+
+    A yes or no is an ASK; what is measured of the best is no column; the limit that is not the question's is left out.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> found = a.Exists(a.Both((a.Items((IRI("http://e.org/Ann"),)), a.Instances(IRI("http://e.org/Person")))))
+    >>> asked_query(found, compiled(found)).text.split()[:5]
+    ['ASK', '{', 'VALUES', '?i1', '{']
+    """
+    select: g.Select = query.made_of
+    if isinstance(plan, a.Exists):
+        (counted,) = select.group
+        (any_one,) = counted.group if isinstance(counted, g.Select) else ()
+        return g.ask_query("asked", any_one.group if isinstance(any_one, g.Select) else ())
+    if isinstance(plan, a.Condition):
+        return g.ask_query("asked", (*select.group, *(g.Filter(holds) for _, holds in select.head if holds)))
+    if isinstance(plan, a.Top):
+        order = () if plan.number == 1 else select.order
+        select = replace(select, head=select.head[:1], order=order)
+    elif isinstance(plan, a.ItemTable) and not plan.shows_items:
+        select = replace(select, head=tuple(one for one in select.head if one[0] != ITEM))
+    return g.select_query("asked", replace(select, limit=None if select.limit == limit else select.limit))
+
+
 def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:
     if isinstance(plan, a.ItemTable):
         return _table(plan, compiler)

@@ -166,6 +166,11 @@ def select_query(name: str, select: Select) -> Query:
     return Query(name, _select_text(select, ""), asked=asked, made_of=select)
 
 
+def ask_query(name: str, group: Group) -> Query:
+    """Write the query of an ASK: whether a group has a solution."""
+    return Query(name, f"ASK {{\n{_group_text(group, '  ')}}}")
+
+
 def _select_text(select: Select, indent: str) -> str:
     head = " ".join(str(v) if e is None else f"({_expression_text(e)} AS {v})" for v, e in select.head)
     lines = [f"{indent}SELECT {'DISTINCT ' if select.distinct else ''}{head} WHERE {{"]

@@ -75,15 +75,21 @@ def answers(
     without_start: bool = False,
     without_blank: bool = False,
     without_statements: bool = False,
+    place: int | None = None,
 ) -> Query:
-    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns."""
+    """Write what people are shown for a path: a property path where that is equivalent, else triple patterns.
+
+    :param place: after so many steps the answers are met, where they are not at the end.
+    """
     first = str(validated(start))
     left_out = [_NO_BLANK] * without_blank + [_NO_STATEMENT] * without_statements
-    if not path.goes_back and not constraints:
+    place = len(path.steps) if place is None else place
+    if not path.goes_back and not constraints and place == len(path.steps):
         kept_out = f" FILTER(!sameTerm(?answer, {first}))" if without_start else ""
         kept_out += "".join(f" {text}" for text in left_out)
         return Query("answers", f"SELECT DISTINCT ?answer {{ {first} {path_text(path)} ?answer{kept_out} }}")
-    nodes = [first, *_node_variables(path)[1:-1], "?answer"]
+    nodes = [first, *_node_variables(path)[1:]]
+    nodes[place] = "?answer"
     body = f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     kept_out = f"  FILTER(!sameTerm(?answer, {first}))\n"
     if without_start and kept_out not in body:
@@ -111,6 +117,22 @@ def table(path: PropertyPath, start: IRI, columns: Sequence[PropertyPath], *, at
         body += f"  OPTIONAL {{\n{lines}  }}\n"
         head |= dict.fromkeys([*further, f"?value{number}"])
     return Query("table", f"SELECT DISTINCT {' '.join(head)} {{\n{body}}}")
+
+
+NOTHING = Query("nothing", "SELECT * { FILTER(false) }", empty=True)
+
+
+def joined_answers(queries: Iterable[Query], *, in_all: bool = False) -> Query:
+    """Ask for the ``?answer`` of any of some queries, or of them all, and for nothing else.
+
+    >>> joined_answers([Query("a", "SELECT DISTINCT ?answer { <http://e.org/a> <http://e.org/p> ?answer }")]).text
+    'SELECT DISTINCT ?answer { <http://e.org/a> <http://e.org/p> ?answer }'
+    """
+    known = list({query.shown: query for query in queries}.values())
+    if len(known) == 1 and known[0].variables == {"answer"}:
+        return known[0]
+    arms = ("\n" if in_all else "\n  UNION\n").join(f"  {{ {query.shown} }}" for query in known)
+    return Query("answers", f"SELECT DISTINCT ?answer {{\n{arms}\n}}") if known else NOTHING
 
 
 def _node_variables(path: PropertyPath) -> list[str]:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
 
 
-def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = "") -> str:
+def render(  # noqa: PLR0911 - one arm a format
+    answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs: bool = False, at: str = ""
+) -> str:
     """Write the answer in one of the formats of ``kgsparql ask``.
 
     :param told_graphs: name the graph of each item in text, even if all are from one.
@@ -29,6 +31,10 @@ def render(answer: Answer, form: str = "text", *, verbose: int = 0, told_graphs:
             from kgsparql.rendering.rows import as_lines
 
             return as_lines(answer, form)
+        case "sparql":
+            from kgsparql.answering.answer_query import answer_query
+
+            return answer_query(answer).shown
         case "trig":
             from kgsparql.rendering.answer_rdf import answer_to_trig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -31,6 +31,7 @@ from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.retrievers import load, names
+from kgsparql.serving.guards import TEXT2SPARQL_PATH
 from kgsparql.serving.page_facts import Sent, WiderDrawing, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -49,8 +50,10 @@ _SWEEP_S = 1.0
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
-    "svg": "image/svg+xml",
+    "svg": "image/svg+xml", "rq": "application/sparql-query; charset=utf-8",
 }  # fmt: skip
+
+_FILES = {"md": "md", "trig": "trig", "svg": "svg", "rq": "sparql"}
 
 
 class _Correction(Sent):
@@ -103,14 +106,17 @@ class ServedPage:
     :param asking: how questions are asked, unless the page says otherwise.
     :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
     :param queries: run those of a SPARQL endpoint beside the page; ``None`` has none.
+    :param datasets: what a client of TEXT2SPARQL may call the graph.
     """
 
     def __init__(
         self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: RunLog | None = None,
         queries: BoundedQueries | None = None, needs_token: bool = False, workers: int = 4,
+        datasets: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
         self.has_sparql, self.needs_token = queries is not None, needs_token
+        self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking, self._looking = asyncio.Semaphore(1), asyncio.Semaphore(workers)
@@ -130,6 +136,7 @@ class ServedPage:
             Route(run + "/rating", self.rate, methods=["POST"]),
             Route(run + "/drawing", self.drawing, methods=["POST"]),
             Route("/api/neighbours", self.neighbours),
+            Route(TEXT2SPARQL_PATH, self.text2sparql),
             HEALTH,
             Mount("/static", StaticFiles(directory=STATIC)),
             *([] if queries is None else [sparql_route(queries)]),
@@ -149,7 +156,7 @@ class ServedPage:
             "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
             "events": list(run.events),
             "left_out": run.left_out,
-            "files": {suffix: made for suffix in ("md", "trig", "svg") if (made := render(answer, suffix))},
+            "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
             **(self.log.add_run(answered, run=run.id) if self.log else {}),
         }
         try:
@@ -257,6 +264,25 @@ class ServedPage:
         async with self._looking:
             return JSONResponse(await run_in_threadpool(node_neighbours, knowledge, self.asking, query))
 
+    async def text2sparql(self, request: Request) -> Response:
+        """Send the query of a question, once it is answered, as clients of the TEXT2SPARQL challenge ask for it."""
+        sent = {name: request.query_params.get(name, "") for name in ("dataset", "question")}
+        if not all(sent.values()):
+            raise InputError("dataset and question are needed", hint=f"{TEXT2SPARQL_PATH}?dataset=IRI&question=…")
+        if sent["dataset"] not in self._datasets:
+            hint = f"one of: {', '.join(self._datasets)}" if self._datasets else "no graph is open"
+            raise NotFoundError(f"no dataset {printable(sent['dataset'], 200)}", hint=printable(hint, 2_000))
+        run = self.runs.start(AskedRun(checked_question(sent["question"]), self.asking, {}))
+        while not run.is_over:
+            if await request.is_disconnected():
+                run.asking.cancel.set()
+                return Response(status_code=499)  # nobody reads it
+            run.seen_at = time.monotonic()
+            await asyncio.sleep(_POLL_S)
+        if run.frozen is None:
+            return JSONResponse({"error": run.error}, status_code=503)
+        return JSONResponse({**sent, "query": run.frozen["files"]["rq"]})
+
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
         found, wider = await self._run_of(request), await _sent_object(WiderDrawing, request)
@@ -273,7 +299,9 @@ class ServedPage:
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
-            raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig and .svg")
+            raise NotFoundError(
+                f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig, .svg and .rq"
+            )
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 

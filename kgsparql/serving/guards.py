@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_BODY_BYTES = 262_144
 SPARQL_PATH = "/sparql"
+TEXT2SPARQL_PATH = "/text2sparql"
 MOST_QUERY_BYTES = 4_000_000  # of a body for :data:`SPARQL_PATH`: a query has at most a million characters
 REQUEST_S = 20.0  # how long a client may take to send a request, head and body
 _COOKIE = "kgsparql_token"
@@ -110,8 +111,8 @@ class Guard:
             )
         is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
         is_sent_by_ours = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
-        # An image's address may be a query; a link to the page is followed.
-        is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and path != SPARQL_PATH
+        # An image's address may be a query or a question; a link to the page is followed.
+        is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and path not in {SPARQL_PATH, TEXT2SPARQL_PATH}
         if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
             return _refused_response(403, "a page of another site may not ask here", "open the page of this server")
         length = headers.get("content-length", "0")
