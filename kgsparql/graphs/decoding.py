@@ -95,7 +95,7 @@ def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None]
 
 def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Iterator[bytes]:
     """Yield UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``."""
-    codec = _text_codec(encoding or "utf-8")
+    codec = text_codec(encoding or "utf-8")
     if codec is None:
         raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16")
     decoder = codecs.getincrementaldecoder(codec)("strict")
@@ -125,7 +125,7 @@ def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Ite
             yield data
 
 
-def _text_codec(encoding: str) -> str | None:
+def text_codec(encoding: str) -> str | None:
     """Return Python's name of an encoding; ``None`` if it has none, or one that does not decode to text."""
     try:
         with suppress(UnicodeError):
@@ -157,7 +157,7 @@ class ChunkReader:
         return data
 
 
-_DECLARED = re.compile(rb"(\A(?:\xef\xbb\xbf)?\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
+DECLARED_ENCODING = re.compile(rb"(\A(?:\xef\xbb\xbf)?\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"'])([A-Za-z0-9._:-]+)")
 _XML, _JSON = re.compile(rb"\s*(<\?xml\s|<rdf:RDF\s)"), re.compile(rb"\s*[{\[]\s*[{\"]\s*[@\"\w]")
 _HTML = re.compile(
     rb"\s*(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|(?:html|head|body)[\s>])", re.IGNORECASE | re.DOTALL
@@ -168,9 +168,9 @@ def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally, enc
     """Yield UTF-8 for the parser of a format, from unpacked bytes that are not of another format."""
     head, chunks = _with_head(chunks)
     name, is_xml = tally.name, rdf_format == ox.RdfFormat.RDF_XML
-    if is_xml and encoding is None and (found := _DECLARED.match(head)) is not None:
+    if is_xml and encoding is None and (found := DECLARED_ENCODING.match(head)) is not None:
         declared = found[2].decode()
-        if (encoding := _text_codec(declared)) is None:
+        if (encoding := text_codec(declared)) is None:
             message = f"the XML declaration names an unknown encoding, {declared}"
             hint = f"iconv -f ENCODING -t UTF-8 {name}"
             raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
@@ -244,7 +244,7 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         depth -= 1
 
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
-    first = _DECLARED.sub(rb"\1UTF-8", next(chunks, b""), count=1)
+    first = DECLARED_ENCODING.sub(rb"\1UTF-8", next(chunks, b""), count=1)
     try:
         for chunk in _with_line_feeds(chain([first], chunks)):
             parser.Parse(chunk, False)

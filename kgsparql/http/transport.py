@@ -5,6 +5,7 @@ A transport is any function of an :class:`HttpRequest` that returns an :class:`H
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import socket
@@ -217,6 +218,39 @@ def _timestamp_of(date: str) -> float | None:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+_MESSAGES = (
+    "error", "errors", "fault", "exception", "message", "detail", "details", "reason", "msg", "error_description",
+    "description", "faultstring", "title",
+)  # fmt: skip
+"""Members of an error in JSON, those that hold the others first; in any case."""
+
+
+def message_in(text: str) -> str:
+    """Find a server's own words in an error that is written as JSON; all of another text.
+
+    >>> message_in('{"code": 500, "error": {"message": "heap space"}}'), message_in('{"detail": [{"msg": "no model"}]}')
+    ('heap space', 'no model')
+    >>> message_in('{"status": "ERROR", "exception": "line 1: no viable input"}'), message_in("Try later")
+    ('line 1: no viable input', 'Try later')
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return _said_in(value) or text
+
+
+def _said_in(value: object, depth: int = 8) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list) and depth:
+        return next(filter(None, (_said_in(one, depth - 1) for one in value[:8])), "")
+    if isinstance(value, dict) and depth:
+        members = {str(name).casefold(): member for name, member in value.items()}
+        return next(filter(None, (_said_in(members.get(name), depth - 1) for name in _MESSAGES)), "")
+    return ""
 
 
 def in_words(seconds: float) -> str:

@@ -28,7 +28,16 @@ from kgsparql.errors import (
     UnreachableError,
 )
 from kgsparql.http.address import Address
-from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError, Transport, retry_after_s, send
+from kgsparql.http.transport import (
+    ERROR_BYTES,
+    HttpReply,
+    HttpRequest,
+    NetworkError,
+    Transport,
+    message_in,
+    retry_after_s,
+    send,
+)
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import KEY_VARIABLE, redacted, unreadable_url, without
 from kgsparql.resources import ClosedAtExit
@@ -235,7 +244,8 @@ class OpenAIClient(ClosedAtExit):
             return self._unusable_reply("E_LLM_FORMAT", f"is not JSON: {self._error_excerpt(text)}")
         if not isinstance(reply, dict):
             return self._unusable_reply("E_LLM_FORMAT", f"is JSON, but not an object: {self._error_excerpt(text)}")
-        if reply.get("error") and not {"choices", "data"} & reply.keys():
+        if not (reply.get("choices") or isinstance(reply.get("data"), list)) and message_in(text) != text:
+            # such as that the model is loading: a status of 200 does not make it a reply
             return ModelError(f"{self.base_url} reports an error: {self._error_excerpt(text)}", hint=_URL_HINT), None
         return reply
 
@@ -281,24 +291,8 @@ class OpenAIClient(ClosedAtExit):
 
     def _error_excerpt(self, text: str) -> str:
         """Quote the message in the text of an error, in one line, without the key."""
-        line = printable(_TAG.sub(" ", _message_in(self._redacted_text(text))), 4 * _SHOWN)
+        line = printable(_TAG.sub(" ", message_in(self._redacted_text(text))), 4 * _SHOWN)
         return printable(redacted(line, self._key), _SHOWN)
-
-
-def _message_in(text: str) -> str:
-    """Find the message in the body of an error, if the body is like OpenAI's; else return all of it.
-
-    >>> _message_in('{"error": {"message": "no such model", "code": 404}}')
-    'no such model'
-    """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    for name in ("error", "message", "detail"):
-        if isinstance(value, dict) and value.get(name):
-            value = value[name]
-    return value if isinstance(value, str) else text
 
 
 def _cleaned_value(value: Any, key: str) -> Any:

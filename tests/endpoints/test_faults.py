@@ -425,3 +425,66 @@ def test_triples_inside_triples_without_end_do_not_end_the_process() -> None:
     assert selected(answering(head + deep * 3 + leaf + b'},"type":"triple"}' * 3 + b"}]}}"))
     for body in (head + deep * 20_000, head + deep * 20_000 + leaf + b'},"type":"triple"}' * 20_000 + b"}]}}"):
         assert failure(answering(body)).code == "E_LIMIT"
+
+
+def labelled(value: bytes, more: bytes = b"") -> bytes:
+    return JSON_OF.format("@").encode().replace(b"@", b'{"type":"literal","value":"' + value + b'"' + more + b"}")
+
+
+@pytest.mark.parametrize(
+    ("spelt", "read"),
+    [
+        (b"a\tb\x01\r\n\\u0000", "a\tb\x01\r\n\x00"),
+        (rb"O\'Hara \x41\U0001F600", "O'Hara A\N{GRINNING FACE}"),
+        (rb"C:\data", "C:\ufffdata"),
+        (rb"a\ud83d \ud83d\ude00 \ude00", "a\ufffd \N{GRINNING FACE} \ufffd"),
+        (b"\xed\xa0\xbd\xed\xb8\x80 \xed\xa0\xbd", "\N{GRINNING FACE} \ufffd"),
+    ],
+)
+def test_strings_that_are_no_json_are_read_as_they_are_meant(spelt: bytes, read: str) -> None:
+    (found,) = selected(answering(labelled(spelt)))
+    assert found["s"] == Literal(read)
+    cut = failure(answering(labelled(spelt)[:-4]))
+    assert cut.code == "E_PARTIAL"
+
+
+def test_a_language_tag_that_is_none_costs_no_label() -> None:
+    for tag, meant in ((b'"en_US"', "en-us"), (b'"zh_Hant_TW"', "zh-hant-tw"), (b'"x"', None), (b"null", None)):
+        (found,) = selected(answering(labelled(b"a", b',"xml:lang":' + tag)))
+        assert found["s"] == Literal("a", language=meant)
+    body = XML_OF.format('<literal xml:lang="en_US">a &amp; b & c\x01&#xD83D; xml:lang="a_b"</literal>').encode()
+    (found,) = selected(answering(body, type=XML))
+    assert found["s"] == Literal('a & b & c\ufffd\ufffd xml:lang="a_b"', language="en-us")
+
+
+def test_results_in_the_charset_that_they_declare() -> None:
+    (body, xml), brueggen = (
+        (labelled("Brüggen".encode()).decode(), XML_OF.format("<literal>Brüggen</literal>")),
+        "Brüggen",
+    )
+    declared = f'<?xml version="1.0" encoding="ISO-8859-1"?>{xml}'
+    for sent, kind in (
+        (body.encode("latin-1"), f"{JSON};charset=ISO-8859-1"), (body.encode("utf-16"), JSON),
+        (body.encode(), f"{JSON};charset=ISO-8859-1"), (declared.encode("latin-1"), XML),
+        (xml.encode("cp1252"), f'{XML}; charset="windows-1252"'),
+    ):  # fmt: skip
+        (found,) = selected(answering(sent, type=kind))
+        assert found["s"] == Literal(brueggen), (sent, kind)
+    assert "not valid UTF-8, and no other charset" in failure(answering(body.encode("latin-1"))).message
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ({"error": {"message": "heap space"}}, EndpointError, "heap space"),
+        ({"exception": "Operation timed out", "status": "ERROR"}, EndpointTimeoutError, "Operation timed out"),
+        ({"errors": [{"message": "parse error: token"}], "status": 400}, QuerySyntaxError, "parse error: token"),
+        ({"message": "No entry", "statusCode": 401}, EndpointAuthenticationError, "No entry"),
+        ({"head": {"vars": []}, "results": {"bindings": []}, "error": "heap space"}, EndpointError, "heap space"),
+        ({"status": "down", "until": "noon"}, EndpointReplyError, "noon"),
+    ],
+)
+def test_an_error_that_comes_with_status_200_is_one(body: dict[str, Any], kind: type[Exception], said: str) -> None:
+    error = failure(answering(json.dumps(body).encode(), type="application/json"))
+    assert type(error) is kind
+    assert said in error.message

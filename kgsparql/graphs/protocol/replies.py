@@ -18,10 +18,11 @@ from xml.parsers import expat  # only looks at the markup; the results are read 
 
 import pyoxigraph as ox
 
-from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
+from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
+    ERRORS_BESIDE,
     OUT_OF_TIME,
     URL_HINT,
     Form,
@@ -31,6 +32,7 @@ from kgsparql.graphs.protocol.request import (
     of_status,
     trace_in,
 )
+from kgsparql.graphs.protocol.spelling import JSON_STRING, mended, respelt, utf8_body, valid_tag
 from kgsparql.http.transport import HttpReply
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
@@ -43,20 +45,14 @@ _WORKED_S = 1.0  # a result that took so long and is not whole ended with its ti
 _USUAL_CAP = 10_000  # of solutions; an endpoint without a profile may be one that silently gives no more
 _MAX_REPAIRED_BYTES = 2**24  # repairing takes some ten times as much memory
 _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
-_BOM = b"\xef\xbb\xbf"
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*\(", re.IGNORECASE)
 _COUNT = re.compile(r"\+?[0-9]{1,18}")
 _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
+_NO_CHARACTER = {"not well-formed (invalid token)", "reference to invalid character number", "undefined entity"}
 _BRACE_STEP = {ord("{"): 1, ord("}"): -1}
-_NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
-_NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
-"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
-_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
-"""Virtuoso writes truth values as numbers."""
 _Read = TypeVar("_Read")
 
 
@@ -111,8 +107,7 @@ def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
     """Read the triples of a CONSTRUCT or a DESCRIBE, one by one, with the errors of :func:`read`."""
     if (failure := of_status(reply, request)) is not None:
         raise failure
-    kind = media_type(reply)
-    body = reply.body.removeprefix(_BOM)
+    kind, body = media_type(reply), _utf8_body(reply, request)
     if kind in {"text/html", "application/xhtml+xml"} or b"<html" in body[:1024].lower():
         raise _no_results_error(body, request)
     is_lines = kind in {"application/n-triples", "text/plain"}
@@ -161,8 +156,19 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     """
     if (failure := of_status(reply, request)) is not None:
         raise failure
-    body = respelt(reply.body.removeprefix(_BOM).strip())
+    body = respelt(_utf8_body(reply, request))
     format_ = _format_of(body, reply, request)
+    try:
+        return _read_body(body, format_, request, form, reader)
+    except (EndpointReplyError, EndpointTimeoutError):
+        if (better := mended(body)) == body:
+            raise
+    return _read_body(better, format_, request, form, reader)
+
+
+def _read_body(
+    body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, form: Form, reader: Callable[[Any], _Read]
+) -> _Read:
     is_json = format_ == ox.QueryResultsFormat.JSON
     _refuse_deep(body, request, is_json=is_json)
     if not is_json:
@@ -182,12 +188,11 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
         why = excerpt(str(error).encode(), request)  # it repeats parts of the body
     finally:
         found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
-    if is_json and not _is_json(body):
+    if is_json and not _is_closed(body):
         raise _broken_error(body, request)
-    if not is_json and b"sparql-results#" not in body[:2048]:
+    if not (b'"results"' in body or b'"boolean"' in body if is_json else b"sparql-results#" in body[:2048]):
         raise _no_results_error(body, request)
-    message, hint = f"the results of {request.what} are malformed: {why}", "is this the URL of the endpoint itself?"
-    raise request.reply_error(message, "E_FORMAT", hint, said=excerpt(body, request))
+    raise _malformed_error(why, request, said=excerpt(body, request))
 
 
 def _names_and_solutions(
@@ -207,13 +212,6 @@ def _names_and_solutions(
     finally:
         del found  # as in read
     return names, tuple(solutions)
-
-
-def respelt(body: bytes) -> bytes:
-    """Replace Virtuoso's own spellings by those of the specifications."""
-    node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
-    body = node_id.sub(rb"\1", body)
-    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
 
 
 def media_type(reply: HttpReply) -> str:
@@ -252,6 +250,23 @@ def _is_json(body: bytes) -> bool:
     return False
 
 
+def _is_closed(body: bytes) -> bool:
+    """Tell whether the braces of this document close where it ends, so that nothing was cut off, or put after it."""
+    braces = JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
+    closing = (at for at, depth in enumerate(accumulate(map(_BRACE_STEP.__getitem__, braces)), 1) if depth == 0)
+    return body.endswith(b"}") and next(closing, 0) == len(braces)
+
+
+def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
+    try:
+        return utf8_body(reply)
+    except UnicodeDecodeError as error:
+        if error.end >= len(reply.body):
+            raise _broken_error(reply.body, request) from None
+        why = f"byte {error.start:,} is not valid {error.encoding.upper()}, and no other charset is declared"
+        raise _malformed_error(why, request) from None
+
+
 def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
     """Refuse XML that breaks off, of which pyoxigraph would read the first part, and XML that declares entities."""
     parser = expat.ParserCreate()
@@ -263,6 +278,9 @@ def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
     try:
         parser.Parse(body, True)
     except expat.ExpatError as error:
+        if (why := expat.ErrorString(error.code)) in _NO_CHARACTER and body.endswith(b"sparql>"):
+            why = f"line {error.lineno:,}, column {error.offset + 1:,}: {why}"
+            raise _malformed_error(why, request) from None
         raise _broken_error(body, request) from error
 
 
@@ -271,7 +289,7 @@ def _refuse_deep(body: bytes, request: SparqlRequest, *, is_json: bool) -> None:
     # Names have no escapes in XML, so each level is a tag that can be counted.
     is_deep = not is_json and body.count(b"triple") > _MAX_QUOTED_TRIPLES
     if is_json and body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
-        braces = _STRING.sub(b"", body).translate(None, _NO_BRACE)
+        braces = JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
         is_deep = max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH
     if is_deep:
         raise _depth_error(request)
@@ -286,6 +304,11 @@ def _no_results_error(body: bytes, request: SparqlRequest) -> EndpointReplyError
     said = excerpt(body, request)
     message = f"the reply is not SPARQL results: {said or 'no text'}"
     return request.reply_error(message, "E_ENDPOINT_NOT_SPARQL", contact_hint(said, URL_HINT), said=said)
+
+
+def _malformed_error(why: str, request: SparqlRequest, **detail: Any) -> EndpointReplyError:
+    hint = "no other query helps: its operator must mend it, unless another URL is the endpoint itself"
+    return request.reply_error(f"the results of {request.what} are malformed: {why}", "E_FORMAT", hint, **detail)
 
 
 def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
@@ -303,19 +326,22 @@ def _repaired_reply(reply: HttpReply, error: EndpointReplyError, request: Sparql
     """Repair a reply to a SELECT that could not be read, and count the solutions that were left out for that.
 
     Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of
-    blank nodes, empty language tags, and anything beside the results. A solution with an invalid term is left out.
+    blank nodes, language tags that are none, and anything beside the results. Solutions with an invalid term are left
+    out.
 
     :raises EndpointReplyError: the same error, if it is no whole JSON, or no solution would be left.
     """
-    body = reply.body.removeprefix(_BOM).strip()
+    body = mended(_utf8_body(reply, request))
     nodes: dict[str, str] = {}
     try:
         document: Any = json.loads(body) if error.code == "E_FORMAT" and len(body) <= _MAX_REPAIRED_BYTES else {}
         rows = [_tidy_row(row, nodes) for row in document["results"]["bindings"] if isinstance(row, dict)]
         number = len(document["results"]["bindings"])
-        head = document.get("head")
+        head, beside = document.get("head"), [document.get(name) for name in ERRORS_BESIDE]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         raise error from None
+    if any(beside):  # what came before it is not all
+        raise _no_results_error(json.dumps(beside).encode(), request)
     named = head.get("vars") if isinstance(head, dict) else None
     declared = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     names = list(dict.fromkeys([*declared, *(name for row in rows for name in row)]))
@@ -338,7 +364,11 @@ def _tidy_term(term: Any, nodes: dict[str, str]) -> Any:
         return {"type": "bnode", "value": nodes.setdefault(value, f"b{len(nodes)}")}
     if isinstance(value, dict):
         return {**term, "value": _tidy_row(value, nodes)}
-    return {name: part for name, part in term.items() if (name, part) != ("xml:lang", "")}
+    if "xml:lang" in term:  # of a tag that is none, the text is known all the same
+        untagged = {name: part for name, part in term.items() if name not in {"xml:lang", "datatype"}}
+        tag = valid_tag(term["xml:lang"])
+        return {**untagged, "xml:lang": tag} if tag else untagged
+    return term
 
 
 def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]], request: SparqlRequest | None = None) -> bool:

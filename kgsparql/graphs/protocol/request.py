@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -28,7 +29,7 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
-from kgsparql.http.transport import HttpReply, NetworkError, in_words, retry_after_s
+from kgsparql.http.transport import HttpReply, NetworkError, in_words, message_in, retry_after_s
 from kgsparql.rdf.terms import printable
 from kgsparql.redaction import redacted
 
@@ -55,6 +56,8 @@ OUT_OF_TIME = re.compile(
     r"deadline.{0,20}(?:expired|exceeded|passed)",
     re.IGNORECASE,
 )
+_ERROR_WORDS = re.compile(rb'"(?:errors?|fault|exception|message|details?|reason|msg)"', re.IGNORECASE)
+ERRORS_BESIDE = ("error", "errors", "exception")  # members of a document that holds results, too
 _AGENT = re.compile(r"user.?agent", re.IGNORECASE)
 _TRACE = re.compile(rb"(?<![\w$])(?<![\w$]\.)(?:[a-z][\w$]*+\.)++[A-Z][\w$]*+(?:(?<=Exception)|(?<=Error))")
 """The full name of an exception. Possessive, as bodies may be long: no backtracking."""
@@ -218,8 +221,31 @@ def excerpt(body: bytes, request: SparqlRequest) -> str:
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    words = _FRAME.sub("", text).split()
+    words = _FRAME.sub("", message_in(text)).split()
     return printable(redacted(" ".join(words), *request.secrets, contact), _SHOWN)
+
+
+def status_of(reply: HttpReply) -> int:
+    """Return the status of a reply; of an error in JSON that came with 200, the one that it names, else 500.
+
+    >>> status_of(HttpReply(200, body=b'{"error": {"message": "heap space", "code": 507}}'))
+    507
+    """
+    is_small = len(reply.body) <= _READ_FOR_MEANING and reply.body.lstrip()[:1] == b"{"
+    if reply.status != 200 or not is_small or not _ERROR_WORDS.search(reply.body):
+        return reply.status
+    try:
+        value = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return reply.status
+    if value.keys() & {"head", "results", "boolean", "@graph", "@context", "@id"}:  # an error beside them ends all
+        value = {name: value.get(name) for name in ERRORS_BESIDE}
+    if message_in(text := json.dumps(value)) == text:
+        return reply.status
+    inner = value.get("error")
+    members = {**value, **(inner if isinstance(inner, dict) else {})}
+    named = [str(members.get(name)) for name in ("status", "code", "statusCode")]
+    return next((int(one) for one in named if re.fullmatch(r"[45]\d\d", one)), 500)
 
 
 def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
@@ -227,7 +253,7 @@ def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
 
     ``None`` for results, and for errors of the query or the URL.
     """
-    status, words = reply.status, reply.body[:_READ_FOR_MEANING].decode("utf-8", "replace").lower()
+    status, words = status_of(reply), reply.body[:_READ_FOR_MEANING].decode("utf-8", "replace").lower()
     for meaning in request.profile.statuses:
         if meaning.status == status and meaning.says.lower() in words:
             return meaning.means
@@ -246,7 +272,7 @@ def meaning_of(reply: HttpReply, request: SparqlRequest) -> Meaning | None:
 
 def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
     """Make the error of a status, with the server's words; ``None`` for a reply that should hold results."""
-    status = reply.status
+    status = status_of(reply)
     if status in {200, 206}:
         return None
     said, wait_s = excerpt(reply.body, request), retry_after_s(reply.headers)
@@ -273,7 +299,7 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
     hint = wait if wait_s is not None else "try again later"
     if 400 <= status < 500:
         hint = _HINTS.get(status, URL_HINT)
-    return EndpointError(f"{request.url}: status {status}{words}", hint=hint, **detail)
+    return EndpointError(f"{request.url}: status {reply.status}{words}", hint=hint, **detail)
 
 
 def of_network(failure: NetworkError, request: SparqlRequest, max_bytes: int) -> KgsparqlError:
