@@ -1,14 +1,16 @@
 """What a model adds to questions with known answers, and what it reaches by writing SPARQL itself.
 
     python -m benchmarks.models DATA/metaqa DATA/ck25 -m qwen --base-url http://127.0.0.1:18015/v1 --baseline
+    python -m benchmarks.models DATA/metaqa --ceiling      # a model that knows the answers, and an oracle
     python -m benchmarks.models --write            # the table of all rows that were kept, into docs/evaluation.md
 
 Each set is a folder with a graph and questions, of which ``--limit`` are drawn. They are asked without a model, with
 it, and with ``--baseline`` by the same model writing SPARQL: it is given the commonest classes and predicates, the
-entities that were linked and their predicates, and one more try after an error or an empty result. Rows are kept in
-``--work``, one for each set, model and way. ``right``: the first answer is a right one (hits@1). ``wrong, sure``: it is
-not, and it was called an answer; what the baseline's query gives is always called one. Calls, tokens and seconds are
-means over the questions.
+entities that were linked and their predicates, and one more try after an error or an empty result. With ``--ceiling`` a
+scripted model passes the trial, and then chooses a line that has a right answer in it, or none; and an oracle walks the
+way to the right answers, of the questions whose way is known. Rows are kept in ``--work``, one for each set, model and
+way. ``right``: the first answer is a right one (hits@1). ``wrong, sure``: it is not, and it was called an answer; what
+the baseline's query gives is always called one. Calls, tokens and seconds are means over the questions.
 """
 
 from __future__ import annotations
@@ -23,21 +25,27 @@ from statistics import fmean
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
+from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import Literal, Term
-from kgsparql.retrievers._trial import begun_trial
+from kgsparql.retrievers._trial import Trial, begun_trial
+from tests.model_server import ModelServer, Reply, Text
+from tests.scripted import Body, numbered, purpose, question_of
+from tests.tried import strong
 
 PAGE, KEPT = (Path(__file__).parents[1] / name for name in ("docs/evaluation.md", "build/models.jsonl"))
 MARKS = "<!-- models -->\n", "<!-- end of models -->"
-WAYS = ("no model", "with it", "it writes SPARQL")
+KNOWS, ORACLE = "it knows the answers", "an oracle walks"
+WAYS = ("no model", "with it", "it writes SPARQL", ORACLE, KNOWS)
 SHOWN, MOST_ROWS, QUERY_S, MOST_TOKENS = 60, 1_000, 20.0, 300
 
 SPARQL = """\
@@ -81,10 +89,12 @@ class Row:
         return f"| {self.dataset} | {who} | {figures} | {cost} | {self.seconds:.1f} |"
 
 
-def record_of(knowledge: kgsparql.KnowledgeBase, question: Question, model: LanguageModel | None) -> Record:
+def record_of(
+    knowledge: kgsparql.KnowledgeBase, question: Question, model: LanguageModel | None, oracle: Oracle | None = None
+) -> Record:
     """Ask a question by the default method."""
     try:
-        answer = knowledge.ask(question.text, model=model, budget=Budget(max_seconds=None))
+        answer = knowledge.ask(question.text, model=model, oracle=oracle, budget=Budget(max_seconds=None))
     except KgsparqlError as error:
         return Record.failed(error, question=question.id, method="auto", seconds=0.0)
     return Record.of(answer, question=question.id, method="auto", degrees={})
@@ -163,6 +173,39 @@ def rows_of(folder: Path, model: LanguageModel | None, *, limit: int, baseline: 
             yield Row.of(dataset.name, model.name, WAYS[2], records)
 
 
+def ceiling_rows(folder: Path, *, limit: int) -> Iterator[Row]:
+    """Ask the questions whose way is known of an oracle, and of a model that knows the answers."""
+    dataset = load(folder)
+    with kgsparql.open(*dataset.graph) as knowledge:
+        names = predicates_by_name(knowledge.graph)
+        known = ((own, oracle_for(own, names, knowledge.graph)) for own in sample(dataset.questions, limit))
+        ways = [(own, oracle) for own, oracle in known if oracle is not None and own.answers]
+        questions = [own for own, _ in ways]
+        for name, walk in ((WAYS[0], False), (ORACLE, True)):
+            some = [(own, record_of(knowledge, own, None, oracle if walk else None)) for own, oracle in ways]
+            yield Row.of(f"{dataset.name}, way known", "", name, some)
+        model = _knowing_model(knowledge, questions)
+        some = [(own, record_of(knowledge, own, model)) for own in questions]
+        yield Row.of(f"{dataset.name}, way known", model.name, KNOWS, some)
+
+
+def _knowing_model(knowledge: kgsparql.KnowledgeBase, questions: Sequence[Question]) -> LanguageModel:
+    """Script a model that passes the trial, and then chooses the first line with a right answer in it."""
+    labels = knowledge.labels({one.term for own in questions for one in own.answers or () if one.term is not None})
+    gold = {q.text: [one.label or (labels[one.term] if one.term else "") for one in q.answers or ()] for q in questions}
+
+    def script(body: Body) -> Reply:
+        if (question := question_of(body)) not in gold or purpose(body) != "reading":
+            return strong(body)
+        right = [one.casefold() for one in gold[question] if one and one.casefold() not in question.casefold()]
+        lines = (n for n, line in numbered(body).items() if any(one in line.casefold() for one in right))
+        return Text({"numbers": [*lines][:1], "meaning": "", "search": "", "compute": False})
+
+    model = LanguageModel("scripted", ModelServer(script).client())
+    Trial(model).run()
+    return model
+
+
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as Markdown, those of a set together."""
     head = "| questions | who answers | n | right | wrong, sure | doubted | calls | tokens | seconds |"
@@ -178,6 +221,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=30)
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds of one call")
     parser.add_argument("--baseline", action="store_true")
+    parser.add_argument("--ceiling", action="store_true", help="ask a scripted model that knows the answers")
     parser.add_argument("--work", type=Path, default=KEPT)
     parser.add_argument("--write", action="store_true", help="write the table into docs/evaluation.md")
     given = parser.parse_args()
@@ -189,7 +233,8 @@ def main() -> None:
         print(trial.outcome, file=sys.stderr, flush=True)
     given.work.parent.mkdir(parents=True, exist_ok=True)
     for folder in given.sets:
-        for row in rows_of(folder, model, limit=given.limit, baseline=given.baseline):
+        asked = rows_of(folder, model, limit=given.limit, baseline=given.baseline)
+        for row in ceiling_rows(folder, limit=given.limit) if given.ceiling else asked:
             print(row.line(), file=sys.stderr, flush=True)
             kept[row.dataset, row.model, row.way] = row
             given.work.write_text("\n".join(json.dumps(asdict(own)) for own in kept.values()), encoding="utf-8")
