@@ -79,6 +79,8 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     language, (first, second, *_) = lexicon(), (*words(normalised(asked)), "", "")
     is_beside = first in language.companions  # with whom one studies is no university
     sort = language.question_words.get(second if is_beside else first, "")
+    if sort == "any" and second in language.persons:
+        sort = "agent"  # which people
     if sort not in {"agent", "place"} or not ends:
         return None
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]], in_grace=True)

@@ -324,7 +324,8 @@ class _Search:
             return 0.0
         licensed = way.steps if not self.texts else way.steps[:1] if self.sought.role == "prep" else ()
         silent = [step for step in way.steps if step not in way.named]
-        return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent)
+        is_far = bool(self.sought.verb) and way.named == way.steps[:1] != way.steps  # whoever did it is a step away
+        return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent) + 0.15 * is_far
 
     def _cost_of_head(self, way: PathFit) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""

@@ -72,7 +72,8 @@ class Phrases(Restricting):
             return [Denotation(None, asked=phrase.asked)]
         if head.number is not None and not head.entities:
             return [Denotation(a.Items((Literal(str(head.number)),)))]
-        if phrase.asked and all(self.texts[p] in self.lexicon.place_nouns for p in self.positions(phrase.chunks)):
+        positions = self.positions(phrase.chunks)
+        if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
         is_small = self._asks_for(phrase) and self.chunked.raw[head.start][:1].islower()
         options: list[Denotation] = []

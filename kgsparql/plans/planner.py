@@ -24,10 +24,10 @@ from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
-from kgsparql.rdf.terms import Literal
+from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Superlative, phrases_in
+from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon
 
 _READINGS = 8
@@ -37,6 +37,9 @@ _LIKELIER = 0.1
 """By how much a reading that comes to nothing must fit better to be the likelier one."""
 _AS_WELL = 0.06
 """By how much the scores of two readings may differ that fit as well."""
+
+_SAID = 1.3
+"""What it is worth that a class is said: `people`, and not `who`."""
 
 
 class Planner:
@@ -133,11 +136,25 @@ class Planner:
 
     def _restricted(self) -> list[Denotation]:
         """What is asked for; a noun that nothing accounts for is left out, or is whatever a predicate leads to."""
-        found = self.phrases.denotations(self.question.phrase)
+        found = self._of_persons(self.phrases.denotations(self.question.phrase))
         if all(one.is_free for one in found):
             wholes = [(one, self.phrases.word_set(one)) for one in found if one.head]
             found = [whole.doubted(*one.doubts) for one, whole in wholes if whole is not None][:1]
         return self.phrases.settled_of(found)
+
+    def _of_persons(self, found: list[Denotation]) -> list[Denotation]:
+        """What `who` asks for, read as people are, too, where no person is found at the end of a path of its own."""
+        phrase = self.question.phrase
+        if self.lexicon.question_words.get(phrase.asked) != "agent" or phrase.chunks or not phrase.restrictions:
+            return found
+        kinds = self.view.classes_called(["person"])
+        likely = [one for one in found[:1] if not one.is_free and not one.doubts]
+        if not kinds or any(self.view.has_any(one.known, frozenset(kinds)) for one in likely):
+            return found
+        chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
+        persons = self.phrases.denotations(replace(phrase, chunks=[chunk]))
+        read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID) for one in persons)
+        return best([*found, *(one for one in read if self._comes_to(one))])
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan] | None = None) -> PlannedReading:
         """The best reading that comes to something, nearly as good as the best; doubted where another fits as well."""
@@ -317,6 +334,14 @@ class Planner:
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
         return self._chosen(found)
+
+
+def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:
+    """The same items, not only those of some classes, where something else restricts them: a prize is a club's, too."""
+    if not isinstance(items, a.Both):
+        return items
+    kept = tuple(_of_any_class(one, kinds) for one in items.sets if one not in map(a.Instances, kinds))
+    return items if not kept else kept[0] if len(kept) == 1 else a.Both(kept)
 
 
 def _exists(items: a.ItemSet) -> a.Plan:

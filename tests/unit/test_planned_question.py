@@ -55,3 +55,17 @@ def test_an_entity_that_is_given_is_the_one_that_is_named(nobel: kgsparql.Knowle
     assert [one.term for one in planned.named if one.kind == "entity"] == [CAMBRIDGE]
     with pytest.raises(NotFoundError, match="is not in the graph"):
         nobel.plan("How many laureates worked there?", entities=(IRI("http://e.org/nowhere"),))
+
+
+@pytest.mark.parametrize("prize", ["Nobel Prize in Physics", "Nobel Peace Prize"])
+def test_who_did_something_are_the_people_who_did(nobel: kgsparql.KnowledgeBase, prize: str) -> None:
+    """The prize has a predicate of its own that fits the verb: where it is awarded."""
+    asked = [nobel.ask(f"{who} won the {prize}?") for who in ("Who", "Which people")]
+    assert [answer.status for answer in asked] == ["answered"] * 2
+    assert {own.term for own in asked[0].best} == {own.term for own in asked[1].best} != set()
+
+
+def test_who_won_both_of_two(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Who won both the Nobel Prize in Physics and the Nobel Prize in Chemistry?")
+    assert (answer.status, [own.label for own in answer.best]) == ("answered", ["Marie Curie"])
+    assert nobel.ask("Who studied physics in Germany?").status == "partial"  # nobody, in a reading that nobody means
