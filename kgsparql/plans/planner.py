@@ -340,7 +340,9 @@ def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:
     """The same items, not only those of some classes, where something else restricts them: a prize is a club's, too."""
     if not isinstance(items, a.Both):
         return items
-    kept = tuple(_of_any_class(one, kinds) for one in items.sets if one not in map(a.Instances, kinds))
+    kept = tuple(
+        _of_any_class(one, kinds) for one in items.sets if not (isinstance(one, a.Instances) and one.of in kinds)
+    )
     return items if not kept else kept[0] if len(kept) == 1 else a.Both(kept)
 
 
