@@ -124,9 +124,11 @@ class Calibration:
         """
         return round(float(np.interp(self.score(signals), self.scores, self.probabilities)), 4)
 
-    def weakest(self, signals: Mapping[str, float]) -> str:
-        """Say in words which signal costs the most."""
-        return SIGNALS[max(self.weights, key=lambda name: self.weights[name] * (1 - signals[name]))]
+    def doubt(self, signals: Mapping[str, float]) -> Gap:
+        """Say how likely an answer is right, and which signal costs the most."""
+        weakest = SIGNALS[max(self.weights, key=lambda name: self.weights[name] * (1 - signals[name]))]
+        values = (f"{100 * self.probability(signals):.0f}", weakest)
+        return Gap("confidence", "", "it is {} % likely to be right: {}", values)
 
 
 @cache

@@ -45,11 +45,12 @@ def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     found, session = _found_in_session(retriever, session)
     judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
-        session.question, "partial", "", draft.answers, evidence=judged.evidence, linked=session.links,
+        session.question, "answered", "", draft.answers, evidence=judged.evidence, linked=session.links,
         is_ranked=draft.is_ranked, gaps=known or (), computed=judged.computed,
     )  # fmt: skip
-    confidence = _weighed_answer(ranked, judged, session, is_judged=known is not None).confidence
-    return replace(found, notes=session.notes.lines(link_notes(session.links)), confidence=confidence)
+    weighed = _weighed_answer(ranked, judged, session, is_judged=known is not None)
+    notes = session.notes.lines(link_notes(session.links))
+    return replace(found, notes=notes, gaps=weighed.gaps, confidence=weighed.confidence)
 
 
 def answer(retriever: Retriever, session: Session) -> Answer:
@@ -209,8 +210,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     made = replace(made, confidence=confidence, signals=signals)
     if made.status != "answered" or made.gaps or confidence >= max(session.min_confidence, own.sure * is_judged):
         return made
-    values = (f"{100 * confidence:.0f}", own.weakest(signals))
-    gap = Gap("confidence", "", "it is {} % likely to be right: {}", values).translated(session.sentences)
+    gap = own.doubt(signals).translated(session.sentences)
     return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")
 
 

@@ -246,6 +246,7 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
             for one in planned.candidates
         ],
         "doubts": list(planned.doubts),
+        "confidence": planned.confidence,
         "notes": list(planned.notes),
     }
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import Retrieval
+from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval
+from kgsparql.answering.confidence import calibration, signals_of, support_of_plan
 from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.session import Session
@@ -17,6 +18,9 @@ from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.showing import described
+
+_TIED = 0.01  # plans whose fits are no further apart are equally likely
+_TIED_SENTENCE = "{} fits the question as well as {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class PlannedQuestion:
     :param chosen: the candidate that is computed; ``None`` where there is none, or none could be run.
     :param computed: what it comes to.
     :param doubts: why that may not be what was asked, as sentences.
+    :param confidence: how likely it is what was asked, in [0, 1]; 0 where nothing is computed.
     :param notes: what a limit cut off, and whatever else the reader should know.
     :param labels: what the terms of the plans and the values are called.
     """
@@ -69,6 +74,7 @@ class PlannedQuestion:
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
     labels: Mapping[Term, str]
+    confidence: float = 0.0
 
 
 def planned_question(session: Session) -> PlannedQuestion:
@@ -96,6 +102,15 @@ def planned_question(session: Session) -> PlannedQuestion:
     for own, plan in plans:
         left = dict.fromkeys(found.words.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
         candidates.append(CandidatePlan(plan, in_words(plan, labels.__getitem__), own.score, tuple(left)))
+    gaps, confidence = () if answered is None else answered.gaps, 0.0
+    if computed is not None:
+        first, *others = candidates
+        tied = next((one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED), None)
+        gaps = (*gaps, *([] if tied is None else [Gap("reading", "", _TIED_SENTENCE, (tied.words, first.words))]))
+        best = [AnswerTerm(term, labels[term]) for term in computed.terms]
+        signals = signals_of(support_of_plan(found.reading), gaps, best, is_computed=True)
+        confidence = calibration().probability(signals)
+        gaps = gaps if gaps or confidence >= calibration().sure else (calibration().doubt(signals),)
     return PlannedQuestion(
         question=session.question,
         read=tuple(described(found.clauses, found.words.texts)),
@@ -103,9 +118,10 @@ def planned_question(session: Session) -> PlannedQuestion:
         candidates=tuple(candidates),
         chosen=candidates[0] if computed is not None else None,
         computed=computed,
-        doubts=() if answered is None else tuple(gap.text for gap in answered.gaps),
+        doubts=tuple(gap.text for gap in gaps),
         notes=tuple(session.notes.texts),
         labels=labels,
+        confidence=confidence,
     )
 
 

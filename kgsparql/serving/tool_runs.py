@@ -6,7 +6,9 @@ show: on one line, without control characters, and not longer than is useful.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,13 +36,18 @@ if TYPE_CHECKING:
 
 LONG_QUERY = 1_000  # characters of a query that is given only to who asks for it
 OTHER_PLANS = 4  # plans beside the one that is computed
+DOUBTFUL = 1_500  # characters of a result of ask that is in doubt
 _MAX_CHARACTERS = 400
 _MAX_MEANINGS = 4
 _MAX_NAMED = 10
 _MAX_NEAR = 3
 _COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
-_ENTITY_OPTION = re.compile(r"-e (?:'([^']+)'|([^\s),;]+:[^\s),;]+))")
+_ENTITY_OPTION = re.compile(r"""-e (?:'((?:[^']|'"'"')+)'|([^\s),;]+:[^\s),;]+))""")
 _OPTION = re.compile(r"; there are more \(-O [^)]*\)|\s*\(-O [^)]*\)")
+_COMMANDS = "cache|check|config|diff|doctor|eval|index|load|log|mcp|models|run|serve|tools"
+_TERMINAL = rf"(?:--[a-z]|\bkgsparql (?:{_COMMANDS})\b|\bkgsparql\[|\bpip install|(?<!\S)-[A-Za-z](?!\S))"
+_OF_A_TERMINAL = re.compile(_TERMINAL)
+_ASIDE, _CLAUSE = re.compile(rf"\s*\([^()]*{_TERMINAL}[^()]*\)"), re.compile(r"([;:?] |, or )")
 _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
@@ -143,7 +150,12 @@ class ToolRun:
         planned = self.knowledge.plan(
             given.question, entities=meant, budget=self.asking.budget, cancel=self.asking.cancel
         )
-        found, chosen, doubts, labels = planned.computed, planned.chosen, [*planned.doubts], planned.labels
+        found, chosen, doubts, labels = (
+            planned.computed,
+            planned.chosen,
+            [*map(said_of_tools, planned.doubts)],
+            planned.labels,
+        )
         own = "" if chosen is None else chosen.words
         others = list({one.words: one for one in planned.candidates if one.words != own}.values())[:OTHER_PLANS]
         if given.other_plan is not None and given.other_plan <= len(others):
@@ -159,7 +171,7 @@ class ToolRun:
         }
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
-            none: Json = {"words": "", "is_sure": False, "columns": [], "rows": [], "facts": 0}
+            none: Json = {"words": "", "is_sure": False, "confidence": 0.0, "columns": [], "rows": [], "facts": 0}
             return {**none, "doubts": [why, *doubts], **about}
         doubts += [one.in_words(labels.__getitem__) for one in found.left_out]
         if found.is_confirmed is False:
@@ -168,6 +180,7 @@ class ToolRun:
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
         return {
             "words": printable(chosen.words, 600), "is_sure": not doubts, "doubts": doubts,
+            "confidence": planned.confidence if chosen is planned.chosen else 0.0,
             "columns": list(found.columns), "rows": [_row_json(row, labels) for row in found.rows[: given.limit]],
             "facts": len(found.facts), **about, "sparql": _query_text(found.query, given),
             "more": _joined_texts(
@@ -262,7 +275,7 @@ class ToolRun:
 def _ask_result(answer: Answer, given: Any) -> Json:
     """Take what was asked for of an answer, and say which arguments get more.
 
-    Unless more is asked for, only what sure answers rest on is shown, and only these.
+    Unless more is asked for, only what sure answers rest on is shown, and only these; what is in doubt in short.
     """
     best = frozenset() if answer.gaps else frozenset(answer.best)
     cited = [marker for one in answer.answers if one in best for marker in one.markers[:1]]
@@ -285,7 +298,7 @@ def _ask_result(answer: Answer, given: Any) -> Json:
     more = [f"{most} of {known:,} {what}" for what, (known, most) in cuts.items() if known > most]
     gaps = [said_of_tools(printable(gap.text, 1_000)) for gap in answer.gaps]
     notes = _told_notes(answer.notes, untold=("not_understood", "missing_name") if gaps else ())
-    return {
+    made = {
         "status": answer.status, "text": _answer_text(answer), "confidence": answer.confidence,
         "is_ranked": answer.is_ranked, "grounding": answer.grounding,
         "answers": [
@@ -301,6 +314,21 @@ def _ask_result(answer: Answer, given: Any) -> Json:
         "notes": notes if answer.error is None else [*notes, f"part of the graph failed: {answer.error.message}"],
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
+    return made if best or given.model_fields_set - {"question", "entities"} else _shortened(made)
+
+
+def _shortened(made: Json) -> Json:
+    """Leave the doubt, and as many of the last members of its lists as :data:`DOUBTFUL` characters have room for."""
+    text = printable(made["text"].partition("\n")[0], _MAX_CHARACTERS)
+    told = [
+        {name: printable(item.get(name, ""), _MAX_CHARACTERS) for name in ("marker", "text")}
+        for item in made["evidence"]
+    ]
+    made = {**made, "text": text, "evidence": told, "more": "in doubt little is shown: give max_answers, max_evidence"}
+    lists = [value for value in made.values() if isinstance(value, list)]
+    while any(lists) and len(json.dumps(made, ensure_ascii=False)) > DOUBTFUL:
+        max(lists, key=lambda own: len(str(own))).pop()
+    return made
 
 
 def _link_json(link: LinkedEntity) -> Json:
@@ -382,8 +410,20 @@ def _has_word_of(text: str, label: str) -> bool:
 
 def _told_notes(notes: Iterable[str], *, untold: Sequence[str]) -> list[str]:
     """Write notes in the words of the tools, without some codes."""
-    kept = dict.fromkeys(printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
-    return [said_of_tools(note) for note in kept]
+    kept = (printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
+    return [*dict.fromkeys(filter(None, map(without_commands, kept)))]
+
+
+def without_commands(text: str) -> str:
+    """Write a note or hint in the words of the tools, without what it says of commands that are no tools.
+
+    >>> without_commands("it is vague (better: pip install 'x', or --embedder none); wait with --wait")
+    'it is vague'
+    """
+    first, *rest = _CLAUSE.split(_ASIDE.sub("", said_of_tools(text)))
+    kept = [("", first), *zip(rest[::2], rest[1::2], strict=True)]
+    said = [(by, part) for by, part in kept if not _OF_A_TERMINAL.search(part)]
+    return "".join(by * bool(at) + part for at, (by, part) in enumerate(said)).strip()
 
 
 def said_of_tools(text: str) -> str:
@@ -395,7 +435,9 @@ def said_of_tools(text: str) -> str:
     "'Ulm' may be Ulm (<http://e.org/1>); to take another, add to entities: <http://e.org/2_(x)>"
     """
     text = _COMMAND.sub(r"the tool \1", text).replace("-e IRI", "entities").replace("--max-seconds", "max_seconds")
-    text = _ENTITY_OPTION.sub(lambda found: f"<{found[1] or found[2]}>", text.replace("add -e", "add to entities: -e"))
+    text = _ENTITY_OPTION.sub(
+        lambda found: f"<{shlex.split(found[0])[1]}>", text.replace("add -e", "add to entities: -e")
+    )
     return _OPTION.sub("", text)
 
 

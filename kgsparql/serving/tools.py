@@ -19,7 +19,7 @@ from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
-from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
+from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools, without_commands
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -42,18 +42,15 @@ _Entity: TypeAlias = Annotated[
     str,
     Field(
         max_length=2_000,
-        description="An entity, class or predicate: its exact label (`Marie Curie`), an IRI in angle brackets as the "
-        "tools give it (`<http://…>`), or a prefixed name (`dbr:Marie_Curie`).",
+        description="An entity, class or predicate: its exact label (`Marie Curie`), `<IRI>` or prefixed name.",
     ),
 ]
 _Direction: TypeAlias = Annotated[
     Directions,
-    Field(
-        description="`forward` follows triples from subject to object, `inverse` from object to subject, `both` either."
-    ),
+    Field(description="`forward` is from subject to object, `inverse` from object to subject."),
 ]
 _WholeQueries: TypeAlias = Annotated[
-    bool, Field(description=f"Give also the SPARQL of more than {LONG_QUERY:,} characters, to check or to change it.")
+    bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")
 ]
 _Meant: TypeAlias = Annotated[
     list[Annotated[str, Field(max_length=2_000)]],
@@ -122,8 +119,8 @@ class AskTool(Tool):
     Use it first: it finds the names, searches around them and computes counts. Without a language model behind it
     (`is_ranked`), answers are candidates in order; `is_best` marks those that are the answer as far as can be told:
     check the evidence, and which way its arrows go. `confidence` is how likely these are right. If it is `partial`,
-    none is sure: `text` says what is in doubt; ask again in other words, or use `plan`, `show` or `query`. If `linked`
-    has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph, and no earlier question.
+    none is sure and little is shown: `text` says what is in doubt; ask again in other words, or use `plan`, `show` or
+    `query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph.
     """
 
     title = "Ask the graph a question"
@@ -141,10 +138,10 @@ class AskTool(Tool):
     ]
     entities: _Meant = []
     max_answers: Annotated[
-        int, _number_field(1_000, "Answers in the result; where these are sure, other candidates only if it is given.")
+        int, _number_field(1_000, "Answers in the result; beside sure ones, candidates only if it is given.")
     ] = 10
     max_evidence: Annotated[
-        int, _number_field(100, "Pieces of evidence in the result; of sure answers, only their own unless it is given.")
+        int, _number_field(100, "Pieces of evidence in the result; beside their own, only if it is given.")
     ] = 3
     max_triples: Annotated[int, _number_field(1_000, "Triples for each piece of evidence.")] = 3
     whole_queries: _WholeQueries = False
@@ -202,14 +199,15 @@ class PlanTool(Tool):
     """Compute a count, sum, average, extreme, comparison, yes or no, or a list under conditions.
 
     Conditions may be texts that are no names (suppliers in Toulouse). It is one query that is made from the question;
-    the result says in words what was computed and what else may be meant. Check the words: if they are not the
-    question, give `other_plan`, reword the question, or write the SPARQL yourself (`query`).
+    the result says in words what was computed, how likely that is right (`confidence`) and what else may be meant. If
+    the words are not the question, give `other_plan`, reword the question, or write the SPARQL yourself (`query`).
     """
 
     title = "Compute the answer to a question"
     result = {
-        "words": "string", "is_sure": "boolean", "doubts": "array", "columns": "array", "rows": "array",
-        "facts": "integer", "linked": "array", "sparql": "string?", "other_plans": "array", "notes": "array",
+        "words": "string", "is_sure": "boolean", "confidence": "number", "doubts": "array", "columns": "array",
+        "rows": "array", "facts": "integer", "linked": "array", "sparql": "string?", "other_plans": "array",
+        "notes": "array",
     }  # fmt: skip
 
     question: Annotated[
@@ -305,7 +303,7 @@ class Toolbox:
         try:
             found = getattr(ToolRun(self._knowledge, asking), name)(given)
         except KgsparqlError as error:
-            error.hint = said_of_tools(error.hint)
+            error.hint = without_commands(error.hint)
             raise
         return {member: own for member, own in found.items() if member in tool.required or own not in (None, "", [])}
 
@@ -356,14 +354,20 @@ def evidence_documents(
     Options and errors are those of ``knowledge.retrieve``. The identifier is the same for the same piece, whatever
     question it was found for: a marker is one question's. The metadata is JSON: ``marker``, ``kind``, ``score``,
     ``query`` (the SPARQL that finds it again), ``triples`` (subject, predicate and object as N-Triples writes them),
-    ``graphs``, of a passage ``source``, and ``confidence``: how likely the question is answered by what was found.
+    ``graphs``, of a passage ``source``; ``citations``, each a triple with its graph and named graph; and of all that
+    was found ``confidence``, how likely the question is answered by it, and ``doubt``, empty where that is sure.
     """
     found = knowledge.retrieve(question, **{"cancel": cancel, **options})
+    doubt = "; ".join(said_of_tools(printable(gap.text, 1_000)) for gap in found.gaps)
     for item in list(found.evidence)[:k]:
         metadata: dict[str, Any] = {
             "marker": item.marker, "kind": item.kind, "score": item.score, "query": item.query.shown,
             "triples": [[str(term) for term in cited.triple] for cited in item.triples], "graphs": list(item.graphs),
-            "confidence": found.confidence,
+            "confidence": found.confidence, "doubt": doubt,
+            "citations": [
+                {"triple": f"{cited.triple} .", "graph": source.graph, "named_graph": source.named_graph}
+                for cited in item.triples for source in cited.sources
+            ],
         }  # fmt: skip
         if item.excerpt is not None:
             metadata["source"] = str(item.excerpt)

@@ -49,6 +49,12 @@ def test_a_document_has_the_triples_and_the_query_that_finds_them_again_and_an_i
     assert known["triples"] == [[f"<{dbr}Marie_Curie>", f"<{dbo}birthPlace>", f"<{dbr}Warsaw>"]]
     assert (known["marker"], known["kind"]) == ("P1", "path")
     assert known["score"] > 0
+    (cited,) = known["citations"]
+    assert cited["triple"] == f"{' '.join(known['triples'][0])} ."
+    assert cited["graph"] == known["graphs"][0]
+    assert (known["doubt"], known["confidence"] > 0.9) == ("", True)
+    (doubtful,) = EvidenceRetriever(knowledge=KNOWLEDGE, k=1).invoke("What is the mass of Marie Curie?")
+    assert "no word of the question" in doubtful.metadata["doubt"]
     toolbox = kgsparql.tools(KNOWLEDGE)
     rows = toolbox.call_tool("query", {"sparql": known["query"]})["rows"]
     assert [row[0]["label"] for row in rows] == ["Warsaw"]

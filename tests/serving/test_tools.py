@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
+import mcp_types as types
 import pytest
 from openai.types.chat import ChatCompletionToolUnionParam
 from pydantic import TypeAdapter
@@ -13,9 +14,11 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
-from kgsparql.errors import AmbiguousLabelError, InputError, NotFoundError, OptionError
+from kgsparql.errors import AmbiguousLabelError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.graphs import OxigraphGraph
-from kgsparql.serving.tools import TOOLS, Toolbox
+from kgsparql.serving.mcp import _tool_definition
+from kgsparql.serving.tool_runs import DOUBTFUL
+from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Toolbox
 from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import Player
@@ -83,6 +86,45 @@ def test_the_definitions_are_those_of_chat_completions(toolbox: kgsparql.Toolbox
         jsonschema.Draft202012Validator.check_schema(one["function"]["parameters"])
     assert [one["function"]["name"] for one in definitions] == [*CALLS]
     assert len(CliRunner().invoke(app, ["tools"]).stdout.splitlines()) == 7
+
+
+def test_the_list_of_tools_is_at_most_2500_tokens_and_a_doubt_1500_characters(toolbox: kgsparql.Toolbox) -> None:
+    listed = types.ListToolsResult(tools=[_tool_definition(tool) for tool in TOOLS.values()])
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 4 * 2_500  # four characters are a token
+    for question in ("What is the mass of Marie Curie?", "What do Marie Curie and Pierre Curie have in common?"):
+        doubtful = toolbox.call_tool("ask", {"question": question})
+        assert doubtful["status"] == "partial"
+        assert doubtful["answers"]
+        assert doubtful["evidence"]
+        assert len(json.dumps(doubtful, ensure_ascii=False)) <= DOUBTFUL == 1_500
+        whole = toolbox.call_tool("ask", {"question": question, "max_evidence": 5})
+        assert len(whole["evidence"]) == 5
+        assert "sparql" in whole["evidence"][0]
+
+
+def test_no_text_of_the_tools_names_what_only_a_terminal_has(toolbox: kgsparql.Toolbox) -> None:
+    terminal = re.compile(r"(?<!\w)--?[a-z]|kgsparql [a-z]|pip install")
+    said = [INSTRUCTIONS, json.dumps(toolbox.openai())]
+    for question in ("What is the mass of Marie Curie?", "Who was Batman?", "Where was Bragg born?", "the largest Xyz"):
+        for tool in ("ask", "plan"):
+            found = toolbox.call_tool(tool, {"question": question})
+            said += [found.get("text", ""), *found["notes"], *found.get("not_understood", found.get("doubts", []))]
+    for name, arguments in (("show", {"entity": "Nobody"}), ("find", {"text": "?"}), ("ask", {"question": " "})):
+        with pytest.raises(KgsparqlError) as error:
+            toolbox.call_tool(name, arguments)
+        said.append(toolbox.error_text(error.value))
+    assert [text for text in said if terminal.search(text)] == []
+
+
+def test_a_plan_says_how_sure_it_is_and_doubts_a_tie(toolbox_of: Callable[[str], kgsparql.Toolbox]) -> None:
+    sure = toolbox_of(SUPPLIERS).call_tool("plan", {"question": "How many suppliers are there?"})
+    assert (sure["is_sure"], 0.5 < sure["confidence"] <= 1) == (True, True)
+    tied = toolbox_of(
+        ':P1 rdfs:label "size"@en . :P2 rdfs:label "size"@en . :Town rdfs:label "town"@en .'
+        ':a a :Town ; rdfs:label "Ulm"@en ; :P1 854 ; :P2 1900 . :b a :Town ; rdfs:label "Bonn"@en ; :P1 1200 ; :P2 3 .'
+    ).call_tool("plan", {"question": "Which town has the largest size?"})
+    assert not tied["is_sure"]
+    assert tied["doubts"]
 
 
 def test_schemas_say_nothing_of_our_classes() -> None:
