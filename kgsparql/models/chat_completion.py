@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from typing import Literal as OneOf
 
 from kgsparql.errors import ModelReplyError
+from kgsparql.http.transport import message_in
 from kgsparql.rdf.terms import printable
 
 _NOTE = "kgsparql"  # the member of a kept reply that we add
@@ -152,18 +153,36 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(_object_in(part).get("text", "")) for part in content)
-    text = content if isinstance(content, str) else ""
+    text = content if isinstance(content, str) and content.strip() else _text_elsewhere(message)
     if message.get("refusal") or reason == "content_filter":
         what = f"is a refusal: {printable(str(message.get('refusal') or reason), 200)}"
         code, hint = "E_LLM_REFUSED", "ask in other words"
     elif reason == "length":
         what, code = "was cut off at its limit of tokens", "E_LLM_LENGTH"
         hint = "--reply-tokens allows longer replies; a reasoning model needs many"
+    elif not text.strip() and (said := message_in(json.dumps(choice.get("error")))) != "null":
+        what, code, hint = (
+            f"is an error: {printable(said, 200)}",
+            "E_LLM_FORMAT",
+            "the trouble is at the server; try later",
+        )
     elif not text.strip():
         what, code, hint = "is empty", "E_LLM_EMPTY", "try another model; kgsparql doctor tests this one"
     else:
         return text, None
     return text, ModelReplyError(f"the model's reply ({purpose}) {what}", code=code, hint=hint)
+
+
+def _text_elsewhere(message: Mapping[str, Any]) -> str:
+    """Return the reply of a message without content: the one call of a tool, or the end of what is called reasoning."""
+    calls = message.get("tool_calls")
+    call = _object_in(calls[0] if isinstance(calls, list) and len(calls) == 1 else None).get("function")
+    said = _object_in(call or message.get("function_call")).get("arguments")
+    if isinstance(said, dict):
+        return json.dumps(said)
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    is_reply = isinstance(reasoning, str) and reasoning.rstrip(" \n`").endswith("}")
+    return str(said or (reasoning if is_reply else ""))
 
 
 def tokens_text(reply: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ _BARE = _run_of_markers(r"[PNTQ][0-9]{1,6}", _BEFORE)
 _SQUARE = re.compile(r"\s?[\[【〔［]{1,2}([^\[\]【】〔〕［］]{1,200})[\]】〕］]{1,2}")
 _ROUND = re.compile(r"\s?[({（]([^(){}（）]{1,200})[)}）]")
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]?)\s?(\d{1,6})(?![A-Za-z0-9])")
+_FULL_WIDTH = re.compile(r"(?<!\w)[PNTQＰＮＴＱ]\s?[0-9０-９]{1,6}(?!\w)")
 _EDGES = " ,;:./&|+、，"
 
 
@@ -72,6 +74,7 @@ def cited_text(text: str, known: Collection[str]) -> CitedText:
         left = known_markers(match[0])
         return match[0] if all(m in known for m in _markers_in(match[0])) else left or "[…]"
 
+    text = _FULL_WIDTH.sub(lambda marker: unicodedata.normalize("NFKC", marker[0]), text)
     shown = _SQUARE.sub(square, text)
     shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
     return CitedText(shown, tuple(found), tuple(unknown))

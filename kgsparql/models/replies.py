@@ -75,7 +75,7 @@ def numbers(text: str, *, count: int) -> Numbers:
     elif says_none(plain):
         return Numbers((), {}, 0)
     else:
-        is_list = _LIST.fullmatch(plain) is not None
+        is_list = _LIST.fullmatch(plain.strip("*`()")) is not None
         choices = [(whole_number(part), None) for part in plain.split(",")] if is_list else []
         dropped = int(not is_list)
     for number, written in choices:
@@ -102,6 +102,7 @@ def _choices_in(value: Any) -> Iterator[tuple[int | None, Any]]:
         return
     if isinstance(value, str) and says_none(value):
         return
+    value = value.strip(_MARKS + "[]").split(",") if isinstance(value, str) else value
     for choice in value if isinstance(value, list) else [value]:
         own = by_lower_name(choice)
         number = first_member(own, "n", "number", "index", "id") if own else choice
@@ -114,7 +115,7 @@ def whole_number(value: Any) -> int | None:
     >>> [whole_number(value) for value in (3, 3.0, "3", " -3.0", 3.5, True, "3 of 4", None)]
     [3, 3, 3, -3, None, None, None, None]
     """
-    text = "" if isinstance(value, bool) else str(value).strip(_MARKS + ".")
+    text = "" if isinstance(value, bool) else str(value).strip(_MARKS + "#().")
     return int(float(text)) if _WHOLE.fullmatch(text) else None
 
 

@@ -52,8 +52,20 @@ def without_reasoning(text: str | None) -> str:
 
 
 def filled_body(text: str) -> str:
-    """Return the reply without its reasoning."""
+    r"""Return the reply without its reasoning, and out of the JSON string in which some models write it.
+
+    >>> filled_body('"{\\"n\\": [1]}"'), filled_body('{\\"n\\": [1]}')
+    ('{"n": [1]}', '{"n": [1]}')
+    """
     body = without_reasoning(text)
+    for _ in range(_MAX_WRAPPERS):
+        bare = _FENCE.sub("", body).strip().removesuffix("```").strip()
+        if not re.match(r'"|[{\[]\s*\\"', bare):
+            break
+        try:
+            body = str(json.loads(bare if bare[0] == '"' else f'"{bare}"'))
+        except ValueError:
+            break
     if not body.strip():
         raise empty_reply()
     return body
@@ -76,6 +88,9 @@ _SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]
 _JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
 _CUT_END = re.compile(r"""[\w.+-]+\Z|(?:,\s*)?\{\s*(?:"[^"\\]*"?\s*:?\s*)?\Z""")
 _BRACKET = re.compile(r"[\[{]")
+_COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_WRAPPERS = frozenset("result response reply output data json answer function arguments parameters properties".split())
+_MAX_WRAPPERS = 4
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
 _DECODER = json.JSONDecoder(strict=False)  # models write line feeds into strings
@@ -129,11 +144,16 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text, start)
         depths = accumulate((char in "[{") - (char in "]}") for char in text[start:end])
-        return FoundJson(_without_surrogates(value), start, end, whole=True) if max(depths) <= _MAX_DEPTH else None
-    repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", text[start:]))
+        return (
+            FoundJson(_unwrapped(_without_surrogates(value)), start, end, whole=True)
+            if max(depths) <= _MAX_DEPTH
+            else None
+        )
+    bare = _COMMENT.sub(lambda found: found[1] or " ", text[start:])
+    repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", bare))
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(repaired)
-        return FoundJson(_without_surrogates(value), start, end + len(text) - len(repaired), whole=True)
+        return FoundJson(_unwrapped(_without_surrogates(value)), start, end + len(text) - len(repaired), whole=True)
     repaired = _CUT_END.sub("", _CUT_END.sub("", repaired))
     try:
         _DECODER.decode(repaired)
@@ -144,6 +164,16 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     except RecursionError:
         pass
     return None
+
+
+def _unwrapped(value: Any, most: int = _MAX_WRAPPERS) -> Any:
+    """Take a value out of an object that only holds it, such as the call of a tool, or a result."""
+    members = by_lower_name(value)
+    inner = [name for name, own in members.items() if isinstance(own, dict | list) or name in _WRAPPERS]
+    own = members[inner[0]] if len(inner) == 1 and inner[0] in _WRAPPERS else None
+    with suppress(ValueError, RecursionError):
+        own = json.loads(own) if isinstance(own, str) else own
+    return _unwrapped(own, most - 1) if isinstance(own, dict | list) and most else value
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -168,7 +198,8 @@ def json_value(text: str) -> Any:
 
 
 def by_lower_name(value: Any) -> dict[str, Any]:
-    """Return the members of a JSON object by their names in lower case; none of another value."""
+    """Return the members of a JSON object, or of the only one in a list, by their names in lower case."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return {str(name).casefold(): member for name, member in value.items()} if isinstance(value, dict) else {}
 
 

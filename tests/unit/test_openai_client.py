@@ -323,6 +323,8 @@ def test_an_error_that_comes_as_success_and_a_redirect_are_errors() -> None:
     for reply, says in (
         (Raw(b'{"error": {"message": "no such model", "code": 404}}'), "no such model"),
         (Raw(b'{"error": "no such model"}'), "no such model"),
+        (Raw(b'{"detail": "Model not loaded"}'), "Model not loaded"),
+        (Raw(b'{"choices": [], "object": "error", "message": "queue is full"}'), "queue is full"),
         *((Status(status, {"Location": elsewhere}), elsewhere[:22]) for status in (301, 302, 303, 307, 308)),
     ):
         error, server = told(reply)

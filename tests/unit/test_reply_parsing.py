@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.errors import ModelReplyError
+from kgsparql.models.chat_completion import text_of
 from kgsparql.models.citations import cited_text
 from kgsparql.models.replies import Numbers, SaidReading, mentions, numbers, own_knowledge, said_reading
 from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
@@ -116,6 +117,43 @@ def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
         assert chosen(text) == expected, text
 
 
+@pytest.mark.parametrize(
+    "replies",
+    [
+        ('{"choices": [3 /* best, not [2] */]} // ok', '// mine\n{"numbers": [3], // yes\n"quote": "http://x/*y*/"}'),
+        ('{"result": {"choices": [3]}}', '{"name": "f", "arguments": "{\\"choices\\": [3]}"}', '[{"choices": [3]}]'),
+        ('<tool_call>{"name": "f", "arguments": {"choices": [3]}}</tool_call>', '{"data": {"answer": {"numbers": 3}}}'),
+        (json.dumps('{"choices": [3]}'), json.dumps(json.dumps('{"choices": [3]}')), r"{\"choices\": [3]}"),
+        ('```json\n"{\\"choices\\": [3]}"\n```', '{"type": "object", "properties": {"choices": [3]}}'),
+        ('{"choices": "[3]"}', '{"choices": ["#3"]}', "**3**", "(3)"),
+    ],
+)
+def test_M02_a_reply_that_is_wrapped_commented_or_written_twice_is_read(replies: tuple[str, ...]) -> None:
+    for text in replies:
+        assert chosen(text) == ((3,), {}, 0), text
+
+
+@pytest.mark.parametrize(
+    ("message", "read"),
+    [
+        ({"tool_calls": [{"function": {"name": "f", "arguments": '{"n": 3}'}}]}, '{"n": 3}'),
+        ({"content": "", "function_call": {"arguments": {"n": 3}}}, '{"n": 3}'),
+        ({"content": " ", "reasoning_content": 'So it is {"n": 3}'}, 'So it is {"n": 3}'),
+        ({"content": None, "reasoning": 'Is it {"n": 3}? I am not sure'}, ""),
+        ({"content": "3", "reasoning": '{"n": 4}'}, "3"),
+    ],
+)
+def test_a_reply_in_the_call_of_a_tool_or_in_its_reasoning_is_one(message: dict[str, Any], read: str) -> None:
+    assert text_of({"choices": [{"message": message, "finish_reason": "stop"}]}, "x")[0] == read
+
+
+def test_an_error_in_the_place_of_a_reply_says_the_servers_words() -> None:
+    choice = {"message": {"content": ""}, "error": {"code": 502, "message": "upstream is down"}}
+    _, problem = text_of({"choices": [choice]}, "x")
+    assert problem is not None
+    assert problem.message == "the model's reply (x) is an error: upstream is down"
+
+
 def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_counted() -> None:
     for text, expected in (
         ("0, -1, 99, 3", ((3,), {}, 3)),
@@ -192,6 +230,7 @@ def test_markers_have_one_spelling_and_are_found_in_brackets_and_where_they_look
         ("He did [99] [P1].", "He did [P1]."),
         ("他在工作[P1和P99]。", "他在工作 [P1]。"),
         ("He did [P1], as P99 says.", "He did [P1], as […] says."),
+        ("彼は［Ｐ１、Ｐ９９］。Ｐ１", "彼は [P1]。P1"),
     ):
         assert cited_text(text, ["P1"]).text == shown
 
