@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -85,6 +85,7 @@ class _Check:
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
             left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
             left += [*self._word_gaps(named), *self._step_gaps()]
+            left = [*{gap.words or gap.text: gap for gap in left}.values()]  # of one word the last doubt says more
             is_settled = self.found.draft is not None or (self._says_what_it_is() and not self.telling)
             yield from left or (() if is_settled else self._other_readings())  # a draft: somebody has chosen
 
@@ -169,7 +170,6 @@ class _Check:
         """
         texts, ranker = self.asked.read.texts, self.session.ranker
         said, is_named = {p for p in self.pieces if self._is_said(p)}, False
-        names = {p for one in self.asked.read.chunks if one.entities for p in one.span}
         for p in (p for p in self.telling if p not in said and texts[p] not in named):
             word, alike = texts[p], self._likeness_of(p)
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
@@ -179,7 +179,7 @@ class _Check:
                 yield Gap("predicate", word, sentence, (other,))
             elif other:
                 yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
-            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else p in names):
+            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p)):
                 yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
         is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
@@ -187,16 +187,28 @@ class _Check:
         if self.telling and not (ranker.by_meaning or is_named or said):
             yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
 
+    def _is_kind(self, position: int) -> bool:
+        """Whether a word behind another one only says of what kind a value is: the `email address`."""
+        *before, last = self.pieces[position]
+        return bool(before) and position == last and self.asked.read.texts[position] in self.asked.language.kind_nouns
+
+    def _is_unnamed(self, position: int) -> bool:
+        """Whether a word names no step from its other end, no kind, nor what several things have in common."""
+        word, is_shared = self.asked.read.texts[position], self.path.goes_back and self.asked.asks_for_others
+        is_other_end = any(self.fit.is_other_end(word, name) for name in self.steps)
+        return not (is_shared or is_other_end or self._is_kind(position))
+
     def _least_for(self, position: int) -> float:
         """How like a step a word is at least: more where it alone says which attribute is asked for."""
         is_attribute = len(self.steps) == 1 and self._owned_nouns == [(position,)]
         return _ATTRIBUTE if is_attribute else _NEAR
 
     def _is_said(self, position: int) -> bool:
-        """Whether a word is one of a step, or of the class of what is at a place of the path."""
-        text = self.asked.read.texts[position]
+        """Whether a word is one of a step, of the class of what is at a place of the path, or of what it starts at."""
+        text, start = self.asked.read.texts[position], self.best.paths[0].start
         own = {root(text), root(self.asked.language.irregular.get(text, text))}
-        return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1]]))
+        called = [link.label for link in self.session.links if link.term == start]  # the room temperature of Room 12
+        return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
 
     def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(self.session.compared_labels(terms, in_grace=True).values())
@@ -207,8 +219,18 @@ class _Check:
         objects = [one.object for one in asked.relations if set(piece) <= set(one.verb) and not one.preposition]
         wholes = [piece, *((*piece, *sorted(own.positions & self.pieces.keys())) for own in objects if own)]
         texts = [asked.read.texts[position], *map(asked.words, wholes)]
-        alike = float(self.session.ranker.similarities(texts, self.names).max(initial=0.0))
+        names = self._names_beside({*chain.from_iterable(wholes)} - {position}, position)
+        alike = float(self.session.ranker.similarities(texts, names).max(initial=0.0)) if names else 0.0
         return max(alike, _NEAR) if self._is_in_place(position) else alike
+
+    def _names_beside(self, others: Collection[int], position: int) -> list[str]:
+        """The names that a word may mean: no step that the words beside it say in full, for it says which of them.
+
+        Of a `vice president` a `president` has only the half.
+        """
+        said = roots_of(self.asked.read.texts[p] for p in others)
+        left = [name for name in self.steps if not self.fit.roots(name) <= said]
+        return self.names if self._is_kind(position) or len(left) == len(self.steps) else left
 
     def _is_in_place(self, position: int) -> bool:
         """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""

@@ -12,6 +12,7 @@ from kgsparql.answering.answer import Gap
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words
+from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.terms import Literal, Term, normalised
 from kgsparql.reading.asking import Asked
@@ -40,13 +41,11 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield Gap("kind", "", "what was found is only the name of what is asked about")
     more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
     if more and all(left and left <= roots_of(own.lists) for left in more):
-        yield Gap("kind", "", "what was found is a list of what is asked for, and not what is in it")
+        yield Gap("kind", "", A_LIST)
     is_dated = any(isinstance(end, Literal) and literal_kind(end) == "date" for end in ends)
     if asked.asks_amount and not asked.asks_time and is_dated:
         yield Gap("kind", said, "this asks for an amount, and what was found is a date")
-    for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
-        if not any(map(pattern.search, shown)):
-            yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
+    yield from amount_gaps(asked, ends, steps[-1:], session)
     is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
     if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
@@ -56,6 +55,29 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
+
+
+def amount_gaps(asked: Asked, ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
+    """Doubt that what was found is a time or an amount, where that is asked for, and that it begins or ends by then.
+
+    :param steps: the name of the predicate that leads to it.
+    """
+    if not (ends and (asked.asks_time or asked.asks_amount)):
+        return
+    shown = [end.value for end in ends if isinstance(end, Literal)]
+    shown += session.compared_labels([end for end in ends[:_SAMPLE] if end is not None], in_grace=True).values()
+    said = asked.words(asked.noun) or asked.clauses.phrase.asked
+    for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
+        if not any(map(pattern.search, shown)):
+            yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
+    own, bound = asked.language, asked.bound
+    for name in steps:
+        told = set(words(normalised(name)))
+        ends_then = roots_of(told & own.ending)
+        if bound in own.starting and not ends_then <= roots_of(asked.read.texts):  # since when it is closed is said
+            yield Gap("step", name, "the question asks for the other way of {!r}", (name,))
+        elif bound in own.ending and not ends_then:
+            yield Gap("word", bound, "nothing that was found has to do with {!r}", (bound,))
 
 
 def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:

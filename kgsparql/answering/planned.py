@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from kgsparql.answering.answer import Gap, Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
-from kgsparql.answering.kinds_found import sort_gap_of
+from kgsparql.answering.kinds_found import amount_gaps, sort_gap_of
 from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
@@ -26,6 +26,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.list_members import ListMembers, mapped
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
@@ -37,7 +38,7 @@ from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Clauses
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
 
@@ -87,8 +88,17 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses, is_strict=is_strict).plan()
+    reading = ListMembers(profiler).read(reading, _place_in_list(clauses, words.texts, own))
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)
+
+
+def _place_in_list(clauses: Clauses, texts: Sequence[str], own: Lexicon) -> tuple[int, int] | None:
+    """Find the word that says which of several in their order is asked for, and which that is."""
+    if (one := clauses.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
+        return one.position, -one.rank if one.is_largest else one.rank - 1
+    places = (p for chunk in clauses.phrase.chunks for p in chunk.span if texts[p] in own.ordinals)
+    return next(((p, own.ordinals[texts[p]] - 1) for p in places), None)
 
 
 def _read_event(words: Chunked, clauses: Clauses, reading: PlannedReading, session: Session) -> QuestionRead:
@@ -221,7 +231,9 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     with session.within_budget():  # a value is not lost where doubts are no longer looked for
         names = _name_gaps(computed.plan, found, session)
     sort = sort_gap_of(session.question, computed.items, (), session)
-    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *([] if sort is None else [sort]))))
+    kinds = [] if sort is None else [sort]
+    kinds += amount_gaps(session.asked, [term for row in computed.rows for term in row], (), session)
+    gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 
@@ -266,6 +278,8 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
         return None
     evidence = Evidence([replace(item, score=found.reading.score)])
     gaps = (*found.gaps, *_name_gaps(a.Items((walk.start,)), found, session))
+    (name,) = session.compared_labels([walk.path.steps[-1].predicate], in_grace=True).values()
+    gaps += tuple(amount_gaps(session.asked, item.ends, [name], session))
     answers, support = answers_at_ends(evidence, session), support_of_plan(found.reading)
     return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
 
@@ -292,23 +306,12 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
 
 def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool:
     """Tell whether a plan about another thing of the name comes to something; to a yes, where it says whether."""
-    changed = _with_term(plan, taken, other)
+    changed = mapped(plan, lambda part: other if part == taken else part)
     if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
         return True
     items = changed.items if isinstance(changed, a.Count | a.SummaryOf | a.Exists) else changed
     query = compiled(a.Exists(items), vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
     return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
-
-
-def _with_term(part: Any, taken: Term, other: IRI) -> Any:
-    """Make the same part of a plan about another thing."""
-    if part == taken:
-        return other
-    if isinstance(part, tuple) and not hasattr(part, "_fields"):
-        return tuple(_with_term(one, taken, other) for one in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: _with_term(getattr(part, f.name), taken, other) for f in fields(part)})
-    return part
 
 
 def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...]) -> Retrieval | None:

@@ -12,6 +12,7 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import of_classes
+from kgsparql.plans.list_members import ListMembers, mapped
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
 from kgsparql.rdf import graph_patterns as g
@@ -52,8 +53,8 @@ class KnownGraph:
         if isinstance(items, a.Items):
             return frozenset(items.terms)
         if items not in self._members:
-            x = Variable("x")
-            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(items, x)
+            x, own = Variable("x"), self._with_list_members(items)
+            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(own, x)
             query = g.select_query("members", g.Select(((x, None),), group, distinct=True, limit=MOST_MEMBERS))
             found = self.profiler.graph.select(query)
             self._members[items] = frozenset(solution["x"] for solution in found if "x" in solution)
@@ -83,11 +84,15 @@ class KnownGraph:
             some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
             queries = []
             for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, 1).members(items, x)
+                group = PlanCompiler(self.profiler.vocabulary, 1).members(self._with_list_members(items), x)
                 head = (numbered(n, number), (x, None))
                 queries.append(g.select_query("any_of", g.Select(head, group, limit=1)))
             found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
             self._has_items.update({one: Literal(str(i)) in found for i, one in enumerate(some)})
+
+    def _with_list_members(self, items: a.ItemSet) -> a.ItemSet:
+        """Return a set about the members of lists, where the question names any."""
+        return mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
 
     # --- terms and classes
 

@@ -13,6 +13,7 @@ from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import coarser_pattern
 from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
+from kgsparql.plans.list_members import in_order
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, parts
@@ -162,10 +163,11 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         rows = tuple(dict.fromkeys(rows))
     if isinstance(plan, a.Condition):
         rows = tuple(tuple(map(_boolean, row)) for row in rows)
-    if not isinstance(plan, a.Top | a.Table):
-        rows = tuple(sorted(rows, key=lambda row: (isinstance(row[0], BlankNode), str(row[0]))))  # on every engine
     beside = _BesideValue(graph)
     facts, are_all = _facts_of(plan, beside, own)
+    if not isinstance(plan, a.Top | a.Table):
+        place = in_order(plan, Facts(facts, own)).get  # else by name: the same on every engine
+        rows = tuple(sorted(rows, key=lambda r: (place(r[0], 0), isinstance(r[0], BlankNode), str(r[0]))))
     shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))

@@ -20,9 +20,9 @@ from kgsparql.rdf.graph_patterns import Apply, Variable
 from kgsparql.rdf.literals import OF_RDF
 from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.rdf.units import unit_named
-from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST, UNWALKED
 
 ITEMS = 40
 """Items of a set that are looked at."""
@@ -100,6 +100,7 @@ class PredicateEnds:
     :param are_of_one_kind: only the direction tells subjects from objects.
     :param are_mutual: some of its subjects and objects are so both ways: spouses.
     :param lead_to_texts: its objects are numbers, dates and other literals.
+    :param lead_to_lists: some of its objects are blank nodes, which may be lists, or an empty list.
     :param subject_kinds: what its subjects are said to be, the commonest first.
     """
 
@@ -108,6 +109,7 @@ class PredicateEnds:
     are_of_one_kind: bool
     are_mutual: bool
     lead_to_texts: bool
+    lead_to_lists: bool
     subject_kinds: tuple[IRI, ...]
 
 
@@ -122,6 +124,8 @@ class KnownSets:
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
     instances: dict[IRI, bool] = field(default_factory=dict)
     labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
+
+    in_lists: set[a.ItemSet] = field(default_factory=set)
 
     def steps_from(self, term: IRI) -> Iterator[tuple[PropertyPath, tuple[Term, ...]]]:
         """Yield where each step from a term leads, as far as that was read."""
@@ -291,6 +295,10 @@ class Profiler:
             led: Direction = "forward" if "forward" in found else "inverse"
             if isinstance(found["p"], IRI):
                 facts[int(_text_of(found["n"]))][Step(found["p"], led)][found["x"]].add(found[led])
+        for items, own in zip(sets, facts, strict=True):
+            if found_in := _iris([*own.pop(Step(LIST_FIRST, "inverse"), ())]):
+                self.known.in_lists.add(items)
+                self._add_list_owners(found_in, own)
         if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
             for items, own in zip(sets, facts, strict=True):
                 if isinstance(items, a.Items) and len(items.terms) <= ITEMS:
@@ -299,6 +307,16 @@ class Profiler:
                         {a.Ends(items, PropertyPath((step,))): _first_by_name(far) for step, far in led_to.items()}
                     )
         return dict(zip(sets, facts, strict=True))
+
+    def _add_list_owners(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
+        """Add what has some terms in its lists, as if it led to these."""
+        x, cell, start, p, owner = map(Variable, ("x", "cell", "list", "p", "owner"))
+        rest = g.OneOfPredicates(start, (), cell, then=(LIST_REST,))
+        group = (g.Values(x, terms), g.Fact(cell, LIST_FIRST, x), rest, g.Fact(owner, p, start))
+        head = tuple((name, None) for name in (x, p, owner))
+        for found in self.graph.select(g.select_query("in_lists", g.Select(head, group, limit=_FACTS_EACH))):
+            if isinstance(found["p"], IRI) and found["p"] != LIST_REST:
+                facts[Step(found["p"], "inverse")][found["x"]].add(found["owner"])
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
@@ -341,6 +359,7 @@ class Profiler:
             bool(objects) and (alike > _ALIKE * len(objects) if is_typed else shared),
             not {(other, one) for one, other in found if one != other}.isdisjoint(found),
             bool(found) and not objects,
+            any(isinstance(one, BlankNode) or one == LIST_END for one in objects),
             tuple(kind for kind, _ in sorted(counts[0].items(), key=lambda one: (-one[1], str(one[0])))),
         )
 

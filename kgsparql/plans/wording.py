@@ -7,6 +7,7 @@ in it alone. Open next: ``set_sets.py`` for sets, ``measure_sets.py`` for what i
 from __future__ import annotations
 
 from kgsparql.plans import algebra as a
+from kgsparql.plans.list_members import without_places
 from kgsparql.plans.phrases import Phrase, listed
 from kgsparql.plans.set_words import DATES_COMPARED, NUMBERS_COMPARED, Label, SetWords, how_many, is_for_one, is_time
 from kgsparql.rdf.literals import number_text
@@ -29,7 +30,7 @@ def in_words(plan: a.Plan, label: Label) -> str:
     >>> in_words(a.Count(a.Where(a.Instances(city), a.Value(size), ">", Literal("50000"))), called)
     'the number of cities whose size is more than 50,000'
     """
-    sets = SetWords(label)
+    sets, plan = SetWords(label), without_places(plan)
     if isinstance(plan, a.Number):
         return sets.measure(plan)
     if isinstance(plan, a.Condition):

@@ -55,10 +55,12 @@ PREDICATE_LABEL_LINKS = _known_iris(
     "wikibase:directClaim wikibase:claim wikibase:statementProperty wikibase:qualifier wikibase:reference"
 )
 """Wikidata labels its properties on another node; these predicates lead from that node to the used predicate."""
+LIST_FIRST, LIST_REST, LIST_END = _known_iris("rdf:first rdf:rest rdf:nil")
 UNWALKED = frozenset(
     (
         *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
-        *_known_iris("rdf:first rdf:rest rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
+        *(LIST_FIRST, LIST_REST),
+        *_known_iris("rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
         *_known_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
     )
 )

@@ -83,6 +83,13 @@ class Asked:
         return self.sort == "time" or (self.sort == "any" and is_noun)
 
     @property
+    def bound(self) -> str:
+        """The word before `when` that says that a time begins or ends then: `since`, `until`; empty where none does."""
+        own, texts = self.language, self.read.texts
+        times = (p for p, text in enumerate(texts) if p and own.question_words.get(text) == "time")
+        return next((texts[p - 1] for p in times if texts[p - 1] in own.starting | own.ending), "")
+
+    @property
     def asks_amount(self) -> bool:
         """Whether it asks for a number that is no number of things: how long, how much."""
         return bool(self.clauses.measures) or (self.clauses.form == "count" and not self.clauses.phrase.chunks)

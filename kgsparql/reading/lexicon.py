@@ -122,6 +122,8 @@ class Lexicon:
     others: frozenset[str]
     reasons: frozenset[str]
     time_nouns: frozenset[str]
+    starting: frozenset[str]
+    ending: frozenset[str]
     lists: frozenset[str]
     facets: frozenset[str]
     distributives: frozenset[str]
@@ -199,6 +201,12 @@ class Lexicon:
     def light_words(self) -> frozenset[str]:
         """The words that say nothing, or too little, of what is asked."""
         return self.empty_words | self.light
+
+    @cached_property
+    def kind_nouns(self) -> frozenset[str]:
+        """The nouns that say of what kind a value is, and no more after the name of a fact: the `email address`."""
+        sorts = frozenset(word for names in self.sorts.values() for name in names for word in name.split())
+        return sorts | self.measure_words | self.time_nouns | self.place_nouns | self.count_words
 
     def other_ends(self, word: str) -> tuple[str, ...]:
         """Return the words that name the same relation as one, seen from its other end: ``child`` of ``parents``."""

@@ -321,3 +321,47 @@ def test_of_very_many_meanings_three_are_told() -> None:
     (gap,) = (gap for gap in answer.gaps if gap.code == "ambiguous")
     assert gap.text.count(" or ") == gap.text.count("(-e http") == 3
     assert gap.text.endswith(" or 4 others")
+
+
+CLUBS = """
+:coach rdfs:label "coach" . :president rdfs:label "president" . :budget rdfs:label "budget" .
+:email rdfs:label "email" .
+:from rdfs:label "valid from" . :until rdfs:label "valid until" . :opened rdfs:label "opening date" .
+:alden rdfs:label "Rovers Alden" ; :coach :ana ; :president :bo ; :budget 5200000 ; :email "post@alden.test" .
+:ana rdfs:label "Ana Torv" . :bo rdfs:label "Bo Lind" . :pass rdfs:label "Licence 77" ; :from "2011-01-01" ;
+:until "2021-12-31" . :hall rdfs:label "Mill Hall" ; :opened "1901-03-04" .
+"""
+
+
+def test_a_word_beside_the_name_of_a_fact_changes_what_is_asked() -> None:
+    for question, words in {
+        "Who is the assistant coach of Rovers Alden?": "assistant",
+        "Who is the former president of Rovers Alden?": "former",
+        "What is the budget deficit of Rovers Alden?": "deficit",
+        "Who hired the coach of Rovers Alden?": "hired",
+        "Qui est l'ancien président de Rovers Alden ?": "ancien",
+        "Wer hat den Präsident von Rovers Alden entlassen?": "entlassen",
+    }.items():
+        assert [gap.words for gap in ask(question, CLUBS).gaps] == [words], question
+    for question, value in {
+        "Who is the current coach of Rovers Alden?": "Ana Torv",
+        "What is the total budget of Rovers Alden?": "5200000",
+        "What is the email address of Rovers Alden?": "post@alden.test",
+    }.items():
+        answer = ask(question, CLUBS)
+        assert (answer.status, answer.answers[0].label) == ("answered", value), question
+
+
+def test_since_when_and_until_when_are_different_questions_and_no_place_or_person_is_a_time() -> None:
+    for question, first in {
+        "Since when is Licence 77 valid?": "2011-01-01",
+        "Until when is Licence 77 valid?": "2021-12-31",
+        "Until when was Mill Hall open?": "until",
+    }.items():
+        answer = ask(question, CLUBS)
+        assert (answer.gaps[0].words if answer.gaps else answer.answers[0].label) == first, question
+    for question in (
+        "Since when is Ana Torv coach of Rovers Alden?",
+        "When did Ana Torv become coach of Rovers Alden?",
+    ):
+        assert ask(question, CLUBS).status == "partial"

@@ -1,0 +1,151 @@
+"""Members of RDF lists and containers in plans: a predicate that leads to a list means what is in it, in its order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+from kgsparql.graphs.graph import Solutions
+from kgsparql.plans import algebra as a
+from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
+from kgsparql.plans.evaluating import Facts
+from kgsparql.plans.plan_compiler import PlanCompiler
+from kgsparql.plans.set_profile import Profiler
+from kgsparql.plans.type_check import parts
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Variable
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST
+
+A_LIST = "what was found is a list of what is asked for, and not what is in it"
+_PLACE = re.compile(re.escape(LIST_FIRST.value.removesuffix("first")) + r"_([1-9][0-9]*)\Z")
+_LONGEST, _READ = 25, 5_000
+"""Members of a list that are told apart; cells of lists, or predicates at them, that are read."""
+
+
+@dataclass(slots=True)
+class ListMembers:
+    """Puts the members of lists in their place in plans of one question."""
+
+    profiler: Profiler
+    is_unread: bool = False
+    _known: dict[tuple[a.ItemSet, PropertyPath], list[PropertyPath]] = field(default_factory=dict)
+
+    def read(self, reading: PlannedReading, place: tuple[int, int] | None) -> PlannedReading:
+        """Return a reading about the members; doubted, where they cannot be told.
+
+        :param place: of the word that says which of them is asked for, and which: 1 of the `second`, -1 of the `last`.
+        """
+        if (plan := reading.plan) is None:
+            return reading
+        made, doubts = mapped(plan, self.in_place), reading.doubts
+        if place is not None and made != plan and isinstance(made, a.Either):
+            position, at = place
+            doubts = tuple(doubt for doubt in doubts if doubt.position != position)
+            if -len(made.sets) <= at < len(made.sets):
+                made = made.sets[at]
+            else:
+                doubts += (Doubt(position, LEFT_OUT),)
+        measured = [part for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised)]
+        start = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
+        if self.is_unread or any(self._ways(start, one.path) for one in measured):
+            doubts += (Doubt(-1, A_LIST),)
+        return replace(reading, plan=made, doubts=doubts)
+
+    def in_place(self, part: Any) -> Any:
+        """Return a part of a plan with the members of lists in the place of these."""
+        match part:
+            case a.Ends(start, path) if ways := self._ways(start, path):
+                return a.Either(tuple(a.Ends(start, way) for way in ways))
+            case a.Has(items, path) | a.Lacks(items, path) if ways := self._ways(items, path):
+                sets = tuple(replace(part, path=way) for way in ways)
+                return a.Either(sets) if isinstance(part, a.Has) else a.Both(sets)
+        return part
+
+    def _ways(self, start: a.ItemSet, path: PropertyPath) -> list[PropertyPath]:
+        """Find the paths to each place of the lists that a path leads to; none where it leads to none."""
+        if (start, path) not in self._known:
+            self._known[start, path] = list(self._read_ways(start, path))
+        return self._known[start, path]
+
+    def _read_ways(self, start: a.ItemSet, path: PropertyPath) -> Iterator[PropertyPath]:
+        for at, step in enumerate(path.steps):
+            if not self.profiler.at_ends(step.predicate).lead_to_lists:
+                continue
+            x, cell = Variable("x"), Variable("cell")
+            compiler = PlanCompiler(self.profiler.vocabulary, _READ)
+            before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
+            is_forward = step.direction == "forward"
+            lists = compiler.members(before, x) if is_forward else (g.Fact(Variable("of"), step.predicate, x),)
+            for own in self._places(lists, x, cell):
+                back = tuple(one.reversed for one in reversed(own))
+                steps = (*path.steps[: at + 1], *own) if is_forward else (*path.steps[:at], *back, step)
+                yield PropertyPath((*steps, *path.steps[at + 1 :]))
+            return
+
+    def _places(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[tuple[Step, ...]]:
+        """Yield the steps from a list to each of its members."""
+        p, graph = Variable("p"), self.profiler.graph
+        head = g.Select(((p, None),), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_READ)
+        used = {own for found in graph.select(g.select_query("at_lists", head)) if isinstance(own := found["p"], IRI)}
+        numbers = sorted(int(found[1]) for own in used if (found := _PLACE.match(own.value)) is not None)
+        for number in numbers:
+            yield (Step(IRI(LIST_FIRST.value.removesuffix("first") + f"_{number}")),)
+        if LIST_FIRST in used:
+            rest = g.OneOfPredicates(x, (), cell, then=(LIST_REST,))
+            cells = (*lists, rest, g.Fact(cell, LIST_FIRST, Variable("member")))
+            read = graph.select(g.select_query("cells", g.Select(((x, None), (cell, None)), cells, True, limit=_READ)))
+            longest = max(Counter(one["x"] for one in read).values(), default=0)
+            self.is_unread |= longest > _LONGEST or len(read) == _READ or not read.complete
+            for place in range(min(longest, _LONGEST)):
+                yield (*[Step(LIST_REST)] * place, Step(LIST_FIRST))
+        elif not numbers and {one["x"] for one in self._some(lists, x)} == {LIST_END}:
+            yield (Step(LIST_FIRST),)  # of an empty list: nothing
+
+    def _some(self, lists: g.Group, x: Variable) -> Solutions:
+        return self.profiler.graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
+
+
+def mapped(part: Any, change: Callable[[Any], Any]) -> Any:
+    """Make the same plan of parts that were changed, the inner ones first."""
+    if type(part) is tuple:
+        return tuple(mapped(one, change) for one in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        part = replace(part, **{each.name: mapped(getattr(part, each.name), change) for each in fields(part)})
+    return change(part)
+
+
+def in_order(plan: a.Plan, facts: Facts) -> dict[Term | None, int]:
+    """Number the members of a list by their places, where a plan is about these."""
+    if not isinstance(plan, a.Either) or without_places(plan) == plan:
+        return {}
+    places: dict[Term | None, int] = {}
+    for place, one in enumerate(plan.sets):
+        for member in facts.items(one):
+            places.setdefault(member, place)
+    return places
+
+
+def without_places(plan: Any) -> Any:
+    """Make a plan for reading, in which the members of lists are what the predicate leads to, whatever their place."""
+
+    def change(part: Any) -> Any:
+        if not isinstance(part, a.Either | a.Both):
+            return part
+        plain = dict.fromkeys(mapped(one, _without_list_steps) for one in part.sets)
+        return next(iter(plain)) if len(plain) == 1 else part
+
+    return mapped(plan, change)
+
+
+def _without_list_steps(part: Any) -> Any:
+    if isinstance(part, PropertyPath):
+        kept = (
+            s for s in part.steps if s.predicate not in {LIST_FIRST, LIST_REST} and not _PLACE.match(s.predicate.value)
+        )
+        return PropertyPath(tuple(kept))
+    return part
