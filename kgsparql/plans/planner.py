@@ -153,7 +153,11 @@ class Planner:
             return found
         chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
         persons = self.phrases.denotations(replace(phrase, chunks=[chunk]))
-        read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID) for one in persons)
+        read = (
+            replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID)
+            for one in persons
+            if not one.is_free
+        )
         return best([*found, *(one for one in read if self._comes_to(one))])
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan] | None = None) -> PlannedReading:

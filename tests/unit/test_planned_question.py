@@ -69,3 +69,4 @@ def test_who_won_both_of_two(nobel: kgsparql.KnowledgeBase) -> None:
     answer = nobel.ask("Who won both the Nobel Prize in Physics and the Nobel Prize in Chemistry?")
     assert (answer.status, [own.label for own in answer.best]) == ("answered", ["Marie Curie"])
     assert nobel.ask("Who studied physics in Germany?").status == "partial"  # nobody, in a reading that nobody means
+    assert nobel.ask("Who else worked there?").status == "partial"  # not even `people` is restricted by anything
