@@ -145,7 +145,8 @@ class Planner:
     def _of_persons(self, found: list[Denotation]) -> list[Denotation]:
         """What `who` asks for, read as people are, too, where no person is found at the end of a path of its own."""
         phrase = self.question.phrase
-        if self.lexicon.question_words.get(phrase.asked) != "agent" or phrase.chunks or not phrase.restrictions:
+        is_who = self.lexicon.question_words.get(phrase.asked) == "agent" and not phrase.chunks
+        if not (is_who and phrase.restrictions and any(own.entities or own.classes for own in self.chunks)):
             return found
         kinds = self.view.classes_called(["person"])
         likely = [one for one in found[:1] if not one.is_free and not one.doubts]

@@ -61,6 +61,7 @@ class _Parser(Differences):
             if text in possessive
             or (text in pronouns and at not in passed)
             or (text in personal and at < first and at not in self.opening)
+            or (text in lexicon.anaphors and 0 < at < first and self.texts[at - 1] not in lexicon.auxiliaries)
         )
         is_told = question.each is not None or bool(question.columns)
         question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))

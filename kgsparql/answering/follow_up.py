@@ -1,0 +1,312 @@
+"""Questions that follow another one: ``and where did she die?``, ``how many of them …?``, ``and in 1911?``.
+
+What is left out is filled in from the question before and its answer, and it is said what was taken for what. The
+question that is then answered stands for itself: it can be asked again, kept and shared without the one before.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kgsparql.graphs.notes import Note
+from kgsparql.linking.english_forms import is_past_form, plural, singular
+from kgsparql.linking.words import roots_of
+from kgsparql.rdf.terms import IRI, Term
+from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.translation import language_in
+
+if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
+    from kgsparql.answering.session import Session
+
+MOST_NAMES = 10
+"""Answers that are named one by one where they are asked about together."""
+_WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
+_NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")
+_LISTING = re.compile(r"(?:list|name|show|give)(?: me)?(?: all)?(?: the)? (?=\w)", re.IGNORECASE)
+_HOW_MANY = re.compile(r"how many(?: (?:are|were) (?:there|they))?", re.IGNORECASE)
+
+
+class Rules(NamedTuple):
+    """Words of a language; ``follow_ups.toml`` says what each is for."""
+
+    openings: tuple[str, ...]
+    persons: frozenset[str]
+    things: frozenset[str]
+    sets: frozenset[str]
+    places: frozenset[str]
+    possessives: frozenset[str]
+    owner: str
+    prepositions: frozenset[str]
+    drops: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """Something that the question before named, or that answered it.
+
+    :param text: its words in the question, and ``start`` where they begin; of an answer empty, and -1.
+    """
+
+    term: Term
+    label: str
+    text: str = ""
+    start: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The question before: what it named, and what answered it, where that was sure."""
+
+    question: str
+    topics: tuple[Meant, ...] = ()
+    answers: tuple[Meant, ...] = ()
+
+    @classmethod
+    def of(cls, answer: Answer) -> Before:
+        """Take it from an answer."""
+        topics = [Meant(own.term, own.label, own.mention.text, own.mention.start) for own in answer.linked]
+        best = answer.best if answer.status == "answered" else ()
+        answers = tuple(Meant(own.term, own.label) for own in best if isinstance(own.term, IRI))
+        return cls(answer.question, tuple(sorted(topics, key=lambda own: own.start)), answers)
+
+    @classmethod
+    def from_json(cls, told: Any) -> Before:
+        """Take it from what ``answer_to_json`` wrote."""
+        topics = [
+            Meant(IRI(own["term"]["value"]), own["term"]["label"], own["mention"], own["start"])
+            for own in told["linked"]
+        ]
+        best = [own["term"] for own in told["answers"] if own["is_best"] and own["term"]["type"] == "uri"]
+        answers = [Meant(IRI(own["value"]), own["label"]) for own in best if told["status"] == "answered"]
+        return cls(told["question"], tuple(sorted(topics, key=lambda own: own.start)), tuple(answers))
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A question with what it left out, and sentences that say what was taken for what."""
+
+    text: str
+    taken: tuple[str, ...] = ()
+
+
+@lru_cache
+def rules(language: str) -> Rules | None:
+    """Return the words of a language; ``None`` where follow-ups in it are not read."""
+    text = files("kgsparql.reading").joinpath("lexicon/follow_ups.toml").read_text(encoding="utf-8")
+    if (own := tomllib.loads(text).get(language)) is None:
+        return None
+    openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
+    sets = {key: frozenset(value.split()) for key, value in own.items() if isinstance(value, str) and key != "owner"}
+    return Rules(**{**sets, "openings": tuple(openings), "owner": own["owner"], "drops": own["drops"]})
+
+
+def completed(question: str, before: Before, language: str, is_person: Callable[[Term], bool | None]) -> Completed:
+    """Fill in what a question leaves to the one before; one that leaves nothing stays as it is.
+
+    :param language: of the question before.
+    :param is_person: whether a term is a person; ``None`` where the graph does not say.
+
+    >>> curie = Meant(IRI("http://e.org/curie"), "Marie Curie", "Marie Curie", 10)
+    >>> before = Before("Where was Marie Curie born?", (curie,), (Meant(IRI("http://e.org/w"), "Warsaw"),))
+    >>> persons = {curie.term: True}
+    >>> completed("and where did she die?", before, "en", persons.get)
+    Completed(text='where did Marie Curie die?', taken=("'she' was taken for Marie Curie",))
+    >>> [completed(own, before, "en", persons.get).text for own in ("And when?", "what about Pierre Curie?")]
+    ['When was Marie Curie born?', 'Where was Pierre Curie born?']
+    """
+    own = rules(language)
+    return Completed(question) if own is None else _Completion(before, own, language, is_person).of(question)
+
+
+def take_up(session: Session, before: Before, language: str = "") -> None:
+    """Fill in what the question of a session leaves to the one before, and note what was taken for what."""
+    search = None if session.linker is None else session.linker.index.search
+    persons = roots_of(lexicon().persons)
+
+    def is_person(term: Term) -> bool | None:
+        (kinds,) = session.labels.shared_types([[term]], in_grace=True)
+        return None if not kinds else not persons.isdisjoint(roots_of(kinds))
+
+    with session.within_budget():
+        made = completed(session.question, before, language or language_in(before.question, search), is_person)
+        session.question = made.text
+        session.notes.extend(Note("follow_up", line) for line in made.taken)
+
+
+class _Completion:
+    """What is filled in of one question."""
+
+    def __init__(self, before: Before, own: Rules, language: str, is_person: Callable[[Term], bool | None]) -> None:
+        self.before, self.rules, self.language, self.is_person = before, own, language, is_person
+        self.asking = frozenset(lexicon().question_words) if language == "en" else frozenset()
+
+    def of(self, question: str) -> Completed:
+        opening = next((one for one in self.rules.openings if _begins(question, one)), "")
+        text = question[len(opening) :].lstrip(" ,")
+        bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
+        if self.language == "en" and (made := self._about_set(bare)) is not None:
+            return made
+        filled = self._pronouns(text)
+        if opening and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
+            return replace(made, taken=(*filled.taken, *made.taken))
+        if filled.taken:
+            return filled
+        return Completed(text if opening and len(bare.split()) > 1 else question)
+
+    # --- several
+
+    def _about_set(self, bare: str) -> Completed | None:
+        """Complete what asks about all that was found: ``how many of them were born in Paris``, ``how many``."""
+        things = self._set_phrase()
+        head = re.match(
+            rf"(.*?\b(?:how many|which|who|what|all|most|any)) of (?:{'|'.join(self.rules.sets)})\b",
+            bare,
+            re.IGNORECASE,
+        )
+        if _HOW_MANY.fullmatch(bare) and things:
+            noun, clause = things
+            return Completed(f"How many {noun} {clause}?", (f"asked of: {self.before.question}",))
+        if head is None or not (things or self.before.answers):
+            return None
+        rest, said = bare[head.end() :], bare[head.start(1) :][len(head[1]) : head.end()].strip()
+        if things:
+            noun, clause = things
+            whom = f"{noun} who {clause}" if clause else noun
+            asked = "Which" if head[1].lower() in {"who", "what"} else head[1]
+        elif len(self.before.answers) <= MOST_NAMES:
+            whom, asked = f"of {_listed(self.before.answers)}", head[1]
+        else:
+            return None
+        return Completed(
+            f"{asked} {whom}{rest}?", (f"'{said.partition(' ')[2]}' was taken for {whom.removeprefix('of ')}",)
+        )
+
+    def _set_phrase(self) -> tuple[str, str] | None:
+        """Split what the question before asks for into its noun and what is said of it; ``None`` if it is no set."""
+        asked = self.before.question.rstrip(" ?.!")
+        words = asked.split()
+        if words[0].lower() == "who" and len(words) > 1:
+            return "people", " ".join(words[1:])
+        if words[0].lower() in {"which", "what"}:
+            rest = words[1:]
+        elif listing := _LISTING.match(asked):
+            rest = asked[listing.end() :].split()
+        else:
+            return None
+        at = next((n for n, word in enumerate(rest, 1) if word == plural(singular(word)) != singular(word)), 0)
+        clause = rest[at:]
+        if not at or (clause and clause[0].lower() in lexicon().do_forms):
+            return None
+        if clause and clause[0].lower() in {"who", "that", "which"}:
+            clause = clause[1:]
+        is_said = not clause or is_past_form(clause[0].lower()) or clause[0].lower() in lexicon().auxiliaries
+        return (" ".join(rest[:at]), " ".join(clause)) if is_said or words[0].lower() in {"which", "what"} else None
+
+    # --- pronouns
+
+    def _pronouns(self, text: str) -> Completed:
+        """Put what was named before in the place of pronouns."""
+        made, taken, done = "", list[str](), 0
+        found = list(_WORD.finditer(text))
+        for at, word in enumerate(found):
+            said = word[0].lower()
+            noun = found[at + 1] if at + 1 < len(found) and _is_beside(text, word, found[at + 1]) else None
+            is_owner = said in self.rules.possessives and noun is not None and not self._ends_phrase(noun[0])
+            if word.start() < done or (whom := self._referent(said, is_owner=is_owner)) is None:
+                continue
+            name = whom
+            end = word.end()
+            if is_owner and noun is not None:
+                name, end = self.rules.owner.format(owner=whom, noun=noun[0]), noun.end()
+            lead = " " if text[: word.start()].endswith("-") else ""  # est-elle
+            made += text[done : word.start()].removesuffix("-" if lead else "") + lead + name
+            done = end
+            taken.append(f"'{word[0]}' was taken for {whom}")
+        return Completed(made + text[done:], tuple(dict.fromkeys(taken)))
+
+    def _ends_phrase(self, word: str) -> bool:
+        """Whether no noun can begin with a word: `born` after `her`."""
+        low = word.lower()
+        return low in self.rules.prepositions or (self.language == "en" and is_past_form(low))
+
+    def _referent(self, said: str, *, is_owner: bool) -> str | None:
+        """Name what a pronoun stands for."""
+        own, answers, topics = self.rules, self.before.answers, tuple(reversed(self.before.topics))
+        one = answers if len(answers) == 1 else ()
+        persons = [own for own in (*one, *topics) if self.is_person(own.term)]
+        others = [own for own in (*one, *topics) if self.is_person(own.term) is False]
+        unknown = [own for own in (*topics, *one) if self.is_person(own.term) is None]
+        is_plural = said in own.sets or (said in own.possessives and said in {"their", "leur", "leurs"})
+        if is_plural and 1 < len(answers) <= MOST_NAMES:
+            return _listed(answers)
+        if said in own.places:
+            return next((meant.label for meant in (*others, *unknown)), None)
+        if said in own.persons or (is_owner and said != "its"):
+            found = persons or unknown or (others if said in own.things else [])
+            return found[0].label if found else None
+        if said in own.things or (is_owner and said == "its"):
+            return next((meant.label for meant in (*others, *unknown, *persons)), None)
+        return (
+            (persons or unknown or others or [None])[0].label if is_plural and (persons or unknown or others) else None
+        )
+
+    # --- in the place of something
+
+    def _in_place(self, text: str, said: str) -> Completed | None:
+        """Ask the question before again, with what was said in the place of its like."""
+        before, words = self.before.question, text.split()
+        if not words or (self.language == "en" and not lexicon().auxiliaries.isdisjoint(w.lower() for w in words)):
+            return None
+        first = before.split(maxsplit=1)
+        if words[0].lower() in self.asking:
+            if len(words) > 1 or first[0].lower() not in self.asking or len(first) < 2:
+                return None
+            return Completed(f"{words[0].capitalize()} {first[1]}", (f"asked again, with '{said}': {before}",))
+        preposition, name = (
+            (words[0], " ".join(words[1:])) if words[0].lower() in self.rules.prepositions else ("", text)
+        )
+        old = self._replaced(preposition, name)
+        if old is None or not name:
+            return self._dropped(text) if self.rules.drops else None
+        start, end = old
+        now = f"{before[:start]}{name}{before[end:]}"
+        return Completed(now, (f"asked again, with '{name}' in the place of '{before[start:end]}'",))
+
+    def _replaced(self, preposition: str, name: str) -> tuple[int, int] | None:
+        """Find what a name or number takes the place of: where it begins in the question before, and where it ends."""
+        before = self.before.question
+        if _NUMBER.fullmatch(name):
+            places = [found.span() for found in _NUMBER.finditer(before)]
+        elif any(letter.isupper() for letter in name):
+            places = [(own.start, own.start + len(own.text)) for own in self.before.topics if own.start >= 0]
+        else:
+            return None
+        behind = [place for place in places if before[: place[0]].lower().endswith(f" {preposition.lower()} ")]
+        found = behind if preposition and behind else places
+        return found[-1] if found else None
+
+    def _dropped(self, text: str) -> Completed | None:
+        """Name somebody in a language that says a verb alone: ``¿y dónde murió?``."""
+        if (whom := self._referent(next(iter(self.rules.persons)), is_owner=False)) is None:
+            return None
+        return Completed(f"¿{text} {whom}?", (f"asked about {whom}",))
+
+
+def _begins(question: str, opening: str) -> bool:
+    return re.match(rf"{re.escape(opening)}(?!\w)", question.lstrip("¿¡").lower()) is not None
+
+
+def _is_beside(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
+    return text[one.end() : other.start()] == " "
+
+
+def _listed(some: Sequence[Meant]) -> str:
+    *most, last = [own.label for own in some]
+    return f"{', '.join(most)} and {last}" if most else last
