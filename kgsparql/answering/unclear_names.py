@@ -40,8 +40,9 @@ def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Col
     used = {term for path in best.paths for term in path.terms}
     for link in session.links:
         whole = _name_around(link, read, session.links, light)
-        if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_just_words(link)):
-            yield taken_for(link, whole or link.mention.text)
+        is_odd = link.has_other_signs or is_just_words(link)
+        if (whole and not _is_name_of(whole, link, said)) or (link.term in used and is_odd):
+            yield taken_for(link, link.mention.text if link.has_other_signs else whole or link.mention.text)
 
 
 def taken_for(link: LinkedEntity, name: str) -> Gap:
@@ -156,7 +157,7 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
             for one in link.candidates
             if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
         ]
-        if link.term in used and is_just_words(link):
+        if link.term in used and (link.has_other_signs or is_just_words(link)):
             yield taken_for(link, link.mention.text)
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)

@@ -1,15 +1,18 @@
-"""How well a label fits the words of a question, and the candidates for links that come of it."""
+"""How well a label fits the words of a question, and its signs; and the candidates for links that come of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.linking.label_index.search import LabelRow, Vocabulary
-from kgsparql.linking.words import TextToken, stem, words
+from kgsparql.linking.label_index.search import LabelRow, Vocabulary, without_parenthesis
+from kgsparql.linking.words import TextToken, signed_place, stem, words, written
+from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
 """How an entity was found."""
@@ -21,6 +24,10 @@ _STOP_WEIGHT = 0.1
 """Weight of a stop word of the question: `The Last Man` is a better match than `Last Man`, where both are labels."""
 _MISSING_STOP = 0.5
 """Weight of a stop word that only the label has: `This Is Not a Film` is a little less what `film` asks for."""
+
+_MUCH_BETTER_KNOWN = 5
+"""Times that a name with other signs than the question has must be in more triples to be meant all the same."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,51 @@ class LinkCandidate:
         """Sort key: the most specific first; then the preferred language, the better connected, the IRI."""
         row = self.row
         return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
+
+
+def is_written(label: str, text: str) -> bool:
+    """Tell whether a text is a label sign by sign, or but for the parenthesis at its end."""
+    return written(text) in {written(label), written(without_parenthesis(label))}
+
+
+def tells_apart(text: str, label: str, *, times_as_known: float = 1.0) -> bool:
+    """Tell whether a text, which is another label sign by sign, cannot mean this one, too.
+
+    It may where it only leaves out accents, or all signs of what is much better known.
+
+    >>> tells_apart("C#", "C"), tells_apart("Peña", "Pena"), tells_apart("Pena", "Peña"), tells_apart("Yahoo", "Yahoo!")
+    (True, True, False, True)
+    """
+    asked = written(text)
+    if is_written(label, text) or asked == _ACCENTS.sub("", unicodedata.normalize("NFD", written(label))):
+        return False
+    return asked != normalised(text) or times_as_known <= _MUCH_BETTER_KNOWN
+
+
+def unlike_written(rows: Sequence[LabelRow], text: str, start: int, end: int) -> frozenset[LabelRow]:
+    """Find the rows of one key that a text does not mean, as another of them is written like it, sign by sign."""
+    if len({row.text for row in rows}) < 2:
+        return frozenset()
+    places = {row: signed_place(name_in(row), text, start, end) for row in rows}
+    right = [row for row in rows if is_written(row.text, text[slice(*places[row])])]
+    if not right:
+        return frozenset()
+    best = max(right, key=lambda row: (places[row][1] - places[row][0], row.degree))
+    asked, known = text[slice(*places[best])], max(1, best.degree)
+    return frozenset(row for row in rows if tells_apart(asked, row.text, times_as_known=row.degree / known))
+
+
+def rows_by_key(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
+    """Group rows by their keys."""
+    found: dict[str, list[LabelRow]] = {}
+    for row in rows:
+        found.setdefault(row.key, []).append(row)
+    return found
+
+
+def name_in(row: LabelRow) -> str:
+    """Return the part of the text of a row that its key is made of."""
+    return row.text if row.key == normalised(row.text) else without_parenthesis(row.text)
 
 
 def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kgsparql.linking.label_index.search import Kind, short_key
-from kgsparql.linking.label_matching import Matched
-from kgsparql.linking.words import place_of, words
+from kgsparql.linking.label_matching import Matched, is_written, tells_apart
+from kgsparql.linking.words import place_of, words, written
 from kgsparql.rdf.terms import IRI, normalised
 
+_SIGNS = "#♯♭*°@.-"
 _CLOSE = 0.9
 """Share of a link's score from which another candidate may be meant, where no label is the mention itself."""
 
@@ -63,9 +64,23 @@ class LinkedEntity:
 
     @property
     def namesakes(self) -> tuple[LinkedEntity, ...]:
-        """The candidates of the same kind and label, but for case and signs, that all words of the mention name."""
-        name = normalised(self.label)
-        return tuple(c for c in self.full_candidates if normalised(c.label) == name and c.kind == self.kind)
+        """The candidates of the same kind and label, but for case and signs, that all words of the mention name.
+
+        Where this label is written like the mention, sign by sign, none that has other signs.
+        """
+        name, said = normalised(self.label), self.mention.text
+        same = (c for c in self.full_candidates if normalised(c.label) == name and c.kind == self.kind)
+        if not is_written(self.label, said):
+            return tuple(same)
+        known = max(1, self.degree)
+        return tuple(c for c in same if not tells_apart(said, c.label, times_as_known=c.degree / known))
+
+    @property
+    def has_other_signs(self) -> bool:
+        """Whether the mention begins or ends with a sign that the label does not have: `C#`, of *C*."""
+        said, label = written(self.mention.text), written(self.label)
+        before, after = said[: len(said) - len(said.lstrip(_SIGNS))], said[len(said.rstrip(_SIGNS)) :]
+        return not (label.startswith(before) and label.endswith(after))
 
     @property
     def likely_alternatives(self) -> tuple[LinkedEntity, ...]:

@@ -18,8 +18,20 @@ from kgsparql.linking.label_matching import (
     best_fit,
     exact_fit,
     is_only_prefix,
+    rows_by_key,
+    unlike_written,
 )
-from kgsparql.linking.words import consecutive, inflections, is_unspaced, key_of, stem, stop_words, tokens, words
+from kgsparql.linking.words import (
+    consecutive,
+    inflections,
+    is_unspaced,
+    key_of,
+    stands_out,
+    stem,
+    stop_words,
+    tokens,
+    words,
+)
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -108,8 +120,15 @@ class MentionDetector:
         rows = self.search.exact({*spans, *others})
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
         right = {(start, end) for row in rows for start, end, corrected in spans.get(row.key, ()) if corrected is None}
+        unlike = {
+            (row, start)
+            for key, named in rows_by_key(rows).items()
+            for start, end, corrected in spans.get(key, ())
+            if corrected is None
+            for row in unlike_written(named, self.question, self.tokens[start].start, self.tokens[end - 1].end)
+        }
         found = [
-            self._keyed_candidate(row, start, end, corrected, vocabulary)
+            self._keyed_candidate(row, start, end, corrected, vocabulary, is_unlike=(row, start) in unlike)
             for row in rows
             for start, end, corrected in spans.get(row.key, ())
             if corrected is None or (start, end) not in right
@@ -123,7 +142,8 @@ class MentionDetector:
             for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
                 has_content = has_content or end - 1 in self._content
                 is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
-                if (has_content or is_whole) and not self._is_fragment(start, end):
+                is_name = has_content or is_whole or stands_out(self.question, self.tokens, start, end)
+                if is_name and not self._is_fragment(start, end):
                     yield start, end
 
     def _is_fragment(self, start: int, end: int) -> bool:
@@ -133,24 +153,32 @@ class MentionDetector:
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
     def _keyed_candidate(
-        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary
-    ) -> LinkCandidate:
+        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary,
+        *, is_unlike: bool,
+    ) -> LinkCandidate:  # fmt: skip
         if corrected is None:
-            return self._exact_candidate(row, start, end, vocabulary)
+            return self._exact_candidate(row, start, end, vocabulary, is_unlike=is_unlike)
         found = exact_fit(key_of(self.tokens[start:end]), start, end, vocabulary, self.stops)
         weight = found.weight * corrected.likeness * (PARTIAL if len(self._content & found.places) == 1 else 1.0)
         found = replace(found, coverage=corrected.likeness, weight=weight)
         factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
         return self._candidate(row, found, corrected.likeness * factor, vocabulary, "text")
 
-    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
+    def _exact_candidate(
+        self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary, *, is_unlike: bool
+    ) -> LinkCandidate:
+        """Make the candidate of a row that the question has word for word.
+
+        :param is_unlike: another row is written like the question, sign by sign, and this one is not: `C`, for `C#`.
+        """
         found = exact_fit(row.key, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
         weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
         weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
-        return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
+        factor = SCATTERED if is_unlike else 1.0
+        return self._candidate(row, replace(found, weight=weight * factor), factor, vocabulary)
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
         """The share of the words in a label's parenthesis that the question has elsewhere: `the album Thriller`."""
@@ -161,7 +189,7 @@ class MentionDetector:
     def _candidate(
         self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
     ) -> LinkCandidate:
-        places = [i for i in found.places if i in self._content]
+        places = [i for i in found.places if i in self._content] or sorted(found.places)
         weight = found.weight
         score *= 1.0 if row.role == "label" else ALTERNATIVE
         is_type = row.kind != "entity"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 
 from kgsparql.rdf.terms import normalised
 
@@ -127,6 +127,81 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+_BEFORE_MONTHS = frozenset("in since until during last next this every early late mid".split())
+
+
+def stands_out(text: str, all_tokens: Sequence[TextToken], start: int, end: int) -> bool:
+    """Tell whether words that say little are written like a name: with capitals, or joined by dots.
+
+    >>> asked = ("Who leads the May group?", "Who Leads The May Group?", "Who came in May 1999?")
+    >>> [stands_out(text, tokens(text), 3, 4) for text in asked]
+    [True, False, False]
+    """
+    raw = [text[token.start : token.end] for token in all_tokens]
+    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
+    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
+        return True
+    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
+    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
+        return False
+    begins = any(sign in text[all_tokens[start - 1].end : all_tokens[start].start] for sign in ".?!:")
+    is_marked = all(word[0].isupper() for word in own) and not begins
+    return is_marked and 2 * sum(word[0].isupper() for word in others) <= len(others)
+
+
+_ALIKE = str.maketrans(
+    {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
+)
+_SIGN = re.compile(r"[^\w\s]")
+_TELLING_AFTER = re.compile(r"[#♯♭*°]+|-(?=[?.!,;:)\"'’”]*(?:\s|\Z))")  # C#, A*, D-
+
+
+@lru_cache(maxsize=20_000)
+def written(text: str) -> str:
+    """Fold what a reader takes for the same: capitals, white space, widths, quotation marks, dashes. Signs stay.
+
+    >>> written("«Catch‑22»") == written('"catch-22"'), written("CO₂") == written("CO2"), written("Ｃ＃")
+    (True, False, 'c#')
+    """
+    if not text.isascii():
+        small = ("<super>", "<sub>")  # what stands higher or lower is another sign
+        parts = (
+            c if unicodedata.decomposition(c).startswith(small) else unicodedata.normalize("NFKC", c) for c in text
+        )
+        text = unicodedata.normalize("NFC", "".join(parts))
+    return " ".join(text.replace("_", " ").translate(_ALIKE).casefold().split())
+
+
+def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a place in a text by all signs beside it, without a space between."""
+    while start and _SIGN.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and _SIGN.match(text[end]):
+        end += 1
+    return start, end
+
+
+def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen the place of a name in a text by the signs beside it that its label has, or that tell another name.
+
+    >>> text = "Who made C#, Yahoo! or .NET?"
+    >>> [text[slice(*signed_place(*place))] for place in (("C", text, 9, 10), ("Yahoo!", text, 13, 18))]
+    ['C#', 'Yahoo!']
+    """
+    if text[:start].endswith("*") and text[end:].startswith("*"):  # only emphasis
+        return start, end
+    first, last = with_signs(text, start, end)
+    places = [(at, to) for at in range(first, start + 1) for to in range(end, last + 1)]
+    places.sort(key=lambda place: place[0] - place[1])
+    name = written(label)
+    start, end = next((place for place in places if written(text[slice(*place)]) == name), (start, end))
+    before, is_free = text[first:start], not text[:first] or text[first - 1].isspace()
+    if is_free and (before[-1:] == "@" or (before[-1:] == "." and before[-2:-1] != ".")):  # @home, .NET
+        start -= 1
+    after = _TELLING_AFTER.match(text, end)
+    return start, end if after is None else after.end()
+
+
 def place_of(name: str, text: str) -> tuple[int, int] | None:
     """Start and end of a name in a text, in characters, ignoring case; as a whole word if there is one.
 
@@ -189,7 +264,7 @@ def consecutive(numbers: Iterable[int]) -> list[list[int]]:
     >>> consecutive([1, 2, 5, 7, 8])
     [[1, 2], [5], [7, 8]]
     """
-    return [[n for _, n in run] for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+    return [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

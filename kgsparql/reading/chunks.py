@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
+from kgsparql.linking.label_matching import rows_by_key, unlike_written
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
+from kgsparql.linking.words import TextToken, key_of, stands_out, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import Lexicon, lexicon
@@ -194,9 +195,12 @@ class _Chunker:
                 for last in _other_numbers(own[-1].text, self.language) if end - start <= _VARIED else ():
                     keys[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, _INFLECTED))
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
-        for row in self.search.exact(list(keys)) if self.search is not None and keys else ():
-            for start, end, score in keys.get(row.key, ()):
-                if score != _OPENED or row.kind == "predicate":
+        rows = rows_by_key(self.search.exact(list(keys)) if self.search is not None and keys else ())
+        for key, start, end, score in ((key, *place) for key, places in keys.items() for place in places):
+            named, question, own = rows.get(key, []), self.read.question, self.read.tokens[start:end]
+            unlike = unlike_written(named, question, own[0].start, own[-1].end) if score == 1.0 else ()
+            for row in named:
+                if row not in unlike and (score != _OPENED or row.kind == "predicate"):
                     found[start, end].append((row, score))
         return found
 
@@ -238,6 +242,8 @@ class _Chunker:
         is_said = all(self.read.texts[at] in self.language.function_words or self.read.is_type_word(at) for at in span)
         if is_small and is_said and (len(span) > 1 or (self.read.is_cased and not classes and start > 0)):
             names = ()
+        if all(self.read.texts[at] in self.language.empty_words for at in span):
+            names = tuple(name for name in names if name.label[0] == text[0])  # it has its own capitals: no `may`
         if not names and not classes:
             return None
         is_first_name = start == 0 and bool(names) and names[0].label == text and not self._is_word(0)
@@ -250,16 +256,19 @@ class _Chunker:
         own, raw, language = self.read.texts[start:end], self.read.raw[start:end], self.language
         capitals = [self.read.is_capital(at) for at in range(start, end)]
         if len(own) == 1:
-            is_acronym = raw[0].isupper() and len(raw[0]) > 1
-            return own[0] in language.empty_words and not (is_acronym and self.read.is_cased)
+            is_acronym = raw[0].isupper() and len(raw[0]) > 1 and self.read.is_cased
+            return own[0] in language.empty_words and not (is_acronym or self._stands_out(start, end))
         if self._is_opening(start, end):
             return True
         if all(text in language.empty_words for text in own):
-            return not all(capitals)
+            return not (all(capitals) or self._stands_out(start, end))
         ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not raw[0][:1].isupper()
         return (ends_badly or begins_badly) and not all(capitals[1:]) and len(own) < _VARIED
+
+    def _stands_out(self, start: int, end: int) -> bool:
+        return stands_out(self.read.question, self.read.tokens, start, end)
 
     def _is_opening(self, start: int, end: int) -> bool:
         """Tell whether words begin a request, though they are a name, too: `Tell me`, a song."""
@@ -370,9 +379,12 @@ class _Chunker:
                 self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), tuple(classes)))
 
     def _take_numbers(self) -> None:
-        """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
+        """Take numbers, also in words; where one is a name as well, it is both: ``1984``, but not ``Ten``."""
         by_span = {(chunk.start, chunk.end): chunk for chunk in self.chunks}
         for found in self.finder.numbers(self.taken):
+            is_name = (found.start, found.end) in by_span and self._stands_out(found.start, found.end)
+            if is_name and not any(map(str.isdigit, found.text)):
+                continue
             if (old := by_span.get((found.start, found.end))) is not None:
                 self.chunks[self.chunks.index(old)] = replace(old, number=found.number, last=found.last)
             elif not self.taken & set(found.span):

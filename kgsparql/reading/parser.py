@@ -65,11 +65,20 @@ class _Parser(Differences):
         )
         is_told = question.each is not None or bool(question.columns)
         question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))
-        said = positions_in(question) | passed
         empty = lexicon.empty_words - lexicon.negations - lexicon.or_words
-        left = set(range(len(self.texts))) - said
-        question.unread = tuple(sorted(at for at in left if at in self.in_names or self.texts[at] not in empty))
+        left = set(range(len(self.texts))) - positions_in(question)
+        unread = {at for at in left - passed if at in self.in_names or self.texts[at] not in empty}
+        question.unread = tuple(sorted(unread | set(filter(self._is_for_name, left))))
         return question
+
+    def _is_for_name(self, position: int) -> bool:
+        """Tell whether a word that says little stands where a name would: ``may``, of ``the singer of may``."""
+        lexicon, text = self.lexicon, self.texts[position]
+        if position == 0 or self.texts[position - 1] not in lexicon.prepositions:
+            return False
+        closed = lexicon.function_words - lexicon.prepositions - lexicon.question_words.keys()
+        is_last = position == len(self.texts) - 1 and text in closed
+        return is_last or (text in lexicon.auxiliaries and position not in self.signposts)
 
     def _make_count(self, question: Clauses) -> None:
         """Take ``the number of films``, and what is to be counted, for a question of how many."""

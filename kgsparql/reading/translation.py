@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.words import TextToken, key_of, stem, tokens
+from kgsparql.linking.label_matching import name_in, rows_by_key, unlike_written
+from kgsparql.linking.words import TextToken, key_of, signed_place, stands_out, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
@@ -164,8 +165,12 @@ class _Names:
                 for form in self.words.stems_of(key) if is_noun[end - 1] else ():
                     spans.setdefault(form, []).append((start, end, "inflected"))
         rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
+        by_key = rows_by_key(rows)
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
+                place = self.tokens[start].start, self.tokens[end - 1].end
+                if not ending and row in unlike_written(by_key[row.key], self.question, *place):
+                    continue
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
                     yield start, _Known(end, self._english_name(row, start, end, ending), is_owner=bool(ending))
                 elif row.kind != "entity" and row.language == self.words.language and is_noun[start]:
@@ -175,7 +180,8 @@ class _Names:
         """Return the English label for one in the language of the question; else what is written."""
         if row.language == self.words.language and self.called is not None:
             return self.called(IRI(row.iri)) + ending
-        return self.question[self.tokens[start].start : self.tokens[end - 1].end]
+        place = signed_place(name_in(row), self.question, self.tokens[start].start, self.tokens[end - 1].end)
+        return self.question[slice(*place)]
 
     def _is_noun(self, at: int) -> bool:
         """Tell whether a word may be a noun."""
@@ -199,7 +205,8 @@ class _Names:
             return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
         is_word = self.words.meaning(texts[0], likely="nouns" if self.words.noun_capitals else "verbs") is not None
         is_written_so = row.text == text and row.language == self.words.language
-        return (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
+        is_name = row.text == text and stands_out(self.question, self.tokens, start, end)
+        return is_name or (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
 
 
 class _Translator:
@@ -346,7 +353,8 @@ class _Translator:
             end += 1
         if text.endswith(self.words.possessive) and len(text) > _SHORT and raw[-1].islower():
             self.owners.add(self.tokens[at].start)
-        return self._unit_of(at, end, self._text_of(at, end), "name")
+        place = signed_place("", self.question, self.tokens[at].start, self.tokens[end - 1].end)
+        return self._unit_of(at, end, self.question[slice(*place)], "name")
 
     def _is_part_of_name(self, at: int) -> bool:
         """Tell whether a word has a capital and goes on with a name before it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
-from kgsparql.linking.words import consecutive, stop_words, tokens
+from kgsparql.linking.words import consecutive, stands_out, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -19,6 +20,7 @@ _MOST_WORDS = 8  # of a name
 _MOST_LOWER_WORDS = 3  # of a name that may be in lower case in the question: `penicillin`, `high school`
 _LONGEST_ACRONYM = 3
 _IN_NAMES = frozenset("of the in on at for to a de la le les du des von van der den zu da di del do dos".split())
+_NO_SIGNS_OF_NAMES = frozenset("()[]{},;:\"“”„«»'‘’")
 _BETWEEN_NAMES = frozenset(("and", "y", "e", "et", "und"))  # or in one name, as in `Pride and Prejudice`
 _ARTICLES = frozenset(("the", "a", "an"))
 
@@ -73,8 +75,10 @@ class Spellings:
         self.is_cased = any(self._capitals[1:]) and not self._is_shouted
         self._stops = [token.text in stops for token in self.tokens]
         self._content = [
-            not is_stop or (self.is_cased and len(word) > 1 and word.isupper())  # an acronym
-            for word, is_stop in zip(self._words, self._stops, strict=True)
+            not self._stops[i]
+            or (self.is_cased and len(word) > 1 and word.isupper())  # an acronym
+            or stands_out(text, self.tokens, i, i + 1)
+            for i, word in enumerate(self._words)
         ]
 
     def _text_of(self, start: int, end: int) -> str:
@@ -95,7 +99,8 @@ class Spellings:
         count = len(self.tokens)
         for start in range(count):
             for end in range(start + 1, min(count, start + _MOST_WORDS) + 1):
-                if end - start == count or (any(self._content[start:end]) and self._is_closed(start, end - 1)):
+                is_name = any(self._content[start:end]) and self._is_closed(start, end - 1)
+                if is_name or end - start == count or stands_out(self.text, self.tokens, start, end):
                     yield start, end
 
     def _is_closed(self, first: int, last: int) -> bool:
@@ -119,6 +124,8 @@ class Spellings:
         written = self._text_of(start, end)
         for form in (written, *self._singular_forms(written, start, end)):
             yield form
+            if form is written:
+                yield from self._signed_forms(self.tokens[start].start, self.tokens[end - 1].end)
             yield form[:1].upper() + form[1:]
             if end - start > 1:
                 yield self._title_case(start, end)
@@ -128,6 +135,13 @@ class Spellings:
             if not self.is_cased or start == 0 or end - start <= _MOST_LOWER_WORDS:
                 yield form.lower()
                 yield form.capitalize()
+
+    def _signed_forms(self, start: int, end: int) -> Iterator[str]:
+        """Yield `C#`, `Yahoo!` and `.NET`, with a sign or two that may be of the name."""
+        first, last = with_signs(self.text, start, end)
+        for at, to in itertools.product({first, start}, range(end, min(last, end + 2) + 1)):
+            if not _NO_SIGNS_OF_NAMES.issuperset(self.text[at:start] + self.text[end:to]):
+                yield self.text[at:to]
 
     def _is_short(self, at: int) -> bool:
         return self._content[at] and len(self._words[at]) <= _LONGEST_ACRONYM and not self._capitals[at]

@@ -81,10 +81,15 @@ def label_row(iri: str, text: str, *, role: Role = "label", language: str = "") 
     return LabelRow(iri, name, key, role, language) if key and name != iri else None
 
 
-def short_key(text: str) -> str:
-    """Return the key of a name without the parenthesis at its end; of the whole name if it is nothing else."""
+def without_parenthesis(text: str) -> str:
+    """Return a name without the parenthesis at its end; the whole name if it is nothing else."""
     found = _PARENTHESIS.match(text) if text.endswith(")") else None
-    return normalised(found[1] if found else text)
+    return found[1] if found else text
+
+
+def short_key(text: str) -> str:
+    """Return the key of a name without the parenthesis at its end."""
+    return normalised(without_parenthesis(text))
 
 
 def with_short(row: LabelRow) -> Iterator[LabelRow]:
