@@ -12,9 +12,10 @@ from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
+from kgsparql.rdf.literals import plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, local_name, printable, text_literal
-from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABELS, RDF_TYPE, Naming, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, LABEL_NODES, LABELS, RDF_TYPE, Naming, is_mediator
 
 K = TypeVar("K")
 
@@ -55,8 +56,8 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     Those are the languages given, ``mul``, no tag, and English; others are asked for only where there is none of these.
     The best language wins, then the best label predicate, then the first text in lexical order. The label of a
     predicate may be on another node, as in Wikidata. In a graph with predicates of its own, one that is called
-    ``name``, ``label``, ``prefLabel`` or ``title`` is taken for a label predicate. Without any label, an IRI is called
-    by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
+    ``name``, ``label``, ``title`` or so is taken for a label predicate; a label may also be on a node, as in SKOS-XL.
+    Without any, an IRI is called by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
     """
     naming = graph.naming
     predicates = naming.labels
@@ -67,9 +68,11 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     best: dict[Term, Label] = _best_texts(found, languages, predicates)
     rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
     if rest:
-        found = select_about(graph, [*_with_links(query, naming, None), Query.load("labels_by_name")], rest).seen
+        of_nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
+        arms = [*_with_links(query, naming, None), Query.load("labels_by_name"), of_nodes]
+        found = select_about(graph, arms, rest).seen
         best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
-        best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, ())
+        best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])
     return {term: best.get(term) or own_label(term) for term in wanted}
 
 
@@ -130,7 +133,7 @@ def _best_texts(
     best: dict[K, tuple[tuple[object, ...], Label]] = {}
     for solution in solutions:
         literal, thing = solution["label"], about(solution)
-        if isinstance(literal, Literal) and (text := literal.value.strip()):
+        if isinstance(literal, Literal) and (text := plain_text(literal).strip()):
             place = places.get(solution["predicate"], len(places))
             rank = language_rank(literal.language, languages)
             key = ("link" in solution, rank, place, literal.language or "", text)

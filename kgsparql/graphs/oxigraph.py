@@ -19,7 +19,7 @@ from kgsparql.graphs.files import RdfFile
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Triple, printable
+from kgsparql.rdf.terms import IRI, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
@@ -128,13 +128,12 @@ class OxigraphGraph(KnowledgeGraph):
         return self._held[predicates]
 
     def may_have_name(self, term: IRI) -> bool:
-        """Whether a term has a literal by a predicate that is called like a name; true of a term with many triples."""
+        """Whether a term has a predicate that is called like a name; true of a term with many triples."""
         if not self.is_as_loaded or len(self._named) == _REMEMBERED:
             self._named.clear()
         if term not in self._named:
             self._named[term] = any(
-                (may_be_name(quad.predicate) and isinstance(quad.object, Literal)) or i == _LOOKED_AT
-                for i, quad in enumerate(self.quads(term))
+                may_be_name(quad.predicate) or i == _LOOKED_AT for i, quad in enumerate(self.quads(term))
             )
         return self._named[term]
 

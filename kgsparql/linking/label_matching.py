@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.linking.label_index.search import LabelRow, Vocabulary, without_parenthesis
-from kgsparql.linking.words import TextToken, signed_place, stem, words, written
+from kgsparql.linking.label_index.search import LabelRow, Vocabulary
+from kgsparql.linking.words import TextToken, signed_place, stem, words, written, written_forms
 from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
@@ -27,6 +29,7 @@ _MISSING_STOP = 0.5
 
 _MUCH_BETTER_KNOWN = 5
 """Times that a name with other signs than the question has must be in more triples to be meant all the same."""
+_BEFORE_MONTHS = frozenset("in since until during last next this every early late mid".split())
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -79,49 +82,52 @@ class LinkCandidate:
         return (-round(self.weight, 6), self.matched != "exact", self.language_rank, -row.degree, row.iri, row.text)
 
 
-def is_written(label: str, text: str) -> bool:
-    """Tell whether a text is a label sign by sign, or but for the parenthesis at its end."""
-    return written(text) in {written(label), written(without_parenthesis(label))}
+def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) -> Sequence[LabelRow]:
+    """Keep the rows of one key that words of a text may mean: where one is written just so, none with other signs.
 
-
-def tells_apart(text: str, label: str, *, times_as_known: float = 1.0) -> bool:
-    """Tell whether a text, which is another label sign by sign, cannot mean this one, too.
-
-    It may where it only leaves out accents, or all signs of what is much better known.
-
-    >>> tells_apart("C#", "C"), tells_apart("Peña", "Pena"), tells_apart("Pena", "Peña"), tells_apart("Yahoo", "Yahoo!")
-    (True, True, False, True)
+    What a text may only leave out stays: accents, and signs of what is much better known.
     """
-    asked = written(text)
-    if is_written(label, text) or asked == _ACCENTS.sub("", unicodedata.normalize("NFD", written(label))):
-        return False
-    return asked != normalised(text) or times_as_known <= _MUCH_BETTER_KNOWN
-
-
-def unlike_written(rows: Sequence[LabelRow], text: str, start: int, end: int) -> frozenset[LabelRow]:
-    """Find the rows of one key that a text does not mean, as another of them is written like it, sign by sign."""
     if len({row.text for row in rows}) < 2:
-        return frozenset()
-    places = {row: signed_place(name_in(row), text, start, end) for row in rows}
-    right = [row for row in rows if is_written(row.text, text[slice(*places[row])])]
-    if not right:
-        return frozenset()
-    best = max(right, key=lambda row: (places[row][1] - places[row][0], row.degree))
-    asked, known = text[slice(*places[best])], max(1, best.degree)
-    return frozenset(row for row in rows if tells_apart(asked, row.text, times_as_known=row.degree / known))
+        return rows
+    places = ((row, signed_place(row.text, text, own[0].start, own[-1].end)) for row in rows)
+    said = {row: written(text[slice(*place)]) for row, place in places}
+    right = [row for row in rows if said[row] in written_forms(row.text)]
+    best = max(right or rows, key=lambda row: (len(said[row]), row.degree))
+    asked, most = said[best], _MUCH_BETTER_KNOWN * best.degree
+
+    def may_be(row: LabelRow) -> bool:
+        names = written_forms(row.text)
+        names |= {_ACCENTS.sub("", unicodedata.normalize("NFD", name)) for name in names}
+        return asked in names or (row.degree > most and asked == normalised(asked))
+
+    return [row for row in rows if may_be(row)] if right else rows
 
 
 def rows_by_key(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
     """Group rows by their keys."""
-    found: dict[str, list[LabelRow]] = {}
+    found: dict[str, list[LabelRow]] = defaultdict(list)
     for row in rows:
-        found.setdefault(row.key, []).append(row)
+        found[row.key].append(row)
     return found
 
 
-def name_in(row: LabelRow) -> str:
-    """Return the part of the text of a row that its key is made of."""
-    return row.text if row.key == normalised(row.text) else without_parenthesis(row.text)
+def stands_out(text: str, all_tokens: Sequence[TextToken], start: int, end: int) -> bool:
+    """Tell whether words that say little are written like a name: with capitals, or joined by dots.
+
+    >>> from kgsparql.linking.words import tokens
+    >>> asked = ("Who leads the May group?", "Who Leads The May Group?", "Who came in May 1999?")
+    >>> [stands_out(text, tokens(text), 3, 4) for text in asked]
+    [True, False, False]
+    """
+    raw = [text[token.start : token.end] for token in all_tokens]
+    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
+    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
+        return True
+    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
+    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
+        return False
+    is_marked = all(word[0].isupper() for word in own) and 2 * sum(word[0].isupper() for word in others) <= len(others)
+    return is_marked and not set(".?!:") & {*text[all_tokens[start - 1].end : all_tokens[start].start]}
 
 
 def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:

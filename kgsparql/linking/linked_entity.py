@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kgsparql.linking.label_index.search import Kind, short_key
-from kgsparql.linking.label_matching import Matched, is_written, tells_apart
+from kgsparql.linking.label_matching import Matched
 from kgsparql.linking.words import place_of, words, written
 from kgsparql.rdf.terms import IRI, normalised
 
@@ -64,16 +64,11 @@ class LinkedEntity:
 
     @property
     def namesakes(self) -> tuple[LinkedEntity, ...]:
-        """The candidates of the same kind and label, but for case and signs, that all words of the mention name.
-
-        Where this label is written like the mention, sign by sign, none that has other signs.
-        """
-        name, said = normalised(self.label), self.mention.text
-        same = (c for c in self.full_candidates if normalised(c.label) == name and c.kind == self.kind)
-        if not is_written(self.label, said):
-            return tuple(same)
-        known = max(1, self.degree)
-        return tuple(c for c in same if not tells_apart(said, c.label, times_as_known=c.degree / known))
+        """The candidates of the same kind and label, but for case and signs, that all words of the mention name."""
+        name, kind = normalised(self.label), self.kind
+        same = (c for c in self.full_candidates if normalised(c.label) == name and c.kind == kind)
+        # What was only found by its words has other signs than the mention: *C*, of `C#`.
+        return tuple(c for c in same if c.matched == "exact" or self.matched != "exact")
 
     @property
     def has_other_signs(self) -> bool:

@@ -12,7 +12,7 @@ from kgsparql.linking.corrections import near_keys
 from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.names import Spellings
 from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, unlikeliness
-from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate, name_in
+from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
 from kgsparql.linking.mention_detection import MentionDetector
 from kgsparql.linking.ranking import BM25Ranker
@@ -368,7 +368,7 @@ def _linked_entity(
     """The entity of a candidate; its own candidates are the best rivals that are other entities."""
     first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
     row = candidate.row
-    place = signed_place(name_in(row), detector.question, first.start, last.end)
+    place = signed_place(row.text, detector.question, first.start, last.end)
     mention = Mention(detector.question[slice(*place)], *place, candidate.is_type)
     score = round(candidate.score, 4)
     entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)

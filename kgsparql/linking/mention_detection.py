@@ -15,23 +15,14 @@ from kgsparql.linking.label_matching import (
     Fit,
     LinkCandidate,
     Matched,
+    as_written,
     best_fit,
     exact_fit,
     is_only_prefix,
     rows_by_key,
-    unlike_written,
-)
-from kgsparql.linking.words import (
-    consecutive,
-    inflections,
-    is_unspaced,
-    key_of,
     stands_out,
-    stem,
-    stop_words,
-    tokens,
-    words,
 )
+from kgsparql.linking.words import consecutive, inflections, is_unspaced, key_of, stem, stop_words, tokens, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -120,18 +111,12 @@ class MentionDetector:
         rows = self.search.exact({*spans, *others})
         vocabulary = self.search.vocabulary({token.text for token in self.tokens})
         right = {(start, end) for row in rows for start, end, corrected in spans.get(row.key, ()) if corrected is None}
-        unlike = {
-            (row, start)
+        found = [
+            self._keyed_candidate(row, start, end, corrected, vocabulary)
             for key, named in rows_by_key(rows).items()
             for start, end, corrected in spans.get(key, ())
-            if corrected is None
-            for row in unlike_written(named, self.question, self.tokens[start].start, self.tokens[end - 1].end)
-        }
-        found = [
-            self._keyed_candidate(row, start, end, corrected, vocabulary, is_unlike=(row, start) in unlike)
-            for row in rows
-            for start, end, corrected in spans.get(row.key, ())
             if corrected is None or (start, end) not in right
+            for row in (as_written(named, self.question, self.tokens[start:end]) if corrected is None else named)
         ]
         return found, [row for row in rows if row.key in others]
 
@@ -153,32 +138,24 @@ class MentionDetector:
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
     def _keyed_candidate(
-        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary,
-        *, is_unlike: bool,
-    ) -> LinkCandidate:  # fmt: skip
+        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary
+    ) -> LinkCandidate:
         if corrected is None:
-            return self._exact_candidate(row, start, end, vocabulary, is_unlike=is_unlike)
+            return self._exact_candidate(row, start, end, vocabulary)
         found = exact_fit(key_of(self.tokens[start:end]), start, end, vocabulary, self.stops)
         weight = found.weight * corrected.likeness * (PARTIAL if len(self._content & found.places) == 1 else 1.0)
         found = replace(found, coverage=corrected.likeness, weight=weight)
         factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
         return self._candidate(row, found, corrected.likeness * factor, vocabulary, "text")
 
-    def _exact_candidate(
-        self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary, *, is_unlike: bool
-    ) -> LinkCandidate:
-        """Make the candidate of a row that the question has word for word.
-
-        :param is_unlike: another row is written like the question, sign by sign, and this one is not: `C`, for `C#`.
-        """
+    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
         found = exact_fit(row.key, start, end, vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
         weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
         weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
-        factor = SCATTERED if is_unlike else 1.0
-        return self._candidate(row, replace(found, weight=weight * factor), factor, vocabulary)
+        return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
         """The share of the words in a label's parenthesis that the question has elsewhere: `the album Thriller`."""

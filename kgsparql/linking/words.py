@@ -127,28 +127,6 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-_BEFORE_MONTHS = frozenset("in since until during last next this every early late mid".split())
-
-
-def stands_out(text: str, all_tokens: Sequence[TextToken], start: int, end: int) -> bool:
-    """Tell whether words that say little are written like a name: with capitals, or joined by dots.
-
-    >>> asked = ("Who leads the May group?", "Who Leads The May Group?", "Who came in May 1999?")
-    >>> [stands_out(text, tokens(text), 3, 4) for text in asked]
-    [True, False, False]
-    """
-    raw = [text[token.start : token.end] for token in all_tokens]
-    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
-    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
-        return True
-    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
-    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
-        return False
-    begins = any(sign in text[all_tokens[start - 1].end : all_tokens[start].start] for sign in ".?!:")
-    is_marked = all(word[0].isupper() for word in own) and not begins
-    return is_marked and 2 * sum(word[0].isupper() for word in others) <= len(others)
-
-
 _ALIKE = str.maketrans(
     {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
 )
@@ -164,12 +142,17 @@ def written(text: str) -> str:
     (True, False, 'c#')
     """
     if not text.isascii():
-        small = ("<super>", "<sub>")  # what stands higher or lower is another sign
-        parts = (
-            c if unicodedata.decomposition(c).startswith(small) else unicodedata.normalize("NFKC", c) for c in text
+        small = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>"))]  # other signs
+        text = unicodedata.normalize(
+            "NFC", "".join(c if c in small else unicodedata.normalize("NFKC", c) for c in text)
         )
-        text = unicodedata.normalize("NFC", "".join(parts))
     return " ".join(text.replace("_", " ").translate(_ALIKE).casefold().split())
+
+
+def written_forms(label: str) -> set[str]:
+    """Return what a label is folded to, with and without a parenthesis at its end."""
+    whole = written(label)
+    return {whole, whole.rpartition(" (")[0] or whole} if whole.endswith(")") else {whole}
 
 
 def with_signs(text: str, start: int, end: int) -> tuple[int, int]:
@@ -191,15 +174,12 @@ def signed_place(label: str, text: str, start: int, end: int) -> tuple[int, int]
     if text[:start].endswith("*") and text[end:].startswith("*"):  # only emphasis
         return start, end
     first, last = with_signs(text, start, end)
-    places = [(at, to) for at in range(first, start + 1) for to in range(end, last + 1)]
-    places.sort(key=lambda place: place[0] - place[1])
-    name = written(label)
-    start, end = next((place for place in places if written(text[slice(*place)]) == name), (start, end))
-    before, is_free = text[first:start], not text[:first] or text[first - 1].isspace()
-    if is_free and (before[-1:] == "@" or (before[-1:] == "." and before[-2:-1] != ".")):  # @home, .NET
-        start -= 1
+    places = itertools.product(range(first, start + 1), range(last, end - 1, -1))
+    names = written_forms(label)
+    start, end = next((place for place in places if written(text[slice(*place)]) in names), (start, end))
     after = _TELLING_AFTER.match(text, end)
-    return start, end if after is None else after.end()
+    is_free = not text[:first] or text[first - 1].isspace()
+    return start - (is_free and text[start - 1 : start] in {"@", "."}), end if after is None else after.end()
 
 
 def place_of(name: str, text: str) -> tuple[int, int] | None:

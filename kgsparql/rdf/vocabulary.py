@@ -25,6 +25,8 @@ _NAMESPACES = {
     "wdt": "http://www.wikidata.org/prop/direct/",
     "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
     "prov": "http://www.w3.org/ns/prov#",
+    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
+    "bf": "http://id.loc.gov/ontologies/bibframe/",
 }
 
 
@@ -45,8 +47,14 @@ LABELS = _known_iris(
 )
 """Label predicates, the best first."""
 ALTERNATIVE_LABELS = _known_iris(
-    "skos:altLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym foaf:nick"
+    "skos:altLabel skos:hiddenLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym "
+    "foaf:nick"
 )
+_FORM, _MAIN_TITLE, *_XL_LABELS = _known_iris(
+    "skosxl:literalForm bf:mainTitle skosxl:prefLabel skosxl:altLabel skosxl:hiddenLabel"
+)
+LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _known_iris("bf:title")[0]: _MAIN_TITLE}
+"""Lead to a node that has a label of a thing, each with the predicate of the text: of SKOS-XL and BIBFRAME."""
 DESCRIPTIONS = _known_iris(
     "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "
     "dbo:abstract dcterms:description dc:description"
@@ -59,7 +67,7 @@ LIST_FIRST, LIST_REST, LIST_END = _known_iris("rdf:first rdf:rest rdf:nil")
 UNWALKED = frozenset(
     (
         *(RDF_TYPE, SAME_AS, *LABELS, *ALTERNATIVE_LABELS, *DESCRIPTIONS, *PREDICATE_LABEL_LINKS),
-        *(LIST_FIRST, LIST_REST),
+        *(LIST_FIRST, LIST_REST, *LABEL_NODES, *LABEL_NODES.values()),
         *_known_iris("rdfs:seeAlso rdfs:isDefinedBy prov:wasDerivedFrom foaf:isPrimaryTopicOf"),
         *_known_iris("dbo:wikiPageWikiLink dbo:wikiPageExternalLink dbo:wikiPageRedirects dbo:wikiPageDisambiguates"),
     )
@@ -87,7 +95,9 @@ class Naming:
         return (*self.labels, *(predicate for predicate in ALTERNATIVE_LABELS if predicate not in self.labels))
 
 
-_CALLED_NAME = re.compile("[/#:](?:name|label|prefLabel|title)$", re.IGNORECASE)
+_CALLED_NAME = re.compile(
+    r"[/#:](?:name|(?:pref|authoritative)?label|title|fn|(?:preferred|full)Name\w*)$", re.IGNORECASE
+)
 
 
 @lru_cache(maxsize=4096)

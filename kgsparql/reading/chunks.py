@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import rows_by_key, unlike_written
+from kgsparql.linking.label_matching import as_written, rows_by_key, stands_out
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import TextToken, key_of, stands_out, stem, tokens, words
+from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import Lexicon, lexicon
@@ -196,12 +196,11 @@ class _Chunker:
                     keys[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, _INFLECTED))
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
         rows = rows_by_key(self.search.exact(list(keys)) if self.search is not None and keys else ())
-        for key, start, end, score in ((key, *place) for key, places in keys.items() for place in places):
-            named, question, own = rows.get(key, []), self.read.question, self.read.tokens[start:end]
-            unlike = unlike_written(named, question, own[0].start, own[-1].end) if score == 1.0 else ()
-            for row in named:
-                if row not in unlike and (score != _OPENED or row.kind == "predicate"):
-                    found[start, end].append((row, score))
+        for key, named in rows.items():
+            for start, end, score in keys.get(key, ()):
+                words = self.read.tokens[start:end]
+                meant = as_written(named, self.read.question, words) if score == 1.0 else named
+                found[start, end] += [(row, score) for row in meant if score != _OPENED or row.kind == "predicate"]
         return found
 
     def _take_exact(self, rows: dict[tuple[int, int], list[tuple[LabelRow, float]]]) -> None:

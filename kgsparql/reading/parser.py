@@ -74,11 +74,10 @@ class _Parser(Differences):
     def _is_for_name(self, position: int) -> bool:
         """Tell whether a word that says little stands where a name would: ``may``, of ``the singer of may``."""
         lexicon, text = self.lexicon, self.texts[position]
-        if position == 0 or self.texts[position - 1] not in lexicon.prepositions:
-            return False
         closed = lexicon.function_words - lexicon.prepositions - lexicon.question_words.keys()
         is_last = position == len(self.texts) - 1 and text in closed
-        return is_last or (text in lexicon.auxiliaries and position not in self.signposts)
+        is_said = is_last or (text in lexicon.auxiliaries and position not in self.signposts)
+        return is_said and self.texts[max(0, position - 1)] in lexicon.prepositions
 
     def _make_count(self, question: Clauses) -> None:
         """Take ``the number of films``, and what is to be counted, for a question of how many."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import name_in, rows_by_key, unlike_written
-from kgsparql.linking.words import TextToken, key_of, signed_place, stands_out, stem, tokens
+from kgsparql.linking.label_matching import as_written, rows_by_key, stands_out
+from kgsparql.linking.words import TextToken, key_of, signed_place, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
@@ -168,8 +168,7 @@ class _Names:
         by_key = rows_by_key(rows)
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
-                place = self.tokens[start].start, self.tokens[end - 1].end
-                if not ending and row in unlike_written(by_key[row.key], self.question, *place):
+                if row not in as_written(by_key[row.key], self.question, self.tokens[start:end]):
                     continue
                 if row.kind == "entity" and ending != "inflected" and self._may_be(row, start, end):
                     yield start, _Known(end, self._english_name(row, start, end, ending), is_owner=bool(ending))
@@ -180,7 +179,7 @@ class _Names:
         """Return the English label for one in the language of the question; else what is written."""
         if row.language == self.words.language and self.called is not None:
             return self.called(IRI(row.iri)) + ending
-        place = signed_place(name_in(row), self.question, self.tokens[start].start, self.tokens[end - 1].end)
+        place = signed_place(row.text, self.question, self.tokens[start].start, self.tokens[end - 1].end)
         return self.question[slice(*place)]
 
     def _is_noun(self, at: int) -> bool:

@@ -371,7 +371,7 @@ def test_Q17_twenty_thousand_terms_are_asked_in_chunks(graph: CountingGraph) -> 
     terms = [*(ex(f"absent{i}") for i in range(19_000)), *(ex(f"e{i}") for i in range(1_000))]
     found = labels(graph, terms)
     names = Counter(query.name for query in graph.queries)
-    assert names == {"labels+labels_linked": 20, "labels+labels_by_name+labels_linked": 19}, (
+    assert names == {"labels+labels_linked": 20, "labels+labels_by_name+labels_linked+labels_of_nodes": 19}, (
         "and only the unlabelled ones are asked for again"
     )
     assert sum(not label.derived for label in found.values()) == 1_000

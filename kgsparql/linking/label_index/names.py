@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
-from kgsparql.linking.words import consecutive, stands_out, stop_words, tokens, with_signs
+from kgsparql.linking.label_matching import stands_out
+from kgsparql.linking.words import consecutive, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -75,9 +76,7 @@ class Spellings:
         self.is_cased = any(self._capitals[1:]) and not self._is_shouted
         self._stops = [token.text in stops for token in self.tokens]
         self._content = [
-            not self._stops[i]
-            or (self.is_cased and len(word) > 1 and word.isupper())  # an acronym
-            or stands_out(text, self.tokens, i, i + 1)
+            not self._stops[i] or (self.is_cased and word[1:].isupper()) or stands_out(text, self.tokens, i, i + 1)
             for i, word in enumerate(self._words)
         ]
 

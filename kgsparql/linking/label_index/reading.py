@@ -6,7 +6,7 @@ import gc
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -36,9 +36,10 @@ from kgsparql.linking.label_index.search import (
 )
 from kgsparql.linking.words import is_unspaced
 from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
-from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, DESCRIPTIONS, RDF_TYPE, UNWALKED, is_mediator
+from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABEL_NODES, RDF_TYPE, UNWALKED, is_mediator, may_be_name
 from kgsparql.storage.lance_tables import arrow, lancedb, row_tuples
 
 MEMORY_ROWS = 20_000
@@ -50,8 +51,7 @@ PAGE = 1_000
 AT_ONCE = 50_000
 """Rows that are Python objects at a time; fewer never become arrays."""
 
-_NAME_LIKE = frozenset(("name", "label", "title", "preflabel"))
-_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
 _MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
 _NOT_A_NAME = re.compile(r"[%?=&@]|::|\.(?:jpe?g|png|gif|svg|tiff?|pdf|html?|ogg|webm|mp[34])$", re.IGNORECASE)
 
@@ -231,14 +231,22 @@ class _Reader:
             node, described = _term_value(solution["property"]), _term_value(solution["predicate"])
             self.used_as.setdefault(node, []).append(described)
             self.kinds |= {node: "predicate", described: "predicate"}
-        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", ALTERNATIVE_LABELS))
+        others = naming.names[len(naming.labels) :]
+        roles: tuple[tuple[Role, Iterable[IRI]], ...] = (("label", naming.labels), ("alternative", others))
         for role, predicates in roles:
             for predicate in predicates:
                 if predicate.value in used:
                     self.found.extend(self._noted_names(self._label_texts(predicate, role)))
+        owners: dict[object, list[tuple[str, str]]] = {}  # of the nodes that have labels
+        for link in (link for link in LABEL_NODES if link.value in used):
+            role = "label" if may_be_name(link) else "alternative"
+            for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[link])):
+                owners.setdefault(solution["text"], []).append((_term_value(solution["entity"]), role))
+        for predicate in dict.fromkeys(LABEL_NODES.values()) if owners else ():
+            self.found.extend(self._noted_names(self._label_texts(predicate, owners=owners)))
         known = {p.value for p in (*naming.names, *DESCRIPTIONS)}
         for value in sorted(set(used) - known):
-            if local_name(IRI(value)).replace(" ", "").casefold() in _NAME_LIKE:
+            if may_be_name(IRI(value)) or _OTHER_NAME.search(value):
                 found = Gathered(_Read, self._label_texts(IRI(value)))
                 # They count if they tell things apart; title "Dr." does not.
                 if 2 * len({hash(read.text) for read in found}) >= len({hash(read.iri) for read in found}):
@@ -251,17 +259,19 @@ class _Reader:
             for iri in self.used_as[node]
         )
 
-    def _label_texts(self, predicate: IRI, role: str = "") -> Iterator[_Read]:
-        """Yield each usable text that a predicate gives."""
+    def _label_texts(
+        self, predicate: IRI, role: str = "", *, owners: Mapping[object, list[tuple[str, str]]] | None = None
+    ) -> Iterator[_Read]:
+        """Yield each usable text that a predicate gives; of nodes that only have labels, for the owners of these."""
         self.step += 1
         for solution in self._polled_solutions(Query.load("index_labels").bind(predicate=[predicate])):
             entity, literal = solution["entity"], solution["text"]
-            if not (isinstance(entity, IRI) and isinstance(literal, Literal)):
+            named = [(entity.value, role)] if isinstance(entity, IRI) else []
+            named = named if owners is None else owners.get(entity, [])
+            if not isinstance(literal, Literal) or literal_kind(literal) != "text":
                 continue
-            text, language = clean_text(literal.value), literal.language
-            is_text = language is not None or literal.datatype.value == _XSD_STRING
-            if is_text and text and text != entity.value:
-                yield _Read(entity.value, self.step, text, (language or "").lower(), role)
+            text, language = clean_text(plain_text(literal)), (literal.language or "").lower()
+            yield from (_Read(iri, self.step, text, language, as_) for iri, as_ in named if text and text != iri)
 
     def _noted_names(self, names: Iterable[_Read]) -> Iterator[_Read]:
         for read in names:

@@ -35,7 +35,7 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
-RECIPE = "labels-7"
+RECIPE = "labels-8"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
@@ -81,15 +81,10 @@ def label_row(iri: str, text: str, *, role: Role = "label", language: str = "") 
     return LabelRow(iri, name, key, role, language) if key and name != iri else None
 
 
-def without_parenthesis(text: str) -> str:
-    """Return a name without the parenthesis at its end; the whole name if it is nothing else."""
-    found = _PARENTHESIS.match(text) if text.endswith(")") else None
-    return found[1] if found else text
-
-
 def short_key(text: str) -> str:
-    """Return the key of a name without the parenthesis at its end."""
-    return normalised(without_parenthesis(text))
+    """Return the key of a name without the parenthesis at its end; of the whole name if it is nothing else."""
+    found = _PARENTHESIS.match(text) if text.endswith(")") else None
+    return normalised(found[1] if found else text)
 
 
 def with_short(row: LabelRow) -> Iterator[LabelRow]:
