@@ -69,7 +69,7 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
     if rest:
         of_nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
-        arms = [*_with_links(query, naming, None), Query.load("labels_by_name"), of_nodes]
+        arms = (*_with_links(query, naming, None), Query.load("labels_by_name"), of_nodes)
         found = select_about(graph, arms, rest).seen
         best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
         best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
 from collections import defaultdict
@@ -29,7 +28,6 @@ _MISSING_STOP = 0.5
 
 _MUCH_BETTER_KNOWN = 5
 """Times that a name with other signs than the question has must be in more triples to be meant all the same."""
-_BEFORE_MONTHS = frozenset("in since until during last next this every early late mid".split())
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -83,10 +81,7 @@ class LinkCandidate:
 
 
 def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) -> Sequence[LabelRow]:
-    """Keep the rows of one key that words of a text may mean: where one is written just so, none with other signs.
-
-    What a text may only leave out stays: accents, and signs of what is much better known.
-    """
+    """Keep the rows of one key that words of a text may mean: where one is written just so, none with other signs."""
     if len({row.text for row in rows}) < 2:
         return rows
     places = ((row, signed_place(row.text, text, own[0].start, own[-1].end)) for row in rows)
@@ -95,7 +90,7 @@ def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) ->
     best = max(right or rows, key=lambda row: (len(said[row]), row.degree))
     asked, most = said[best], _MUCH_BETTER_KNOWN * best.degree
 
-    def may_be(row: LabelRow) -> bool:
+    def may_be(row: LabelRow) -> bool:  # accents may be left out, and signs of what is much better known
         names = written_forms(row.text)
         names |= {_ACCENTS.sub("", unicodedata.normalize("NFD", name)) for name in names}
         return asked in names or (row.degree > most and asked == normalised(asked))
@@ -109,25 +104,6 @@ def rows_by_key(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
     for row in rows:
         found[row.key].append(row)
     return found
-
-
-def stands_out(text: str, all_tokens: Sequence[TextToken], start: int, end: int) -> bool:
-    """Tell whether words that say little are written like a name: with capitals, or joined by dots.
-
-    >>> from kgsparql.linking.words import tokens
-    >>> asked = ("Who leads the May group?", "Who Leads The May Group?", "Who came in May 1999?")
-    >>> [stands_out(text, tokens(text), 3, 4) for text in asked]
-    [True, False, False]
-    """
-    raw = [text[token.start : token.end] for token in all_tokens]
-    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
-    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
-        return True
-    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
-    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
-        return False
-    is_marked = all(word[0].isupper() for word in own) and 2 * sum(word[0].isupper() for word in others) <= len(others)
-    return is_marked and not set(".?!:") & {*text[all_tokens[start - 1].end : all_tokens[start].start]}
 
 
 def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:

@@ -20,9 +20,18 @@ from kgsparql.linking.label_matching import (
     exact_fit,
     is_only_prefix,
     rows_by_key,
-    stands_out,
 )
-from kgsparql.linking.words import consecutive, inflections, is_unspaced, key_of, stem, stop_words, tokens, words
+from kgsparql.linking.words import (
+    consecutive,
+    inflections,
+    is_proper,
+    is_unspaced,
+    key_of,
+    stem,
+    stop_words,
+    tokens,
+    words,
+)
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
@@ -127,7 +136,7 @@ class MentionDetector:
             for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
                 has_content = has_content or end - 1 in self._content
                 is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
-                is_name = has_content or is_whole or stands_out(self.question, self.tokens, start, end)
+                is_name = has_content or is_whole or is_proper(self.question, self.tokens, start, end)
                 if is_name and not self._is_fragment(start, end):
                     yield start, end
 

@@ -127,6 +127,27 @@ def _spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+_BEFORE_MONTHS = frozenset("in since until during last next this every early late mid".split())
+
+
+def is_proper(text: str, all_tokens: Sequence[TextToken], start: int, end: int) -> bool:
+    """Tell whether words that say little are written like a name: with capitals, or joined by dots.
+
+    >>> asked = ("Who leads the May group?", "Who Leads The May Group?", "Who came in May 1999?")
+    >>> [is_proper(text, tokens(text), 3, 4) for text in asked]
+    [True, False, False]
+    """
+    raw = [text[token.start : token.end] for token in all_tokens]
+    gaps = [text[one.end : other.start] for one, other in itertools.pairwise(all_tokens[start:end])]
+    if gaps and all(gap.strip() == gap and gap not in {"", "'", "’", "-"} for gap in gaps):
+        return True
+    own, others = raw[start:end], [*raw[1:start], *raw[end:]]
+    if start == 0 or own == ["I"] or (own == ["May"] and raw[start - 1].lower() in _BEFORE_MONTHS):
+        return False
+    is_marked = all(word[0].isupper() for word in own) and 2 * sum(word[0].isupper() for word in others) <= len(others)
+    return is_marked and not set(".?!:") & {*text[all_tokens[start - 1].end : all_tokens[start].start]}
+
+
 _ALIKE = str.maketrans(
     {**dict.fromkeys("‘’‚‛′ʼ`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": None}
 )

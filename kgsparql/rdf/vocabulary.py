@@ -50,10 +50,9 @@ ALTERNATIVE_LABELS = _known_iris(
     "skos:altLabel skos:hiddenLabel schema:alternateName schemas:alternateName dbo:alias oboInOwl:hasExactSynonym "
     "foaf:nick"
 )
-_FORM, _MAIN_TITLE, *_XL_LABELS = _known_iris(
-    "skosxl:literalForm bf:mainTitle skosxl:prefLabel skosxl:altLabel skosxl:hiddenLabel"
-)
-LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _known_iris("bf:title")[0]: _MAIN_TITLE}
+_FORM, *_XL_LABELS = _known_iris("skosxl:literalForm skosxl:prefLabel skosxl:altLabel skosxl:hiddenLabel")
+_TITLE, _MAIN_TITLE = _known_iris("bf:title bf:mainTitle")
+LABEL_NODES = {**dict.fromkeys(_XL_LABELS, _FORM), _TITLE: _MAIN_TITLE}
 """Lead to a node that has a label of a thing, each with the predicate of the text: of SKOS-XL and BIBFRAME."""
 DESCRIPTIONS = _known_iris(
     "schema:description schemas:description skos:definition oboInOwl:hasDefinition obo:IAO_0000115 rdfs:comment "

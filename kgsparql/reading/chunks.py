@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import as_written, rows_by_key, stands_out
+from kgsparql.linking.label_matching import as_written, rows_by_key
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import TextToken, key_of, stem, tokens, words
+from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import Lexicon, lexicon
@@ -256,18 +256,18 @@ class _Chunker:
         capitals = [self.read.is_capital(at) for at in range(start, end)]
         if len(own) == 1:
             is_acronym = raw[0].isupper() and len(raw[0]) > 1 and self.read.is_cased
-            return own[0] in language.empty_words and not (is_acronym or self._stands_out(start, end))
+            return own[0] in language.empty_words and not (is_acronym or self._is_proper(start, end))
         if self._is_opening(start, end):
             return True
         if all(text in language.empty_words for text in own):
-            return not (all(capitals) or self._stands_out(start, end))
+            return not (all(capitals) or self._is_proper(start, end))
         ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
         openers = language.determiners | language.auxiliaries | language.prepositions
         begins_badly = own[0] in openers and not raw[0][:1].isupper()
         return (ends_badly or begins_badly) and not all(capitals[1:]) and len(own) < _VARIED
 
-    def _stands_out(self, start: int, end: int) -> bool:
-        return stands_out(self.read.question, self.read.tokens, start, end)
+    def _is_proper(self, start: int, end: int) -> bool:
+        return is_proper(self.read.question, self.read.tokens, start, end)
 
     def _is_opening(self, start: int, end: int) -> bool:
         """Tell whether words begin a request, though they are a name, too: `Tell me`, a song."""
@@ -378,12 +378,9 @@ class _Chunker:
                 self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), tuple(classes)))
 
     def _take_numbers(self) -> None:
-        """Take numbers, also in words; where one is a name as well, it is both: ``1984``, but not ``Ten``."""
+        """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
         by_span = {(chunk.start, chunk.end): chunk for chunk in self.chunks}
         for found in self.finder.numbers(self.taken):
-            is_name = (found.start, found.end) in by_span and self._stands_out(found.start, found.end)
-            if is_name and not any(map(str.isdigit, found.text)):
-                continue
             if (old := by_span.get((found.start, found.end))) is not None:
                 self.chunks[self.chunks.index(old)] = replace(old, number=found.number, last=found.last)
             elif not self.taken & set(found.span):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import as_written, rows_by_key, stands_out
-from kgsparql.linking.words import TextToken, key_of, signed_place, stem, tokens
+from kgsparql.linking.label_matching import as_written, rows_by_key
+from kgsparql.linking.words import TextToken, is_proper, key_of, signed_place, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
@@ -204,7 +204,7 @@ class _Names:
             return not any(first.islower() for first in firsts) and not closed.issuperset(texts)
         is_word = self.words.meaning(texts[0], likely="nouns" if self.words.noun_capitals else "verbs") is not None
         is_written_so = row.text == text and row.language == self.words.language
-        is_name = row.text == text and stands_out(self.question, self.tokens, start, end)
+        is_name = row.text == text and is_proper(self.question, self.tokens, start, end)
         return is_name or (not is_word and firsts[0].isupper()) or (is_written_so and texts[0] not in closed)
 
 

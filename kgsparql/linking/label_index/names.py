@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
-from kgsparql.linking.label_matching import stands_out
-from kgsparql.linking.words import consecutive, stop_words, tokens, with_signs
+from kgsparql.linking.words import consecutive, is_proper, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -76,7 +75,7 @@ class Spellings:
         self.is_cased = any(self._capitals[1:]) and not self._is_shouted
         self._stops = [token.text in stops for token in self.tokens]
         self._content = [
-            not self._stops[i] or (self.is_cased and word[1:].isupper()) or stands_out(text, self.tokens, i, i + 1)
+            not self._stops[i] or (self.is_cased and word[1:].isupper()) or is_proper(text, self.tokens, i, i + 1)
             for i, word in enumerate(self._words)
         ]
 
@@ -99,7 +98,7 @@ class Spellings:
         for start in range(count):
             for end in range(start + 1, min(count, start + _MOST_WORDS) + 1):
                 is_name = any(self._content[start:end]) and self._is_closed(start, end - 1)
-                if is_name or end - start == count or stands_out(self.text, self.tokens, start, end):
+                if is_name or end - start == count or is_proper(self.text, self.tokens, start, end):
                     yield start, end
 
     def _is_closed(self, first: int, last: int) -> bool:
