@@ -44,11 +44,18 @@ def resource(folder: str, name: str) -> Traversable:
 
 def option_file(path: str | Path, *, at_most: int = 1_000_000) -> bytes:
     """Return the bytes of a file that an option names, which may be a device without an end."""
+    if is_of_the_system(path):
+        raise InputError(f"{path}: not a regular file", hint="is it the right file?", path=str(path))
     with Path(path).open("rb") as file:
         data = file.read(at_most + 1)
     if len(data) > at_most:
         raise InputError(f"{path}: larger than {at_most:,} bytes", hint="is it the right file?", path=str(path))
     return data
+
+
+def is_of_the_system(path: str | Path) -> bool:
+    """Tell whether a path leads to what says that it is a regular file, but may take for ever to read: /proc/kmsg."""
+    return str(Path(path).resolve()).startswith(("/proc/", "/sys/"))
 
 
 def cache_directory() -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +12,7 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions
 from kgsparql.errors import AnswerFileError, BudgetExceededError, InputError
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
     from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer
@@ -97,11 +97,9 @@ def _answer_file(file: str) -> AnswerFile:
     try:
         if file == "-":
             return AnswerFile.read(sys.stdin.buffer.read(MOST_BYTES + 1))
-        with Path(file).open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+        return AnswerFile.read(option_file(file, at_most=MOST_BYTES))
     except OSError as error:
         raise InputError(f"cannot read {printable(file, 200)}: {error.strerror}", hint="name a file") from error
-    return AnswerFile.read(data)
 
 
 def _outcomes_json(kept: AnswerFile, checked: list[Recheck]) -> Any:

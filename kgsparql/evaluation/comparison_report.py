@@ -28,6 +28,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.statistics import COVERAGES, RESAMPLES, Interval
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import WIDTH, aligned, wrapped
+from kgsparql.rendering.text import escaped_markdown
 
 _SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_yes_no", "partial", *ALWAYS)
 """Metrics that are shown as shares of the questions, in per cent."""
@@ -63,14 +64,14 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`escaped`."""
+    """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`.escaped_markdown`."""
     lines: list[str] = []
     for one in _comparison_sections(comparison):
-        heads, *rows = [list(map(escaped, row)) for row in one.rows] or [[]]
+        heads, *rows = [list(map(escaped_markdown, row)) for row in one.rows] or [[]]
         marks = [":---" if not i or i in one.left else "---:" for i in range(len(heads))]
-        lines += ["", f"{'#' * one.level} {escaped(one.title)}", ""]
+        lines += ["", f"{'#' * one.level} {escaped_markdown(one.title)}", ""]
         lines += (f"| {' | '.join(cells)} |" for cells in (heads, marks, *rows) if cells)
-        lines += [*([""] if heads else []), *map(escaped, one.texts)]
+        lines += [*([""] if heads else []), *map(escaped_markdown, one.texts)]
     return "\n".join([*lines[1:], ""])
 
 
@@ -86,15 +87,6 @@ def table_lines(rows: Sequence[Sequence[str]], left: Iterable[int] = ()) -> list
         first, *more = wrap(name, max(20, WIDTH - 2 - others)) or [""]
         lines += [[first, *cells], *([part, *[""] * len(cells)] for part in more)]
     return aligned(lines, {0, *left})
-
-
-def escaped(text: str) -> str:
-    r"""Write a text as Markdown in which nothing is emphasis, code, a link with other words, an image or a tag.
-
-    >>> print(escaped("expected_hits@1 | <b> &lt; $x$"))
-    expected\_hits@1 \| \<b\> \&lt; \$x\$
-    """
-    return re.sub(r"([\\`*_\[\]<>#|!&~$])", r"\\\1", printable(text, 600))
 
 
 def amount(metric: str, value: float | None) -> str:
@@ -283,7 +275,7 @@ def disagreements_text(comparison: Comparison, limit: int = 10, *, markdown: boo
     for board in comparison.leaderboards if comparison.leaderboards[0].primary else ():
         for title, *others in _board_disagreements(board, limit):
             if markdown:
-                lines += ["", f"### {escaped(title)}", "", *(f"- {escaped(line)}" for line in others)]
+                lines += ["", f"### {escaped_markdown(title)}", "", *(f"- {escaped_markdown(line)}" for line in others)]
             else:
                 texts = (wrapped(line, indent="    ") for line in others)
                 lines += ["", *wrapped(title), *(part for first, *more in texts for part in (first[2:], *more))]

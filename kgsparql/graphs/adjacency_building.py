@@ -97,7 +97,7 @@ def _write_adjacency(
     predicates = sorted(counts, key=lambda predicate: predicate.value)
     work, made = partial_path(revision.directory), partial_path(revision.directory)
     try:
-        made.mkdir()
+        made.mkdir(0o700)  # the graph may be private
         runs = _read_triples(graph, work, {predicate: n for n, predicate in enumerate(predicates)}, counts, progress)
         terms, iris = _write_names(made, work, runs)
         _write_neighbours(made, work, terms, predicates)
@@ -184,7 +184,7 @@ def _write_triples(triples: Iterator[_TripleText], work: Path, total: int, progr
 
     :return: files with the sorted names of the terms of edges, each once in all files.
     """
-    work.mkdir()
+    work.mkdir(0o700)
     seen, new_names, runs, done = np.empty(0, np.int64), list[str](), list[Path](), 0
 
     def write_names() -> None:

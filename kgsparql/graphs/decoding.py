@@ -11,10 +11,10 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
@@ -32,8 +32,12 @@ MAX_UNPACKED_BYTES = 256 << 30
 MAX_RATIO, _RATIO_FROM_BYTES = 200, 16 << 20
 """Unpacked bytes per packed byte, once so many are unpacked; RDF has 10 to 40."""
 MAX_XML_DEPTH = 1000  # of nested elements in RDF/XML, in which its parser is quadratic
+MAX_XML_ATTRIBUTES = 1_000  # of one element, in which its parser is quadratic, too
+MAX_JSON_DEPTH = 500  # of objects and lists in JSON-LD: objects that are ten times as deep overflow its parser's stack
 MAX_TRIPLE_DEPTH = 100  # of triples in triples: 1,000 take Oxigraph ten seconds, 20,000 overflow its stack
 _TRIPLE_BRACKETS = re.compile(rb"<<\(|\)>>")
+_JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)(\\?)', re.DOTALL)  # which may go on in the next chunk
+_NO_BRACKET, _BRACKET_STEP = bytes(set(range(256)) - set(b"{}[]")), dict(zip(b"{}[]", (1, -1, 1, -1), strict=True))
 _CHUNK_BYTES = 1 << 17
 _SNIFFED_BYTES = 4096
 _GZIP = b"\x1f\x8b"
@@ -178,7 +182,23 @@ def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally, enc
     _refuse_other_formats(head, rdf_format, name)
     if is_xml:
         return _checked_rdf_xml(text, name)
-    return text if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked(text, name)
+    return (_json_with_depth_checked if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked)(text, name)
+
+
+def _json_with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield JSON-LD that is not nested too deep."""
+    depth, begun = 0, b""
+    for chunk in chunks:
+        parts = _JSON_STRING.split(begun + chunk)  # what is between strings, and how each ends
+        begun = b'"' + parts[-2] if len(parts) > 1 and not parts[-3] else b""
+        brackets = b"".join(parts[::3]).translate(None, _NO_BRACKET)
+        *depths, depth = accumulate(map(_BRACKET_STEP.__getitem__, brackets), initial=depth)
+        if max(depths, default=0) > MAX_JSON_DEPTH or depth > MAX_JSON_DEPTH:
+            message = f"{name}: objects or lists nested deeper than {MAX_JSON_DEPTH}"
+            raise LimitError(
+                message, hint="name them by @id and list them side by side, or convert the file to N-Quads"
+            )
+        yield chunk
 
 
 def _with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -232,9 +252,12 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             hint = f"resolve its entities: xmllint --noent --dropdtd {name}"
             raise error_here(GraphLoadError, message, code="E_DTD", hint=hint)
 
-    def start(_name: str, _attributes: object) -> None:
+    def start(_name: str, attributes: Sized) -> None:
         nonlocal depth
         depth += 1
+        if len(attributes) > MAX_XML_ATTRIBUTES:
+            message = f"an element with {len(attributes):,} attributes, of at most {MAX_XML_ATTRIBUTES:,}"
+            raise error_here(LimitError, message, hint="write them as elements, or convert the file to N-Triples")
         if depth > MAX_XML_DEPTH:
             message = f"elements nested deeper than {MAX_XML_DEPTH:,}"
             raise error_here(LimitError, message, hint="convert the file to N-Triples")

@@ -24,7 +24,7 @@ from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionErr
 from kgsparql.graphs.decoding import Tally, unpacked
 from kgsparql.rdf.terms import IRI, BlankNode, printable
 from kgsparql.redaction import shown_source
-from kgsparql.resources import option_file
+from kgsparql.resources import is_of_the_system, option_file
 from kgsparql.storage.files import digest_of
 
 GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
@@ -167,7 +167,7 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
     try:
         if name == "-":
             return [RdfFile(name, None)]
-        if path.is_file():
+        if path.is_file() and not is_of_the_system(path):
             return [RdfFile(name, path)]
         if path.is_dir():
             return _files_in(path, name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.errors import StoreError
+from kgsparql.resources import cache_directory
 from kgsparql.storage.files import damaged, digest_of, read_sealed_json, replace_text, sealed_json, seals
 
 MANIFEST = "kgsparql.json"
@@ -92,5 +93,7 @@ def check_tables(directory: Path, manifest: Manifest) -> None:
 def corrupt_store(directory: str | Path, why: str) -> StoreError:
     """Make the error about a damaged store (``E_STORE_CORRUPT``)."""
     hint = f"load its sources into a new store, kgsparql load FILE --store NEW; {MANIFEST} in it names them"
+    if Path(directory).is_relative_to(cache_directory().absolute()):
+        hint = "it is a copy, which the next question makes anew after: kgsparql cache --clear graphs"
     message = f"{directory}: the store is damaged: {why}"
     return StoreError(message, code="E_STORE_CORRUPT", hint=hint, path=str(directory))

@@ -146,7 +146,7 @@ class OxigraphGraph(KnowledgeGraph):
             subject, predicate, object_, graph = (*pattern, None, None, None, None)[:4]
             yield from self.store.quads_for_pattern(subject, predicate, object_, graph)
         except (OSError, RuntimeError, ValueError) as error:
-            raise engine_error(self.name, "reading triples", error) from error
+            raise engine_error(str(self.directory or self.name), "reading triples", error) from error
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -222,7 +222,9 @@ class OxigraphGraph(KnowledgeGraph):
         except (OSError, RuntimeError, ValueError, MemoryError) as error:
             if isinstance(error, KgsparqlError):
                 raise
-            raise engine_error(self.name, f"query {query.name}", error, query=query.text) from error
+            raise engine_error(
+                str(self.directory or self.name), f"query {query.name}", error, query=query.text
+            ) from error
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:

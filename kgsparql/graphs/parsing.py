@@ -181,7 +181,6 @@ _KINDS = (
     ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
-    ("Max stack size", "E_PARSE", "the file is nested too deep"),
     ("", "E_PARSE", _SKIP),
 )
 """What the parser says, our code for it, and what to do."""

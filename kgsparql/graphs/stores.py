@@ -166,7 +166,8 @@ def _fill_store(
         "drop": sorted(drop), "jobs": [asdict(job) for job in jobs], "options": asdict(options),
     }  # fmt: skip
     try:
-        partial.mkdir()
+        # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
+        partial.mkdir(target.stat().st_mode & 0o777 if is_store(target) else 0o700)
         loaded = _run_child(request, progress)
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
         Manifest((*kept, *loaded)).write(partial)

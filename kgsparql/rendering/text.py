@@ -282,29 +282,33 @@ _BULLET = re.compile(r"(?:[-*+]|[0-9]{1,4}[.)]) ")
 
 def markdown_lines(answer: Answer) -> Iterator[str]:
     """Yield the answer as lines of Markdown."""
-    yield f"## {_escaped_text(answer.question)}"
+    yield f"## {escaped_markdown(answer.question)}"
     yield from _markdown_paragraphs(line for line in answer.text.splitlines() if line != table_line(answer))
-    yield from ("", *markdown_table(answer, _escaped_text)) if table_line(answer) else ()
-    said = " ".join(_escaped_text(sentence, _MOST_ANSWER) for sentence in answer.prose)
-    yield from ("", _escaped_text(prose_title(answer.model)), "", f"> {said}") if said else ()
+    yield from ("", *markdown_table(answer, escaped_markdown)) if table_line(answer) else ()
+    said = " ".join(escaped_markdown(sentence, _MOST_ANSWER) for sentence in answer.prose)
+    yield from ("", escaped_markdown(prose_title(answer.model)), "", f"> {said}") if said else ()
     listed = _listed_answers(answer)
     more = more_text(answer.answers[LISTED:], answer.evidence) if listed else ""
-    numbered = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(listed, 1)]
-    yield from _markdown_section("Answers", [*numbered, "", _escaped_text(more)] if more else numbered)
-    steps = [f"{i}. {_escaped_text(line)}" for i, line in enumerate(_inferred_lines(answer), 1)]
+    numbered = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(listed, 1)]
+    yield from _markdown_section("Answers", [*numbered, "", escaped_markdown(more)] if more else numbered)
+    steps = [f"{i}. {escaped_markdown(line)}" for i, line in enumerate(_inferred_lines(answer), 1)]
     if steps:
         yield from _markdown_section("Inference", [*steps, "", "```mermaid", answer.tree.mermaid(), "```"])
-    yield from _markdown_section("Linked", [f"- {_escaped_text(line)}" for line in _link_lines(answer)])
+    yield from _markdown_section("Linked", [f"- {escaped_markdown(line)}" for line in _link_lines(answer)])
     for title, items in _titled_items(answer, answer.cited):
         yield from ("", f"### {title}")
         for item in items:
-            yield from ("", f"**{item.marker}** {_escaped_text(item.sourced_text, _MOST_EVIDENCE)}")
+            yield from ("", f"**{item.marker}** {escaped_markdown(item.sourced_text, _MOST_EVIDENCE)}")
             if item.query.text and item.marker in answer.cited:
                 for source, query in shown_queries(item):
-                    yield from ("", f"<details><summary>{f'SPARQL {_escaped_text(source)}'.rstrip(' :')}</summary>", "")
+                    yield from (
+                        "",
+                        f"<details><summary>{f'SPARQL {escaped_markdown(source)}'.rstrip(' :')}</summary>",
+                        "",
+                    )
                     yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
     notes = [*answer.notes, *_fallback_lines(answer)]
-    yield from _markdown_section("Notes", [f"- {_escaped_text(note, _MOST_NOTE)}" for note in notes])
+    yield from _markdown_section("Notes", [f"- {escaped_markdown(note, _MOST_NOTE)}" for note in notes])
     yield from ("", f"_{_cost_line(answer)}_")
 
 
@@ -325,10 +329,14 @@ def _markdown_paragraphs(lines: Iterator[str]) -> Iterator[str]:
         if not (bullet and was_listed):
             yield ""
         is_heading = shown == _RANKED
-        yield f"**{_RANKED}**\n" if is_heading else bullet + _escaped_text(shown.removeprefix(bullet), _MOST_ANSWER)
+        yield f"**{_RANKED}**\n" if is_heading else bullet + escaped_markdown(shown.removeprefix(bullet), _MOST_ANSWER)
         was_listed = bool(bullet) or is_heading
 
 
-def _escaped_text(text: Any, limit: int = 500) -> str:
-    """Write graph text as Markdown in which nothing becomes a link, an image or a tag."""
-    return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", printable(text, limit))
+def escaped_markdown(text: Any, limit: int = 600) -> str:
+    r"""Write a text as Markdown in which nothing is emphasis, code, a link, an image, a tag or another character.
+
+    >>> print(escaped_markdown("expected_hits@1 | <b> &lt; R&D $x$"))
+    expected\_hits@1 \| \<b\> \&lt; R&D \$x\$
+    """
+    return re.sub(r"([\\`*_\[\]<>#|!~$]|&(?=#?\w+;))", r"\\\1", printable(text, limit))

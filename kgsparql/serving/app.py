@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -26,7 +27,7 @@ from kgsparql.answering.answer_json import answer_to_json, error_json, unanswere
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
-from kgsparql.errors import CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
+from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
@@ -37,6 +38,8 @@ from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, r
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
@@ -47,6 +50,7 @@ STATIC = Path(__file__).parent / "static"
 
 _POLL_S = 0.03  # how often a stream looks for further steps
 _SWEEP_S = 1.0
+_MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
@@ -100,6 +104,38 @@ async def _sent_object(kind: type[SentT], request: Request) -> SentT:
         raise InputError(f"this cannot be read: {printable(why, 200)}", hint=hint) from error
 
 
+class _StepStream(EventSourceResponse):
+    """The steps of a run after one, until it is over; counted from before anything is sent."""
+
+    def __init__(self, streams: Counter[str], client: str, run: AskedRun, after: int) -> None:
+        super().__init__(_steps_of(run, after), ping=15)
+        self._streams, self._client, self._run = streams, client, run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        run, self._run.was_watched = self._run, True
+        run.watchers, self._streams[self._client] = run.watchers + 1, self._streams[self._client] + 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            run.watchers, run.seen_at = run.watchers - 1, time.monotonic()
+            self._streams[self._client] -= 1
+            self._streams += Counter()  # keeps those above zero
+
+
+async def _steps_of(run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
+    sent = sum(1 for event in run.events if event["sequence"] <= after)
+    while True:
+        is_over = run.is_over  # before the steps are read: none comes after it
+        while sent < len(run.events):
+            event = run.events[sent]
+            sent += 1
+            yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
+        if is_over:
+            yield {"event": "over", "data": json.dumps({"state": run.state})}
+            return
+        await asyncio.sleep(_POLL_S)
+
+
 class ServedPage:
     """The page of a graph, or without one of runs that were kept; ``app`` is the application that serves it.
 
@@ -118,6 +154,7 @@ class ServedPage:
         self.has_sparql, self.needs_token = queries is not None, needs_token
         self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)
+        self._streams = Counter[str]()
         self._about: asyncio.Task[dict[str, Any]] | None = None
         self._rechecking, self._looking = asyncio.Semaphore(1), asyncio.Semaphore(workers)
         self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
@@ -234,8 +271,10 @@ class ServedPage:
         if run is None:
             await self._run_of(request)  # an error, unless it is kept
             return EventSourceResponse(iter([{"event": "over", "data": '{"state": "finished"}'}]))
-        last = request.headers.get("last-event-id", "")
-        return EventSourceResponse(self._steps_of(run, int(last) if last.isdecimal() else 0), ping=15)
+        last, client = request.headers.get("last-event-id", ""), request.client.host if request.client else ""
+        if run.watchers >= _MOST_OF_A_RUN or self._streams[client] >= _MOST_OF_A_CLIENT:  # each keeps a connection
+            raise BudgetExceededError("too many watch here already", hint="close other pages, or open the run later")
+        return _StepStream(self._streams, client, run, int(last) if last.isdecimal() else 0)
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""
@@ -304,25 +343,6 @@ class ServedPage:
             )
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
-
-    async def _steps_of(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
-        run.watchers += 1
-        run.was_watched = True
-        sent = sum(1 for event in run.events if event["sequence"] <= after)
-        try:
-            while True:
-                is_over = run.is_over  # before the steps are read: none comes after it
-                while sent < len(run.events):
-                    event = run.events[sent]
-                    sent += 1
-                    yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
-                if is_over:
-                    yield {"event": "over", "data": json.dumps({"state": run.state})}
-                    return
-                await asyncio.sleep(_POLL_S)
-        finally:
-            run.watchers -= 1
-            run.seen_at = time.monotonic()
 
     async def _run_of(self, request: Request) -> dict[str, Any]:
         return await self._run_json(request.path_params["name"])

@@ -112,9 +112,14 @@ class Guard:
         is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
         is_sent_by_ours = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
         # An image's address may be a query or a question; a link to the page is followed.
-        is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and path not in {SPARQL_PATH, TEXT2SPARQL_PATH}
+        is_work = path.startswith((SPARQL_PATH, TEXT2SPARQL_PATH, "/api/"))
+        is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and not is_work
         if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
             return _refused_response(403, "a page of another site may not ask here", "open the page of this server")
+        if "content-length" in headers and "transfer-encoding" in headers:  # a proxy may see another end of it
+            reply = _refused_response(400, "a request with two lengths", "send one of its two headers, and no more")
+            reply.headers["connection"] = "close"
+            return reply
         length = headers.get("content-length", "0")
         most = MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:

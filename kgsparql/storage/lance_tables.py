@@ -205,7 +205,7 @@ class Tables:
         with errors_translated(self.directory):
             if isinstance(self.directory, ObjectPrefix):
                 return package.connect(str(self.directory))
-            self.directory.mkdir(parents=True, exist_ok=True)
+            self.directory.mkdir(0o700, parents=True, exist_ok=True)
             return package.connect(self.directory)
 
 

@@ -189,7 +189,7 @@ def test_what_is_no_answer_or_was_changed_by_hand_cut_or_huge_is_an_error(run: R
     with (tmp_path / "huge.trig").open("wb") as opened:
         opened.truncate(100 * 2**20)
     done = run("check", tmp_path / "huge.trig", "-k", NOBEL)
-    assert (done.exit_code, "more than 64 MiB" in done.stderr) == (2, True)
+    assert (done.exit_code, "larger than 67,108,864 bytes" in done.stderr) == (2, True)
     for suffix, data in files.items():
         (tmp_path / f"half.{suffix}").write_bytes(data[: len(data) // 2])
         done = run("check", tmp_path / f"half.{suffix}", "-k", NOBEL)

@@ -9,7 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -17,14 +19,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import Message
 from typer.testing import CliRunner
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.serving import guards as connections
-from kgsparql.serving.app import STATIC
+from kgsparql.serving.app import STATIC, ServedPage
 from kgsparql.serving.guards import PunctualConnection
+from kgsparql.serving.runs import AskedRun, KeptRuns, Runs
 from tests.conftest import ROOT
 from tests.serving.conftest import NOBEL, asked, run_in_shell, served
 
@@ -67,7 +72,8 @@ def test_U06_U07_a_request_for_another_host_or_of_another_site_is_refused(addres
     assert (status, "application/json" in error(body)["message"]) == (400, True)
     path = "/sparql?query=ASK%7B%7D"
     for site in ("cross-site", "same-site"):  # an image of a page there; it sends no Origin
-        assert send(address, "GET", path, sec_fetch_site=site, sec_fetch_mode="no-cors")[0] == 403
+        for work in (path, "/api/neighbours?node=http://e.org/a", "/api/graph", "/text2sparql?question=a&dataset=b"):
+            assert send(address, "GET", work, sec_fetch_site=site, sec_fetch_mode="no-cors")[0] == 403, work
         assert send(address, "GET", "/", sec_fetch_site=site, sec_fetch_mode="navigate")[0] == 200  # a link
     for site in ("same-origin", "none"):
         assert send(address, "GET", path, sec_fetch_site=site)[0] == 200
@@ -121,6 +127,57 @@ def test_U09_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
         connection.close()
     assert status in {0, 413}
     assert send(address, "GET", "/healthz")[0] == 200
+
+
+def test_a_request_with_two_lengths_is_refused_and_its_connection_closed(address: str) -> None:
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname, place.port), timeout=20) as sock:
+        sock.sendall(
+            f"POST /api/ask HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n".encode()
+        )
+        reply = b"".join(iter(lambda: sock.recv(65_536), b""))
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert b"two lengths" in reply
+    assert reply.count(b"HTTP/1.1") == 1
+
+
+def test_U10_the_streams_of_a_run_and_of_a_client_are_bounded(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    page = ServedPage(None, AskOptions(), KeptRuns(tmp_path))
+    page.runs = Runs(lambda _: {"waited": go_on.wait(60)}, workers=1)
+    runs = [page.runs.start(AskedRun("Who?", AskOptions(), {})) for _ in range(6)]
+
+    async def status_of(run: AskedRun, statuses: list[int]) -> None:
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        async def receive() -> Message:
+            await asyncio.sleep(60)
+            return {"type": "http.disconnect"}
+
+        path = f"/api/runs/{run.id}/events"
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [], "client": ("c", 1)}
+        await page.app(scope, receive, send)
+
+    async def statuses_of(asked: list[AskedRun]) -> list[int]:
+        statuses: list[int] = []
+        tasks = [asyncio.create_task(status_of(run, statuses)) for run in asked]
+        while len(statuses) < len(tasks):
+            await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert not any(run.watchers for run in runs), "a place is free again"
+        return statuses
+
+    try:
+        for _ in range(2):
+            assert Counter(asyncio.run(statuses_of(runs[:1] * 30))) == {200: 16, 503: 14}
+        assert Counter(asyncio.run(statuses_of(runs * 15))) == {200: 64, 503: 26}
+    finally:
+        go_on.set()
 
 
 def test_U08_no_path_leads_out_of_the_runs_and_the_files_of_the_page_and_every_reply_has_the_policy(

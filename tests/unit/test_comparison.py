@@ -27,11 +27,11 @@ from kgsparql.evaluation.comparison_report import (
     comparison_markdown,
     comparison_text,
     disagreements_text,
-    escaped,
 )
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run
+from kgsparql.rendering.text import escaped_markdown
 from kgsparql.storage.files import read_sealed_json
 from tests.kept import rewrite
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
@@ -368,10 +368,10 @@ def test_markdown_is_a_table_for_each_and_what_it_shows_is_the_text(tmp_path: Pa
     assert [len(own) for own in sizes] == [1] * len(blocks)
     parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["strikethrough", "table"])
     for text in ("&lt;b&gt; &copy;", "~~a~~ $x$ `a`", "*a* __b__", "[a](http://evil)", "![a](b) <i>", "#1 a\\b"):
-        (inline,) = [token for token in parser.parse(f"## {escaped(text)}") if token.type == "inline"]
+        (inline,) = [token for token in parser.parse(f"## {escaped_markdown(text)}") if token.type == "inline"]
         assert {token.type for token in inline.children} <= {"text", "text_special"}
         assert "".join(token.content for token in inline.children) == text
-        assert not any(char in re.sub(r"\\.", "", escaped(text)) for char in "&~$<`*_[")
+        assert not any(char in re.sub(r"\\.", "", escaped_markdown(text)) for char in "&~$<`*_[")
 
 
 def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: Path) -> None:

@@ -31,9 +31,12 @@ from kgsparql.exploration.counting import counted
 from kgsparql.graphs import adjacency_building, load_store, open_graph, open_store
 from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
+from kgsparql.graphs.files import ReadOptions, rdf_files
 from kgsparql.graphs.graph import Solutions
+from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.graphs.stores import graph_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
 from kgsparql.rdf.query import Query
@@ -348,6 +351,33 @@ def test_a_flipped_bit_in_the_engines_list_of_tables_is_damage(tmp_path: Path) -
     another.add(ox.Quad(ox.NamedNode("http://e.org/a"), ox.NamedNode("http://e.org/b"), ox.Literal("c")))
     del another  # another program, which makes a list of its own
     assert len(open_store(tmp_path / "T").store) == 3_535
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize("umask", [0, 0o022])
+def test_only_its_owner_reads_the_copies_and_indexes_of_a_graph_that_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    cache, store, before = tmp_path / "cache", tmp_path / "S", os.umask(umask)
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache))
+    try:
+        graph = graph_in_cache(rdf_files(NOBEL), ReadOptions())
+        build_label_index(graph, index_directory(graph, cache), embedder=None)
+        build_adjacency(graph)
+        load_store(NOBEL, store)
+        kept = [*cache.glob("*/*"), store]
+        assert {path.parent.name for path in kept} >= {"graphs", "labels", "adjacency"}
+        assert {path.stat().st_mode & 0o077 for path in kept if path.is_dir()} == {0}
+        store.chmod(0o750)  # who shares a store shares what is loaded into it later
+        load_store(FIXTURES / "wikidata_statements.ttl", store)
+        assert store.stat().st_mode & 0o777 == 0o750 & ~umask
+    finally:
+        os.umask(before)
+
+
+def test_a_damaged_copy_is_mended_by_another_command_than_a_damaged_store(tmp_path: Path) -> None:
+    assert "kgsparql load FILE --store NEW" in corrupt_store(tmp_path / "S", "why").hint
+    assert "kgsparql cache --clear graphs" in corrupt_store(cache_directory().absolute() / "graphs" / "k", "why").hint
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import multiprocessing
 import os
 import signal
 import socket
@@ -229,6 +230,23 @@ def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
         assert worker.pid is None
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: QueryWorker) -> None:
+    expected = worker.run(check("ASK { ?s ?p ?o }"))
+
+    def ask() -> None:
+        result = worker.run(check("ASK { ?s ?p ?o }"))
+        worker.close()
+        sys.exit(0 if result.boolean == expected.boolean else 1)
+
+    with worker._busy:  # as if another thread of the parent ran a query
+        child = multiprocessing.get_context("fork").Process(target=ask)
+        child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert worker.run(check("ASK { ?s ?p ?o }")).boolean == expected.boolean, "that of the parent is still there"
+
+
 def test_ctrl_c_while_the_graph_is_sent_leaves_no_process_without_a_graph(
     store: ox.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +421,20 @@ def test_W3C_formats_hold_the_same_solutions() -> None:
         assert [list(solution) for solution in back] == [  # type: ignore[union-attr]
             [solution.get("x"), solution.get("y")] for solution in ROWS.solutions
         ]
+
+
+def test_other_threads_go_on_while_a_large_result_is_written_as_xml() -> None:
+    rows = b"".join(b'<http://e.org/%d>\t"some text of a row"\n' % n for n in range(60_000))
+    large, shares = QueryResult("SELECT", b"?s\t?l\n" + rows, 60_000), []
+    for _ in range(3):  # others may keep this machine busy meanwhile
+        writing, longest_s = threading.Thread(target=serialise, args=(large, "xml")), 0.0
+        began = last = time.perf_counter()
+        writing.start()
+        while writing.is_alive():
+            time.sleep(0.001)
+            longest_s, last = max(longest_s, time.perf_counter() - last), time.perf_counter()
+        shares.append(longest_s / (last - began))
+    assert min(shares) < 0.25, shares
 
 
 def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:

@@ -35,6 +35,7 @@ FORMATS: dict[Form, tuple[str, ...]] = {
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _MAX_CELL = 80
+_PIECE_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,10 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
                 results = ox.parse_query_results(result.content, format=ox.QueryResultsFormat.TSV)
                 written = results.serialize(format=ox.QueryResultsFormat.from_extension(format)) or b""
         if format in {"xml", "rdf"}:
-            expat.ParserCreate(namespace_separator=" ").Parse(written, True)
+            parser = expat.ParserCreate(namespace_separator=" ")
+            for start in range(0, len(written), _PIECE_BYTES):  # at once, it would stop all other threads for so long
+                parser.Parse(written[start : start + _PIECE_BYTES], False)
+            parser.Parse(b"", True)
     except (OSError, expat.ExpatError) as error:  # Oxigraph 0.5 writes any character and any predicate as XML
         why = f"the result holds a character, a predicate or a quoted triple that {format} cannot hold"
         raise OptionError(why, hint="another format: json, nt") from error

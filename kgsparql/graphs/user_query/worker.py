@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import signal
 import threading
@@ -36,6 +37,7 @@ from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import ClosedAtExit
 
 Target: TypeAlias = str | Path | ox.Store | Sequence[str | Path]
+_of_others: list[Child | None] = []
 _COUNTS_ONCE = re.compile(r"\b(DISTINCT|GRAPH)\b", re.IGNORECASE)
 
 
@@ -72,6 +74,7 @@ class QueryWorker(ClosedAtExit):
         self._child: Child | None = None
         self._is_loading = False
         self._busy = threading.Lock()
+        self._owner = os.getpid()
         self._may_repeat = False
 
     @property
@@ -81,12 +84,14 @@ class QueryWorker(ClosedAtExit):
 
     def close(self) -> None:
         """End the process, and with it a query that another thread runs; a later one would start another."""
+        self._forget_after_fork()
         child, self._child = self._child, None
         if child is not None:
             child.stop(end_s=END_S if self._is_loading else 0.0)
 
     def start(self) -> None:
         """Start the process and have it load its graph, if that is not done yet; ``run`` does it too."""
+        self._forget_after_fork()
         with self._busy:
             self._ensure_started()
 
@@ -111,6 +116,7 @@ class QueryWorker(ClosedAtExit):
         :raises QueryError: for any other failure of the engine.
         """
         request = {"text": query.text, "max_rows": max_rows, "max_bytes": max_bytes}
+        self._forget_after_fork()
         try:
             with self._busy:
                 child = self._ensure_started(cancel)
@@ -121,6 +127,12 @@ class QueryWorker(ClosedAtExit):
         if self._may_repeat and notes and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
             notes("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
+
+    def _forget_after_fork(self) -> None:
+        """Leave alone what belongs to the process that this one was forked from: its worker, and a lock it may hold."""
+        if self._owner != os.getpid():
+            _of_others.append(self._child)  # to let go of it would close its pipes, which a thread of the other reads
+            self._owner, self._child, self._busy = os.getpid(), None, threading.Lock()
 
     def _ensure_started(self, cancel: threading.Event | None = None) -> Child:
         """Return the process, with its graph loaded."""
