@@ -301,7 +301,18 @@ class Answer:
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """The markers of what the answer rests on, in the order of the evidence; the rest was only found on the way."""
+        """The markers of what the answer rests on, in the order of the evidence; the rest was only found on the way.
+
+        Of ranked candidates, the best rests on what comes first from each entity that leads to all of them.
+        """
+        first, *others = self.best if self.is_ranked and self.best else (None,)
+        if first is not None:
+            starts: dict[object, str] = {}
+            for marker in first.markers:
+                if all(marker in one.markers for one in others):
+                    way = self.evidence[marker].paths[:1]
+                    starts.setdefault(way[0].start if way else None, marker)
+            return tuple(starts.values())
         used = {
             *(marker for claim in self.claims for marker in claim.markers),
             *(marker for term in self.answers for marker in term.markers),

@@ -125,11 +125,16 @@ class ErrorObject(TypedDict):
     detail: dict[str, Any]
 
 
+NextObject = TypedDict("NextObject", {"item": TermObject, "value": TermObject | None})
+ComparedObject = TypedDict("ComparedObject", {"next": list[NextObject], "size": int})
+
+
 class ComputedObject(TypedDict):
     """What a query plan came to: its rows, and the facts it rests on.
 
-    `words` says in English what was computed, `plan` holds it as `kgsparql plan` reads it. `is_cut`: there are more
-    rows. `is_confirmed`: the facts alone give the same value again (null where they do not tell).
+    `words` says in English what was computed, `plan` holds it as `kgsparql plan` reads it. Of the best of a set,
+    `compared` has what comes next, and how many were compared (0: not counted). `is_cut`: there are more rows.
+    `is_confirmed`: the facts alone give the same value again (null where they do not tell).
     """
 
     words: str
@@ -137,6 +142,7 @@ class ComputedObject(TypedDict):
     columns: list[str]
     rows: list[list[TermObject | None]]
     is_cut: bool
+    compared: ComparedObject | None
     facts: int
     all_facts: bool
     is_confirmed: bool | None
@@ -342,6 +348,10 @@ def _computed_object(answer: Answer, term: _WriteTerm) -> ComputedObject | None:
         plan=written_plan(found.plan),
         rows=[[cell and term(cell) for cell in row] for row in rows],
         is_cut=found.is_cut or len(found.rows) > MAX_JSON_ANSWERS,
+        compared=found.compared and {
+            "next": [{"item": term(item), "value": value and term(value)} for item, value in found.compared.next],
+            "size": found.compared.size,
+        },
         facts=len(found.facts),
         query=found.query.shown,
     )  # fmt: skip

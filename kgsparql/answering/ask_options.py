@@ -35,7 +35,9 @@ def checked_question(text: str) -> str:
     kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
     question = " ".join("".join(kept).split())
     if not any(c.isalnum() for c in question):
-        raise InputError("the question is empty", hint='kgsparql ask "Who …?" -k GRAPH; info -k GRAPH shows some')
+        raise InputError(
+            "the question is empty", hint="write what you want to know; kgsparql info -k GRAPH shows some questions"
+        )
     return question
 
 

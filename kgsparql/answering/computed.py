@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgsparql.answering.answer import COMPUTED_MARKER, AnswerTerm, Claim, Draft, Gap, Retrieval, rows_text, unit_of
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import Computed
 from kgsparql.plans.set_words import Label
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
-from kgsparql.rdf.terms import Literal, printable
+from kgsparql.rdf.terms import Literal, Triple, printable
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample
 _NOTHING = "nothing"
@@ -36,23 +39,26 @@ def computed_retrieval(
     if found.unread:
         gaps = (Gap("value", "", _UNREAD, (found.unread,)), *gaps)
     examples = [own.example for own in found.left_out]
+    following = found.compared.next if found.compared is not None else ()
     label = session.labels(
-        [*terms_in(found.plan), *found.terms, *(own for own in found.measured if own is not None), *examples],
+        [
+            *terms_in(found.plan),
+            *found.terms,
+            *examples,
+            *(own for own in (*found.measured, *(one for pair in following for one in pair)) if own is not None),
+        ],
         in_grace=True,
     ).__getitem__
     for sentence, *values in (own.sentence(label) for own in found.left_out):
         gaps = (*gaps, Gap("value", "", sentence, tuple(values)))
-    reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), found.facts
-    if len(shown) > _MAX_CITED:  # first those that name an item of the answer
-        items = frozenset(found.items)
-        shown = tuple(sorted(shown, key=lambda fact: items.isdisjoint((fact.subject, fact.object)))[:_CITED_SAMPLE])
-    of = "" if shown == found.facts else f" of {'' if found.all_facts else 'more than '}{len(found.facts):,}"
+    reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
     again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
-    basis = f" ({len(shown)}{of} facts{again[found.is_confirmed]})" if found.facts else ""
+    facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}{again[found.is_confirmed]}"
+    basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
         kind="computed",
-        text=f"{reading} = {rows_text(found, label, with_values=True) if found.measured else value}{basis}",
+        text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
         triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
         query=found.query,
         score=score,
@@ -65,6 +71,26 @@ def computed_retrieval(
     answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)
     draft = _computed_draft(found, value, answers, label, session)
     return Retrieval(Evidence([item]), answers, draft=draft, computed=found, gaps=gaps)
+
+
+def _cited_facts(found: Computed) -> tuple[Triple, ...]:
+    """Choose the facts that are cited: what says the best, and the next, comes first; of many, a sample."""
+    named = frozenset((*found.items, *(row[0] for row in found.rows[:1])))
+    parts = [*(found.compared.facts if found.compared is not None else ())]
+    parts.append(tuple(sorted(found.facts, key=lambda fact: named.isdisjoint((fact.subject, fact.object)))))
+    if len(found.facts) > _MAX_CITED:
+        parts = [part[:_CITED_SAMPLE] for part in parts]
+    return tuple(dict.fromkeys(fact for part in parts for fact in part))
+
+
+def best_text(found: Computed, label: Label) -> str:
+    """Say what is best, with its value, what comes next, and of how many."""
+    said, compared = [rows_text(found, label, with_values=True)], found.compared
+    if compared is not None and compared.next:
+        items, values = zip(*compared.next, strict=True)
+        following = replace(found, rows=tuple((item,) for item in items), measured=values)
+        said.append(f"next: {rows_text(following, label, with_values=True)}")
+    return "; ".join([*said, *([f"of {compared.size:,}"] if compared is not None and compared.size else [])])
 
 
 def reading_in_words(plan: a.Plan, label: Label) -> str:

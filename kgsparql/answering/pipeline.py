@@ -34,7 +34,7 @@ _NOTHING: dict[Status, str] = {
 }
 
 _NOT_SURE = "No sure answer:"
-_WAY_OUT = "search for what it is called: kgsparql find TEXT; then name it with -e IRI"
+_WAY_OUT = "ask again with a name as the graph has it: kgsparql find TEXT finds it, and -e IRI names it"
 # Words that ask for something that Wikidata says about a statement, not about a thing.
 _ASKS_ABOUT_STATEMENTS = re.compile(r"\b(when|since|until|till|during|year|long|whom)\b", re.IGNORECASE)
 _STATEMENTS = "dates and the like of what is said were not looked at (since when, with whom): --qualifiers does"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
@@ -29,6 +29,7 @@ MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
 MOST_ROWS = 10_000
 """Items or rows of an answer, at most."""
+_MOST_NEXT, _MOST_BESIDE = 3, 10  # of what comes next to the best of a set; of the best, and of the facts of each
 MOST_LEFT_OUT = 1_000
 """Values that are left out, and counted."""
 
@@ -77,6 +78,20 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What the best of a set are the best of.
+
+    :param next: the best of all others, with their values; none where there are no others, or nobody looked.
+    :param size: how many items the set has; 0 where nobody counted.
+    :param facts: what says the values of the best, and what says those of the next.
+    """
+
+    next: tuple[tuple[Term, Term | None], ...]
+    size: int
+    facts: tuple[tuple[Triple, ...], tuple[Triple, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Computed:
     """What a plan came to.
 
@@ -89,6 +104,7 @@ class Computed:
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     :param measured: of the best of a set, the value of each row.
+    :param compared: of the best of a set, what they are the best of.
     :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
     """
 
@@ -103,6 +119,7 @@ class Computed:
     empty_part: a.ItemSet | None = None
     left_out: tuple[LeftOut, ...] = ()
     measured: tuple[Term | None, ...] = ()
+    compared: Compared | None = None
     unread: str = ""
 
     @property
@@ -183,6 +200,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         empty_part=_first_empty(plan, beside, own) if _is_nothing(rows) else None,
         left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
+        compared=_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None,
         unread=beside.failed or found.missing,
     )
 
@@ -228,6 +246,31 @@ def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) ->
         for solution in found:
             triples.update(dict.fromkeys(witness.triples(solution)))
     return tuple(sorted(triples, key=str)), are_all
+
+
+def _compared(
+    plan: a.Top, best: Sequence[Term | None], graph: _BesideValue, vocabulary: GraphVocabulary, *, is_small: bool
+) -> Compared:
+    """Tell what the best of a set are the best of; an endpoint is not asked for the next of a large set."""
+    named = tuple(item for item in best if isinstance(item, IRI | Literal))
+    following: dict[Term, Term | None] = {}
+    size = 0
+    if (is_small or not graph.graph.is_remote) and len(named) == len(best) <= _MOST_BESIDE:
+        others = a.Top(a.Minus(plan.items, a.Items(named)), plan.measure, 1, plan.largest)
+        found = graph.select(compiled(others, vocabulary=vocabulary, limit=_MOST_NEXT))
+        following = {row[ITEM.name]: row.get(VALUE.name) for row in found if ITEM.name in row}
+        count = term_text(
+            next(iter(graph.select(compiled(a.Count(plan.items), vocabulary=vocabulary))), {}).get(VALUE.name)
+        )
+        size = int(count) if count.isdecimal() else 0
+    next_named = tuple(item for item in following if isinstance(item, IRI | Literal))
+    facts = []
+    for some in (named, next_named):
+        own = a.Top(a.Both((plan.items, a.Items(some[:_MOST_BESIDE]))), plan.measure, 1, plan.largest)
+        (witness,) = witnesses(own, vocabulary=vocabulary, limit=_MOST_BESIDE)
+        solutions = graph.select(witness.query) if some else ()
+        facts.append(tuple(dict.fromkeys(triple for solution in solutions for triple in witness.triples(solution))))
+    return Compared(tuple(following.items()), size, (facts[0], facts[1]))
 
 
 def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts: Facts) -> bool:

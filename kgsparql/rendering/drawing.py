@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
-MOST_NODES = 60  # in view at once
+MOST_NODES = 14  # in view at once: more cannot be read
 MOST_WHOLE = 400  # where a person asks for all; further ones are only in the table
 _LABEL_LENGTH = 200  # characters of a label; pictures show less of it
 
@@ -80,16 +80,22 @@ class Drawing:
 
 
 def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
-    """Draw the evidence that an answer cites; the same answer gives the same drawing."""
+    """Draw the evidence that an answer cites, what leads to the answer first; the same answer gives the same drawing.
+
+    Of the best of a set, as few nodes as that show only the best and what comes next.
+    """
     best = {marker for one in answer.best for marker in one.markers[:1]}
     items = sorted(answer.evidence.keep(answer.cited), key=lambda item: item.marker not in best)
     answers = {one.term for one in answer.best} | set(answer.computed.items if answer.computed else ())
+    compared = answer.computed.compared if answer.computed is not None and most_nodes <= MOST_NODES else None
+    few = {fact for facts in (() if compared is None else compared.facts) for fact in facts}
     firsts = {link.term for link in answer.linked} | {path.start for item in items for path in item.paths}
     terms: dict[Term, dict[str, None]] = {}  # each with its markers, as are the links
     links: dict[Triple, dict[str, None]] = {}
     walked: dict[Triple, Direction] = {}
     for item in items:
-        for part in _whole_parts(item):
+        parts = [part for part in _whole_parts(item) if not few or any(hop.triple in few for hop in part)]
+        for part in sorted(parts, key=lambda part: not any(answers & {*hop.triple} for hop in part)):
             ends = [end for hop in part for end in (hop.triple.subject, hop.triple.object)]
             if len(terms.keys() | set(ends)) > most_nodes:
                 continue
@@ -302,6 +308,25 @@ class Box:
         """Tell whether both share some place."""
         across = abs(self.x - other.x) * 2 < self.width + other.width
         return across and abs(self.y - other.y) * 2 < self.height + other.height
+
+
+def with_shapes(drawn: Mapping[str, Any]) -> dict[str, Any]:
+    """Add to the JSON of a drawing what a page needs to show it: its bounds, the boxes, and the curves of the edges."""
+    drawing = Drawing(
+        tuple(DrawnNode(**node) for node in drawn["nodes"]), tuple(DrawnEdge(**edge) for edge in drawn["edges"])
+    )  # fmt: skip
+    boxes = node_boxes(drawing)
+    shapes = edge_shapes(drawing, boxes)
+    left, top, right, bottom = _picture_bounds(shapes, boxes.values())
+    return {
+        **drawn,
+        "view": [left, top, right - left, bottom - top],
+        "nodes": [{**node, "width": boxes[node["id"]].width} for node in drawn["nodes"]],
+        "edges": [
+            {**edge, "points": shape.points, "label_at": shape.label and asdict(shape.label)}
+            for edge, shape in zip(drawn["edges"], shapes, strict=True)
+        ],
+    }
 
 
 @dataclass(frozen=True, slots=True)

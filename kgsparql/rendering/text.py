@@ -33,6 +33,24 @@ def shown_queries(item: EvidenceItem) -> list[tuple[str, str]]:
     return [(f"of {printable(own.source, 200)}:", own.query.shown) for own in item.queries] or [("", item.query.shown)]
 
 
+_TERMINAL = r"(?:kgsparql [a-z]+\b|(?<![^\s(])--?[a-zA-Z][\w-]*|\bpip install\b)"
+_TERMINAL_ASIDE = re.compile(rf" ?\([^()]*{_TERMINAL}(?:[^()]|\([^()]*\))*\)")
+_BETWEEN = r"(?:[;:?.] (?:or |and )?|, (?:or|and) )"
+_TERMINAL_CLAUSE = re.compile(rf"(?:^|{_BETWEEN})(?:(?!{_BETWEEN}).)*?{_TERMINAL}(?:(?!; |, or ).)*")
+_BEGINNING = re.compile(r"^(?:; |, or )")
+
+
+def without_commands(text: str) -> str:
+    """Leave out of a note or a hint what only a terminal has: clauses that name commands or options of them.
+
+    >>> without_commands("not looked at (since when): --qualifiers does; the order says little (or -e <http://e.org/1>)")
+    'not looked at (since when); the order says little'
+    >>> without_commands("kgsparql doctor tests the server; another model may do better")
+    'another model may do better'
+    """
+    return _BEGINNING.sub("", _TERMINAL_CLAUSE.sub("", _TERMINAL_ASIDE.sub("", text)))
+
+
 def prose_title(model: str) -> str:
     """Say whose words stand below an answer."""
     return f"In the words of {printable(model, 80)}, each sentence checked against what it cites:"
@@ -159,7 +177,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
     sections = [("Answers", numbered + [f"      {more}"] * bool(more)), ("Inference", steps)]
     sections += [("Tree", [answer.tree.text()])] if answer.tree and verbose else []
     is_of_several = told_graphs or len({graph for item in answer.evidence for graph in item.graphs}) > 1
-    for heading, items in _titled_items(answer, _rests_on(answer)):
+    for heading, items in _titled_items(answer, answer.cited):
         is_aside = heading == "Also found" and not verbose
         lines: list[str] = []
         for item in items[:_ALSO] if is_aside else items:
@@ -183,6 +201,16 @@ def draft_line(answer: Answer) -> str:
     return "; ".join(told[:2])
 
 
+def model_outcome(draft: Answer, answer: Answer) -> str:
+    """Say what a model made of the answer without it."""
+    if failed := next((note for note in answer.notes if note.code in {"model_failed", "nothing_chosen"}), ""):
+        return str(failed)
+    before, after = ({(own.value, *(one.term for one in own.best))} for own in (draft, answer))
+    same = before == after
+    chosen = f"chose {', '.join(answer.cited)}" if answer.cited else "found no answer in what there is"
+    return f"{printable(answer.model, 80)} {'agrees' if same else chosen}."
+
+
 def _first_lines(answer: Answer) -> Iterator[str]:
     """Yield the answer; where nobody chose, what keeps it from being one, and what the best reading leads to."""
     if not answer.is_ranked or not answer.best:
@@ -192,7 +220,7 @@ def _first_lines(answer: Answer) -> Iterator[str]:
         yield printable(answer.text.partition("\n")[0], _MOST_ANSWER)
     more = more_text(answer.best[LISTED:], answer.evidence)
     listed = "; ".join([*map(_answer_name, answer.best[:LISTED]), *([more] if more else [])])
-    nearest, markers = "Nearest: " if answer.gaps else "", ", ".join(_rests_on(answer))
+    nearest, markers = "Nearest: " if answer.gaps else "", ", ".join(answer.cited)
     yield f"{nearest}{printable(listed, _MOST_ANSWER)}  [{markers}]"
     likely = f"; {100 * answer.confidence:.0f} % likely to be right" if answer.confidence else ""
     yield f"({_BY_RANK}{likely})"
@@ -211,19 +239,6 @@ def _lines_with_table(answer: Answer) -> Iterator[str]:
         yield from table if table and line == line_of_table else [shown.rstrip()]
     if table and line_of_table not in lines:
         yield from ("", *table)
-
-
-def _rests_on(answer: Answer) -> list[str]:
-    """Return the markers that an answer rests on; of ranked candidates, the best from each entity that leads to all."""
-    if not answer.is_ranked or not answer.best:
-        return list(answer.cited)
-    first, *others = answer.best
-    starts: dict[object, str] = {}
-    for marker in first.markers:
-        if all(marker in one.markers for one in others):
-            way = answer.evidence[marker].paths[:1]
-            starts.setdefault(way[0].start if way else None, marker)
-    return list(starts.values())
 
 
 def _item_lines(item: EvidenceItem, *, told_graphs: bool, is_cut: bool) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -23,18 +23,20 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgsparql.answering.answer_json import answer_to_json, error_json, unanswered_json
+from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
+from kgsparql.linking.completion import Completions
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
+from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH
-from kgsparql.serving.page_facts import Sent, WiderDrawing, graph_facts, node_neighbours, query_ways
-from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, recheck_words, run_words
+from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
+from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
 
 if TYPE_CHECKING:
@@ -174,6 +176,7 @@ class ServedPage:
             Route(run + "/drawing", self.drawing, methods=["POST"]),
             Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql),
+            Route("/api/names", self.names),
             HEALTH,
             Mount("/static", StaticFiles(directory=STATIC)),
             *([] if queries is None else [sparql_route(queries)]),
@@ -183,14 +186,14 @@ class ServedPage:
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
         """Make a finished run one JSON object, which needs no graph to be shown again; it is kept."""
-        drawing, answered = drawing_of(answer), answer_to_json(answer)
+        shown = self._shown_answer(answer)
+        answered = shown["answer"]
         frozen = {
             **run.summary(),
+            **shown,
             "state": "finished",
             "asked_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "answer": answered,
-            "drawing": drawing.to_json() if drawing else None,
-            "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
+            "outcome": model_outcome(run.draft, answer) if run.draft is not None else "",
             "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
@@ -202,6 +205,16 @@ class ServedPage:
             why = f"not kept: {error.strerror or error}; its address opens it until the server ends"
             answered["notes"].append({"code": "not_kept", "text": why})
         return frozen
+
+    def _shown_answer(self, answer: Answer) -> dict[str, Any]:
+        """Make of an answer what the page shows of it: its JSON, its drawings, and what may be asked instead."""
+        drawing = drawing_of(answer)
+        return {
+            "answer": answer_to_json(answer),
+            "drawing": drawing.to_json() if drawing else None,
+            "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
+            "again": asked_instead(self._open_knowledge, answer),
+        }
 
     @asynccontextmanager
     async def _app_lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -251,7 +264,9 @@ class ServedPage:
         """Log that the answer of a run was right or wrong, and what is right."""
         log = self.log
         if log is None:
-            raise InputError("no log is kept, so nothing can be rated", hint="kgsparql serve --log FILE")
+            raise InputError(
+                "no log is kept, so nothing can be rated", hint="whoever started this page can have it keep one"
+            )
         sent, found = await _sent_object(_Rating, request), await self._run_of(request)
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
@@ -322,6 +337,18 @@ class ServedPage:
             return JSONResponse({"error": run.error}, status_code=503)
         return JSONResponse({**sent, "query": run.frozen["files"]["rq"]})
 
+    async def names(self, request: Request) -> Response:
+        """Send names of the graph that complete what is written."""
+        text = request.query_params.get("text", "")
+        async with self._looking:
+            start, rows = await run_in_threadpool(lambda: self._completions.of(text))
+        names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
+        return JSONResponse({"start": start, "names": names})
+
+    @cached_property
+    def _completions(self) -> Completions:
+        return Completions(self._open_knowledge.indexes.linker.index.search.held_rows())
+
     async def drawing(self, request: Request) -> Response:
         """Draw a finished run, to which neighbours are added."""
         found, wider = await self._run_of(request), await _sent_object(WiderDrawing, request)
@@ -352,6 +379,8 @@ class ServedPage:
         run = self.runs.get(name)
         if run is not None:
             run.seen_at = time.monotonic()
+            if run.draft is not None and not run.is_over:
+                return {**run.summary(), **await run_in_threadpool(self._shown_answer, run.draft)}
             return run.frozen or run.summary()
         kept = await run_in_threadpool(self.kept.get, name)
         if kept is None:
@@ -381,10 +410,12 @@ class ServedPage:
     @property
     def _open_knowledge(self) -> KnowledgeBase:
         if self.knowledge is None:
-            raise InputError("no graph is open: only kept runs can be looked at", hint="kgsparql serve -k GRAPH")
+            raise InputError(
+                "no graph is open: only kept runs can be looked at", hint="whoever started this page can open one"
+            )
         return self.knowledge
 
 
 async def _error_response(_: Request, error: KgsparqlError) -> Response:
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
-    return JSONResponse({"error": error_json(error)}, status_code=status)
+    return JSONResponse({"error": page_error(error)}, status_code=status)

@@ -107,7 +107,7 @@ class Guard:
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
             return _refused_response(
-                421, "this is not a server for that name", "open the address that kgsparql serve printed"
+                421, "this is not a server for that name", "open the address that was printed when the server started"
             )
         is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
         is_sent_by_ours = headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
@@ -127,7 +127,7 @@ class Guard:
         is_open = path == "/healthz" or (is_other_site and request.method == "OPTIONS")
         if self._token and not is_open and not self._has_token(request):
             return _refused_response(
-                401, "a token is needed", "open the address with ?token=… that kgsparql serve printed"
+                401, "a token is needed", "open the address with ?token=… that was printed when it started"
             )
         return None
 

@@ -21,24 +21,52 @@ from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import EndpointGraph, groups_of
 from kgsparql.graphs.manifest import MANIFEST
+from kgsparql.linking.english_forms import wording
 from kgsparql.made_questions.examples import example_questions
+from kgsparql.made_questions.wording import can_be_asked, question_text
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.rendering.drawing import MOST_NODES, MOST_WHOLE, layout_in_layers
+from kgsparql.rendering.drawing import MOST_WHOLE, layout_in_layers, with_shapes
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
 
 if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.graphs.graph import KnowledgeGraph
     from kgsparql.knowledge_base import KnowledgeBase
 
+MOST_WIDENED = 60  # nodes of a drawing to which somebody has added neighbours
+_MOST_INSTEAD = 4
 _PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
 _MAX_OF_GROUP = 120
 """Of one predicate and direction. All are fetched each time: fewer of a hub's could be others."""
 _MAX_CHARACTERS = 300
+
+
+def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
+    """List what may be asked instead of a question without a sure answer: with names that are alike, or other words."""
+    if answer.status == "answered":
+        return []
+    linker, question = knowledge.indexes.linker, answer.question
+    unknown = list(linker.unlinked_names(question, answer.linked))
+    alike = () if answer.linked else linker.suggest(question)
+    unknown += [(one.mention.text, (one,)) for one in alike]
+    asked = [question.replace(words, one.label) for words, near in unknown if words for one in near]
+    if not (answer.linked or asked):  # nothing is alike: what is nearest by meaning may be meant
+        asked = [f"What is {one.label}?" for one in linker.similar(question, limit=_MOST_INSTEAD, threshold=0.0)]
+    for item in answer.evidence:
+        path = item.paths[0].property_path if item.paths else None
+        if path is None or not answer.is_ranked or all(gap.code == "ambiguous" for gap in answer.gaps):
+            continue
+        wordings = {step.predicate: wording(answer.labels[step.predicate]) for step in path.steps}
+        known = {predicate: own for predicate, own in wordings.items() if own is not None}
+        if can_be_asked(path, known):
+            topic = answer.labels.get(item.paths[0].start, "")
+            asked.append(question_text(path, topic, known, [""] * len(path.steps), several=len(item.ends) > 1))
+    return [printable(one, 200) for one in dict.fromkeys(asked) if one != question][:_MOST_INSTEAD]
 
 
 class Sent(BaseModel):
@@ -96,7 +124,7 @@ def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping
     if not isinstance(term, IRI):
         raise InputError("only what has an IRI can be looked up", hint="look up a node beside it")
     if not (after.isascii() and after.isdecimal() and len(after) < 6 and int(after) < _MAX_NEIGHBOURS):
-        hint = "kgsparql show, or a query, finds all"
+        hint = "a query finds all"
         raise InputError(f"no more than {_MAX_NEIGHBOURS} neighbours are shown here", hint=hint)
     graph = knowledge.graph.within(Usage(asking.budget))
     lookups = GraphLookups(graph, languages=knowledge.languages, prefixes=dict(knowledge.prefixes))
@@ -167,7 +195,7 @@ class WiderDrawing(Sent):
     def of(self, run: Mapping[str, Any]) -> dict[str, Any]:
         """Draw a finished run, its evidence first, then these triples as far as there is room."""
         drawing = (run["whole_drawing"] if self.is_whole else None) or run["drawing"]
-        most = MOST_WHOLE if self.is_whole else MOST_NODES
+        most = MOST_WHOLE if self.is_whole else MOST_WIDENED
         nodes = {node["term"]: dict(node) for node in drawing["nodes"]}
         edges = {(edge["source"], edge["predicate"], edge["target"]): edge for edge in drawing["edges"]}
         left_out = set()
@@ -195,7 +223,7 @@ class WiderDrawing(Sent):
         for node, place in zip(nodes.values(), layout_in_layers(texts, ends, layers), strict=True):
             node.update(place._asdict())
         left = drawing["left_out"] + len(left_out)
-        return {"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left}
+        return with_shapes({"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left})
 
 
 def query_ways(

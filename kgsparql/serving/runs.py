@@ -22,11 +22,13 @@ from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted
-from kgsparql.rendering.text import cost_parts, prose_title, step_words
+from kgsparql.rendering.drawing import with_shapes
+from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
 
 if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
     from kgsparql.answering.recheck import Recheck
 
 FOLDER = "runs"  # where finished runs are kept, below the cache directory
@@ -54,6 +56,7 @@ class AskedRun:
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     events: list[dict[str, Any]] = field(default_factory=list)
     left_out: int = 0
+    draft: Answer | None = None
     frozen: dict[str, Any] | None = None
     error: Mapping[str, Any] | None = None
     watchers: int = 0
@@ -77,7 +80,9 @@ class AskedRun:
         if len(self.events) >= _MAX_EVENTS:
             self.left_out += 1
             return
-        shown = replace(event, answer=None) if isinstance(event, Drafted) else event  # its words say it
+        shown = event
+        if isinstance(event, Drafted):  # its words say it, and who looks is shown it whole
+            self.draft, shown = event.answer, replace(event, answer=None)
         told = {**event_json(shown), "words": step_words(event)}
         for name, value in told.items():
             left = len(value) - _MAX_TEXT_CHARACTERS if isinstance(value, str) else 0  # a query, a prompt or a reply
@@ -142,10 +147,10 @@ class Runs:
             try:
                 run.frozen = self._answer(run)
             except KgsparqlError as error:
-                run.error = error_json(error)
+                run.error = page_error(error)
             except Exception as error:  # noqa: BLE001 - told to whoever asked; the thread has other questions to answer
                 bug = KgsparqlError(f"{type(error).__name__}: {error}", hint="a bug in kgsparql")
-                run.error = error_json(bug)
+                run.error = page_error(bug)
             finally:
                 run.asking = replace(run.asking, emit=ignore)  # it held the run: a circle that is rarely looked for
 
@@ -239,7 +244,7 @@ class RunLog(QuestionLog):
 
 # -- A run in words -----------------------------------------------------------------------------------------------
 
-_OPTIONS = re.compile(r" \(-e .*?\)(?=,| or |;|$)")
+_ASIDE = {"frontier", "model_failed", "nothing_chosen"}  # notes that are said elsewhere, or change nothing
 _CITED = re.compile(r"\s?\[([A-Z]\d+(?:, [A-Z]\d+)*)\]")
 _END = re.compile(r"[.!?][\"')\]]*(?:\s?\[[A-Z]\d+(?:, [A-Z]\d+)*\])*\s+(?=\S)")
 _ABBREVIATION = re.compile(r"(?:^|[\s.(])(?:Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|ca|e\.g|i\.e|etc)\.$|^\s*\d+\.$")
@@ -252,15 +257,18 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     answer = run["answer"]
     gaps = [gap["text"] for gap in answer["not_understood"]]
-    notes = [note for note in answer["notes"] if note["code"] != "frontier" and note["text"] not in gaps]
-    left = [f"{counted(run['left_out'], 'step')} not kept"] if run["left_out"] else []
-    way_out = "ask again with a name as the graph has it"  # what a terminal says there names its options
+    aside = _ASIDE | ({"namesakes"} if any(gap["code"] == "ambiguous" for gap in answer["not_understood"]) else set())
+    notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
+    left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
+    drawings = {name: with_shapes(run[name]) for name in ("drawing", "whole_drawing") if run[name]}
     return {
+        **drawings,
         "said": said_by(answer),
         "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
         "prose_title": prose_title(answer["model"]),
-        "gaps": [_gap_text(gap) for gap in answer["not_understood"]],
-        "notes": [way_out if note["code"] == "way_out" else note["text"] for note in notes],
+        "gaps": [*map(without_commands, gaps)],
+        "notes": [without_commands(note["text"]) for note in notes],
+        "outcome": without_commands(run.get("outcome", "")),
         "meter": " · ".join([*_confidence_part(answer), *cost_parts(answer["usage"]), *left]),
     }
 
@@ -270,10 +278,9 @@ def _confidence_part(answer: Mapping[str, Any]) -> list[str]:
     return [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
 
 
-def _gap_text(gap: Mapping[str, str]) -> str:
-    """Say which words the answer does not account for; a page has a click where a terminal has options."""
-    text = _OPTIONS.sub("", gap["text"])
-    return f"{text}. Click the underlined name to choose." if gap["code"] == "ambiguous" else text
+def page_error(error: KgsparqlError) -> dict[str, Any]:
+    """Make the JSON of an error for a page, without words of the command line."""
+    return {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
 
 
 def recheck_words(found: Recheck) -> dict[str, Any]:

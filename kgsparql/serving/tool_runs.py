@@ -26,6 +26,7 @@ from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
@@ -43,11 +44,6 @@ _MAX_NAMED = 10
 _MAX_NEAR = 3
 _COMMAND = re.compile(r"kgsparql (ask|find|show|paths|plan|query|info)\b( [A-Z]+\b)?( -k \S+)?")
 _ENTITY_OPTION = re.compile(r"""-e (?:'((?:[^']|'"'"')+)'|([^\s),;]+:[^\s),;]+))""")
-_OPTION = re.compile(r"; there are more \(-O [^)]*\)|\s*\(-O [^)]*\)")
-_COMMANDS = "cache|check|config|diff|doctor|eval|index|load|log|mcp|models|run|serve|tools"
-_TERMINAL = rf"(?:--[a-z]|\bkgsparql (?:{_COMMANDS})\b|\bkgsparql\[|\bpip install|(?<!\S)-[A-Za-z](?!\S))"
-_OF_A_TERMINAL = re.compile(_TERMINAL)
-_ASIDE, _CLAUSE = re.compile(rf"\s*\([^()]*{_TERMINAL}[^()]*\)"), re.compile(r"([;:?] |, or )")
 _NOTHING_FOUND = (
     "nothing matches: check the predicates with show; a text matches only with its language or datatype, as in "
     '"Bonn"@en, so start from the IRI that find gives'
@@ -411,19 +407,7 @@ def _has_word_of(text: str, label: str) -> bool:
 def _told_notes(notes: Iterable[str], *, untold: Sequence[str]) -> list[str]:
     """Write notes in the words of the tools, without some codes."""
     kept = (printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
-    return [*dict.fromkeys(filter(None, map(without_commands, kept)))]
-
-
-def without_commands(text: str) -> str:
-    """Write a note or hint in the words of the tools, without what it says of commands that are no tools.
-
-    >>> without_commands("it is vague (better: pip install 'x', or --embedder none); wait with --wait")
-    'it is vague'
-    """
-    first, *rest = _CLAUSE.split(_ASIDE.sub("", said_of_tools(text)))
-    kept = [("", first), *zip(rest[::2], rest[1::2], strict=True)]
-    said = [(by, part) for by, part in kept if not _OF_A_TERMINAL.search(part)]
-    return "".join(by * bool(at) + part for at, (by, part) in enumerate(said)).strip()
+    return [*dict.fromkeys(filter(None, (without_commands(said_of_tools(note)) for note in kept)))]
 
 
 def said_of_tools(text: str) -> str:
@@ -435,10 +419,9 @@ def said_of_tools(text: str) -> str:
     "'Ulm' may be Ulm (<http://e.org/1>); to take another, add to entities: <http://e.org/2_(x)>"
     """
     text = _COMMAND.sub(r"the tool \1", text).replace("-e IRI", "entities").replace("--max-seconds", "max_seconds")
-    text = _ENTITY_OPTION.sub(
+    return _ENTITY_OPTION.sub(
         lambda found: f"<{shlex.split(found[0])[1]}>", text.replace("add -e", "add to entities: -e")
     )
-    return _OPTION.sub("", text)
 
 
 def _joined_texts(*parts: str, by: str = "; ") -> str:

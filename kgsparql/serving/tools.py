@@ -19,7 +19,8 @@ from kgsparql.errors import InputError, KgsparqlError, OptionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import printable
-from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools, without_commands
+from kgsparql.rendering.text import without_commands
+from kgsparql.serving.tool_runs import LONG_QUERY, OTHER_PLANS, ToolRun, said_of_tools
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -303,7 +304,7 @@ class Toolbox:
         try:
             found = getattr(ToolRun(self._knowledge, asking), name)(given)
         except KgsparqlError as error:
-            error.hint = without_commands(error.hint)
+            error.hint = without_commands(said_of_tools(error.hint))
             raise
         return {member: own for member, own in found.items() if member in tool.required or own not in (None, "", [])}
 

@@ -226,7 +226,7 @@ def test_a_spent_budget_gives_a_partial_answer_and_errors_are_json_where_json_is
     assert done.exit_code == 2
     assert done.stderr.startswith("error: nowhere.ttl")
     assert json.loads(run("find", "x", "-k", "nowhere.ttl", "-f", "json").stdout)["error"]["code"] == "E_INPUT"
-    assert "info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
+    assert "kgsparql info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
 def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def test_the_query_of_a_piece_of_evidence_runs_in_a_shell_and_in_python(page: Pa
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(address)
     ask(SPOUSE)
-    page.click(".best button.marker >> nth=0")
-    row = page.locator("tbody[data-markers=P1]")
+    page.click(".names button.marker >> nth=0")
+    row = page.locator(".piece[data-markers=P1]")
     for title, run in (("curl", run_in_shell), ("Python", run_in_python)):
         row.get_by_role("button", name=title, exact=True).click()
         assert row.get_by_role("button", name="SPARQL", exact=True).get_attribute("aria-pressed") == "false"
@@ -98,8 +98,8 @@ def test_each_graph_is_asked_where_it_is_without_credentials_and_none_that_is_no
 
 def test_a_server_that_is_gone_is_told_and_the_query_stays(page: Page, answered: None, trouble: list[str]) -> None:
     page.route("**/queries/P1", lambda route: route.abort())
-    page.click(".best button.marker >> nth=0")
-    row = page.locator("tbody[data-markers=P1]")
+    page.click(".names button.marker >> nth=0")
+    row = page.locator(".piece[data-markers=P1]")
     row.locator(".trouble").wait_for()
     assert "does not answer" in row.inner_text()
     assert row.locator("pre").inner_text().startswith("SELECT")

@@ -11,6 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from kgsparql.serving.page_facts import MOST_WIDENED
 from tests.model_server import ModelServer, Slow
 from tests.scripted import by_call, reader
 from tests.serving.conftest import NOBEL, SPOUSE, served
@@ -30,7 +31,9 @@ def model(server: ModelServer) -> tuple[str, ...]:
 def begin(page: Page, address: str, method: str = "") -> None:
     page.goto(address)
     page.wait_for_selector("#method option >> nth=2", state="attached")
-    page.select_option("#method", method)
+    if method:
+        page.click("#options summary")
+        page.select_option("#method", method)
     page.fill("#question", FEYNMAN)
     page.keyboard.press("Enter")
 
@@ -41,8 +44,7 @@ def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(pa
     script = by_call(choices=choices, reading=Slow(120))
     with ModelServer(script) as server, served(tmp_path, *model(server)) as address:
         begin(page, address, "think_on_graph")
-        page.wait_for_selector(".draft")
-        page.wait_for_selector(".draft")
+        page.wait_for_selector(".run[aria-busy] .names li")  # the draft, while the model is asked
         page.locator(".live .gone").filter(has_text="+6 more").wait_for()
         kept, gone = (page.locator(f".live .{kind}").all_inner_texts() for kind in ("kept", "gone"))
         assert len(kept) == 3
@@ -69,8 +71,8 @@ def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(pa
         page.wait_for_selector(".run:not([aria-busy])")
         assert time.monotonic() - began < 5
         assert page.inner_text(".badge") == "ranked, no model"  # the draft
-        assert "did not help, the answer is the one without it" in page.inner_text(".notes")
-        assert page.locator(".evidence tbody").count() > 0
+        assert "did not help, the answer is the one without it" in page.inner_text(".outcome")
+        assert page.locator(".evidence .piece").count() > 0
         assert "found again" in page.inner_text(".evidence")
         time.sleep(max(0.0, left_at + 10 - time.monotonic()))  # it ends 5 s after the last look at it, as this is one
         assert _state(address, left) == "failed"
@@ -87,7 +89,7 @@ def test_what_a_model_chose_is_cited_and_the_key_is_nowhere(page: Page, tmp_path
     with ModelServer(reader) as server, served(tmp_path, *model(server), OPENAI_API_KEY=KEY) as address:
         page.goto(address)
         ask(FEYNMAN)
-        assert page.locator(".best button.marker").all_inner_texts()[0] == "P1"
+        assert page.locator(".names button.marker").all_inner_texts()[0] == "P1"
         assert "model call" in page.inner_text(".meter")
         page.click("text=/^\\d+ steps$/")
         page.click(".steps .model_called summary >> nth=0")
@@ -138,7 +140,7 @@ def test_a_permalink_opens_on_another_graph_and_without_one(page: Page, tmp_path
     with served(cache, "-q") as address:
         page.goto(f"{address}runs/{name}")
         page.wait_for_selector(".evidence")
-        assert page.inner_text(".best li bdi >> nth=0") == "Pierre Curie"
+        assert page.inner_text(".names li bdi >> nth=0") == "Pierre Curie"
         assert page.locator(".steps > li").count() > 5
         page.click("text=Check again")
         page.wait_for_selector(".recheck .trouble")
@@ -176,7 +178,7 @@ def test_U05_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> No
         page.click("text=What is it?")
         page.click("text=Its neighbours (201)")
         page.click("text=+12 more of 201")
-        page.wait_for_function("() => document.querySelectorAll('tbody[data-around] li').length === 24")
+        page.wait_for_function("() => document.querySelectorAll('.piece[data-around] li').length === 24")
         shown: dict[str, Any] = page.evaluate(
             "({title: document.title, images: document.images.length, bold: document.querySelectorAll('b, i').length,"
             " inline: document.querySelectorAll('script:not([src])').length, text: document.body.textContent})"
@@ -192,30 +194,22 @@ def test_U05_hostile_labels_are_text(page: Page, tmp_path: Path, ask: Ask) -> No
         assert page.locator("img").count() == 0
 
 
-NODES = "document.querySelector('.canvas')._cyreg.cy.nodes()"
-EDGES = "document.querySelector('.canvas')._cyreg.cy.edges()"
-
-
 def drawn(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(f"{NODES}.map((node) => node.data('full'))")
+    found: list[str] = page.eval_on_selector_all(".canvas .node", "(all) => all.map((node) => node.dataset.full)")
     return found
 
 
 def click_node(page: Page, label: str) -> None:
     """Click on a node as a person does: where it is drawn."""
-    page.wait_for_selector(".canvas canvas")
-    at: dict[str, float] = page.evaluate(
-        f"(label) => {NODES}.filter((node) => node.data('full') === label)[0].renderedPosition()", label
-    )
-    page.locator(".canvas").click(position={"x": at["x"], "y": at["y"]})
+    page.locator(f'.canvas .node[data-full="{label}"]').click()
 
 
 def take(page: Page) -> None:
     """Add the next neighbours, and wait for them, and until those after them are known."""
     page.wait_for_selector(".card[aria-busy=false]")
-    before = page.locator("tbody[data-around] li").count()
+    before = page.locator(".piece[data-around] li").count()
     page.click(".card > button >> nth=0")
-    expect(page.locator("tbody[data-around] li")).not_to_have_count(before)
+    expect(page.locator(".piece[data-around] li")).not_to_have_count(before)
     page.wait_for_selector(".card[aria-busy=false]")
 
 
@@ -230,25 +224,21 @@ def test_a_click_on_a_node_says_what_it_is_and_adds_its_neighbours_which_no_mark
     before = set(drawn(page))
     take(page)
     assert {"Warsaw", "curium", "University of Paris"} <= set(drawn(page)) - before
-    assert page.locator("tbody[data-around] li").count() == 12
-    assert "Around Marie Curie, not evidence" in page.inner_text("tbody[data-around]")
-    assert "curium —named after→ Marie Curie (walked back)" in page.inner_text("tbody[data-around]")
-    edge = page.evaluate(
-        f"(() => {{ const edge = {EDGES}.filter((edge) => edge.data('full') === 'named after')[0];"
-        " return [edge.source().data('full'), edge.target().data('full'), edge.style('line-style')]; })()"
-    )
-    assert edge == ["curium", "Marie Curie", "dashed"]
+    assert page.locator(".piece[data-around] li").count() == 12
+    assert "Around Marie Curie, not evidence" in page.inner_text(".piece[data-around]")
+    assert "curium —named after→ Marie Curie (walked back)" in page.inner_text(".piece[data-around]")
+    assert page.locator('.canvas .edge.inverse[data-full="named after"]').count() == 1
     assert page.inner_text(".card button >> nth=-2") == "+12 more of 32"
     take(page)
     take(page)
-    assert page.locator("tbody[data-around] li").count() == 32
+    assert page.locator(".piece[data-around] li").count() == 32
     assert page.locator(".card button >> text=more of").is_hidden()
-    page.hover(".best button.marker >> nth=0")
+    page.hover(".names button.marker >> nth=0")
     page.wait_for_function("() => document.querySelector('.canvas').dataset.litNodes")
     assert page.get_attribute(".canvas", "data-lit-nodes") == "Marie Curie|Pierre Curie"
-    assert page.evaluate(f"{NODES}.filter('.around.dim').length === {NODES}.filter('.around').length")
-    assert page.evaluate(f"{NODES}.filter('.around')[0].style('border-style')") == "dotted"
-    assert page.evaluate(f"{NODES}.filter('.answer')[0].style('border-style')") == "solid"
+    around = page.locator(".node.around")
+    assert around.count() == page.locator(".node.around.dim").count() > 0
+    assert around.first.locator("rect").evaluate("(one) => getComputedStyle(one).strokeDasharray") != "none"
 
 
 def test_sixty_nodes_are_in_view_until_more_are_asked_for(page: Page, address: str, ask: Ask) -> None:
@@ -266,16 +256,14 @@ def test_sixty_nodes_are_in_view_until_more_are_asked_for(page: Page, address: s
                 take(page)
     more = page.locator(".tools button >> text=/^\\+\\d+ more$/")
     expect(more).to_be_visible()
-    assert len(drawn(page)) == 60
+    assert len(drawn(page)) == MOST_WIDENED
     left = int(more.inner_text().split()[0])
     more.click()
-    page.wait_for_function(f"(n) => {NODES}.length === n", arg=60 + left)
+    expect(page.locator(".canvas .node")).to_have_count(MOST_WIDENED + left)
 
 
 def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: None) -> None:
-    page.wait_for_selector(".canvas canvas")
-    page.evaluate("document.querySelector('header').style.paddingBottom = '60px'")
-    click_node(page, "Pierre Curie")  # where it is now: the drawing has moved down
+    click_node(page, "Pierre Curie")
     page.click("text=Ask about this")
     assert page.inner_text(".chip") == "about Pierre Curie ×"
     assert page.evaluate("document.activeElement.id") == "question"
@@ -287,7 +275,7 @@ def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: N
     assert body["entities"] == ["<http://dbpedia.org/resource/Pierre_Curie>"]
     page.wait_for_function("() => document.title.startsWith('Where was he born?')")
     page.wait_for_selector(".run:not([aria-busy])")
-    assert page.inner_text(".best li bdi >> nth=0") == "Paris"
+    assert page.inner_text(".names li bdi >> nth=0") == "Paris"
     assert page.locator(".chip").is_hidden()
     click_node(page, "Pierre Curie")
     page.click("text=Ask about this")

@@ -191,7 +191,7 @@ def test_what_is_only_near_is_said_to_be(toolbox: kgsparql.Toolbox) -> None:
     assert "perhaps" not in unknown.value.hint
     nothing = toolbox.call_tool("ask", {"question": "Who wrote Hamlet?"})
     assert nothing["status"] == "no_entity"
-    assert "the tool find; then name it with entities" in " ".join(nothing["notes"])
+    assert "the tool find finds it, and entities names it" in " ".join(nothing["notes"])
     assert "start from the IRI" in toolbox.call_tool("query", {"sparql": 'SELECT * { ?x ?p "Bonn" }'})["more"]
 
 

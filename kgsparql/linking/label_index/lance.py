@@ -79,6 +79,11 @@ class LanceLabels(LabelSearch):
         """See :meth:`LabelSearch.vocabulary`."""
         return self._whole_vocabulary
 
+    def held_rows(self) -> Iterable[LabelRow]:
+        """See :meth:`LabelSearch.held_rows`."""
+        is_held = self._manifest["rows"] <= _MOST_HELD
+        return map(LabelRow._make, row_tuples(self._columns_of("labels", *_COLUMNS))) if is_held else ()
+
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
         self._searches += 1

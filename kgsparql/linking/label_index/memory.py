@@ -37,6 +37,10 @@ class MemoryLabels(LabelSearch):
         """See :meth:`LabelSearch.has_vectors`."""
         return self._embedder is not None
 
+    def held_rows(self) -> Iterable[LabelRow]:
+        """See :meth:`LabelSearch.held_rows`."""
+        return self.rows
+
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
         """See :meth:`LabelSearch.vocabulary`."""
         return self._own_vocabulary

@@ -174,6 +174,10 @@ class LabelSearch(ABC):
         """Return the search to use for one text; an endpoint is asked here for all labels that the text may name."""
         return self
 
+    def held_rows(self) -> Iterable[LabelRow]:
+        """Return all rows, where they are at hand and few enough to be held in memory."""
+        return ()
+
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
         """Say what the reader of an answer should know about the search."""
         return ()
@@ -317,6 +321,10 @@ class CombinedLabels(LabelSearch):
         of_parts = [members.get(name) for name in self.names] or [graph] * len(self.parts)
         parts = (part.with_graph(own) if own else part for part, own in zip(self.parts, of_parts, strict=True))
         return replace(self, parts=tuple(parts), failed={})
+
+    def held_rows(self) -> Iterable[LabelRow]:
+        """See :meth:`LabelSearch.held_rows`."""
+        return chain.from_iterable(part.held_rows() for part in self.parts)
 
     def offline(self) -> CombinedLabels:
         """See :meth:`LabelSearch.offline`."""

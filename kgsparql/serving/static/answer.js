@@ -1,23 +1,26 @@
-// The answer in words, or as ranked candidates, or computed; each marker lights what it stands for.
-import { count, el, name, troubleOf, valuesTable } from "./dom.js";
+// The answer, shown as what it is: a number, yes or no, names or one table; or a doubt, and what to ask instead.
+import { button, count, el, name, troubleOf, valuesTable } from "./dom.js";
 
-const LISTED = 12;
-const ROWS = 50;
+const NAMED = 10; // answers that are shown as names; more are a table
+const ROWS = 200;
+const FEW = 2; // notes that are shown at once
 
-/** Of a run; `said` are the lines of its text: sentences with their citations, and whether they rest on anything. */
-export function answerPart({ answer, said, prose, prose_title, gaps, notes }, light, open) {
-  const marks = (markers) => markers.map((marker) => markerButton(marker, light, open));
+/**
+ * Of a run; `said` are the lines of its text: sentences with their citations, and whether they rest on anything.
+ * `acts` is what may be done from here: light, open, look, ask, and take another meaning of a name.
+ */
+export function answerPart(run, acts) {
+  const { answer, gaps, notes, outcome, prose, prose_title: title } = run;
+  const marks = (markers) => markers.slice(0, 6).map((marker) => markerButton(marker, acts.light, acts.open));
   return [
     answer.error && troubleOf(answer.error),
-    answer.is_ranked || isChosen(answer) ? ranked(answer, gaps, marks) : written(answer, said, marks),
-    answer.computed && computed(answer.computed),
-    prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, prose_title), spoken(prose, marks)),
-    notes.length > 0 && el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note))),
+    gaps.length ? doubted(run, acts, marks) : sure(run, acts, marks),
+    answer.computed && basis(answer.computed),
+    outcome && el("p", { class: "outcome quiet" }, outcome),
+    prose.length > 0 && el("div", { class: "prose" }, el("p", { class: "quiet" }, title), spoken(prose, marks)),
+    notes.length > 0 && folded((notes.length > FEW || answer.status === "answered") && count(notes.length, "note"), el("ul", { class: "notes" }, notes.map((note) => el("li", {}, note)))),
   ];
 }
-
-/** A model chose which of our readings is meant: what that leads to is listed as where nobody chose. */
-const isChosen = (answer) => answer.answers.length > 0 && !answer.computed && answer.grounding === "graph";
 
 export function markerButton(marker, light, open) {
   return el("button", {
@@ -27,42 +30,84 @@ export function markerButton(marker, light, open) {
   }, marker);
 }
 
-function ranked(answer, gaps, marks) {
-  const parts = gaps.map((gap, at) => el("p", { class: "gap" }, at ? "" : el("strong", {}, "No sure answer: "), gap));
-  if (!answer.answers.length) return [...parts, el("p", {}, answer.text.split("\n")[0])];
-  const line = lineOf(marks);
-  const [best, others] = [true, false].map((isBest) => answer.answers.filter((one) => one.is_best === isBest));
-  return [parts, listed(best, line), others.length > 0 && folded(`${count(others.length, "further candidate")}, less likely`, others.map(line))];
+/** Folds what is below a title, where there is one. */
+const folded = (title, ...inside) => (title ? el("details", {}, el("summary", {}, title), inside) : inside);
+
+const parted = ({ answers }) => [true, false].map((isBest) => answers.filter((one) => one.is_best === isBest));
+
+const asides = (said) => said.filter((line) => line.is_aside);
+
+function sure(run, acts, marks) {
+  const { answer, said } = run;
+  const [best, others] = parted(answer);
+  const isValue = answer.value !== null;
+  if (answer.type === "table") return [tableOf(answer.computed), spoken(asides(said), marks)];
+  if (isValue) return [valueLine(said[0], marks), spoken(said.slice(1), marks)];
+  if (answer.grounding !== "graph" || !best.length) return written(run, acts, marks);
+  return [best.length > NAMED ? tableOfNames(answer, best, acts) : names(best, acts, marks), answer.computed && spoken(asides(said), marks), further(others, acts, marks)];
 }
 
-const lineOf = (marks) => (one) => el("li", { data: { markers: one.markers.join(" ") } }, name(one.term.label),
-  one.description && [" ", name(`(${one.description})`, { class: "quiet" })], " ", marks(one.markers.slice(0, 6)));
+/** What keeps it from being an answer; what else may be asked; what was found nearest. */
+function doubted({ answer, gaps: [doubt, ...more], again, said }, acts, marks) {
+  const [best, others] = parted(answer);
+  const { computed } = answer;
+  const nearest = computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks);
+  return [
+    el("p", { class: "gap" }, el("strong", {}, "No sure answer: "), doubt),
+    more.length > 0 && folded(count(more.length, "further doubt"), el("ul", {}, more.map((one) => el("li", {}, one)))),
+    asked(answer, again, acts),
+    (computed || best.length > 0) && el("section", { class: "nearest" }, el("h3", {}, "Nearest"), nearest, answer.type === "table" && folded("Its rows", tableOf(computed))),
+    further(others, acts, marks),
+  ];
+}
 
-const listed = (answers, line, unlisted = 0) => [el("ol", { class: "best" }, answers.slice(0, LISTED).map(line)),
-  answers.length > LISTED && folded(`${answers.length - LISTED + unlisted} more`, answers.slice(LISTED).map(line))];
+/** Buttons that ask again: other meanings of a name in doubt, names that are alike, readings in the words of the graph. */
+function asked({ linked, not_understood: gaps }, again, acts) {
+  const doubts = new Set(gaps.filter((gap) => gap.code === "ambiguous").map((gap) => gap.words));
+  const meanings = linked.flatMap((link, at) => (doubts.has(link.mention) ? link.candidates.slice(0, 4).map((one, other) =>
+    button([name(one.term.label), one.description && ` (${one.description})`], () => acts.mean(at, other))) : []));
+  const all = [...meanings, ...(again ?? []).map((question) => button(name(question), () => acts.ask(question)))];
+  return all.length > 0 && el("div", { class: "again", role: "group", "aria-label": "Ask instead" }, el("p", { class: "quiet" }, "Do you mean …?"), all);
+}
 
-const folded = (title, lines) => el("details", {}, el("summary", {}, title), el("ol", {}, lines));
+const further = (others, acts, marks) => others.length > 0 && folded(count(others.length, "other candidate"), names(others, acts, marks));
+
+/** Names; what has an IRI opens its card. */
+const names = (answers, acts, marks) => el("ul", { class: answers.length > 1 ? "names" : "names one" }, answers.map((one) =>
+  el("li", { data: { markers: one.markers.join(" ") } }, nameOf(one, acts), one.description && [" ", name(`(${one.description})`, { class: "quiet" })], " ", marks(one.markers))));
+
+const nameOf = ({ term, description = "", markers }, acts) => (term.type === "uri"
+  ? el("button", { type: "button", class: "link", onclick: () => acts.look({ term: `<${term.value}>`, label: term.label, description, markers }) }, name(term.label)) : name(term.label));
+
+/** A number, a yes or a no: its first word large, its unit behind it. */
+function valueLine({ sentences }, marks) {
+  const parts = sentences.flatMap((one) => one.parts);
+  const [, value, rest] = parts.filter((part) => typeof part === "string").join("").trim().match(/^(\S*)(.*)$/s);
+  return el("p", { class: "value" }, el("strong", {}, name(value[0].toUpperCase() + value.slice(1))), " ", name(rest.trim() || " ", { class: "unit" }), parts.filter(Array.isArray).map(marks));
+}
 
 /** Lines of sentences, with a button for each marker. */
-const spoken = (lines, marks) => lines.map((line) => el("p", { class: line.is_aside ? "quiet" : "said" }, line.sentences.map(({ parts, rests }) =>
-    el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
-      rests ? "" : el("span", { class: "label" }, "not from the graph")))));
+const spoken = (lines, marks) => lines.map((line) => el("p", { class: line.is_aside ? "how" : "said" }, line.sentences.map(({ parts, rests }) =>
+  el("span", rests ? {} : { class: "unsupported", title: "not from the graph: nothing that was found carries this" }, parts.map((part) => (typeof part === "string" ? part : [" ", marks(part)])), " ",
+    rests ? "" : el("span", { class: "label" }, "not from the graph")))));
 
-function written(answer, said, marks) {
-  const isTable = answer.computed && answer.computed.columns.length > 1;
-  const named = answer.answers.filter((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));
-  return [
-    answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks),
-    named.length > 0 && !isTable && answer.value === null && listed(answer.answers, lineOf(marks), answer.more_answers),
-  ];
+function written({ answer, said, again }, acts, marks) {
+  const isUnsaid = answer.answers.some((one) => !answer.text.toLowerCase().includes(one.term.label.toLowerCase()));
+  return [answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
 }
 
-function computed(one) {
-  const isTable = one.columns.length > 1;
-  return [
-    isTable && valuesTable(one.columns, one.rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label)))),
-    isTable && (one.rows.length > ROWS || one.is_cut) && el("p", { class: "quiet" }, `the first ${Math.min(ROWS, one.rows.length)} rows; all are in the JSON, or found by the query`),
-    el("p", { class: "how" }, el("strong", {}, "Computed: "), one.words),
-    el("details", {}, el("summary", {}, "Plan"), el("pre", { tabindex: 0 }, JSON.stringify(one.plan, null, 2))),
-  ];
+const tableOf = ({ columns, rows, is_cut: isCut }) => shownTable(columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label))), rows.length, isCut);
+
+const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
+
+const shownTable = (columns, rows, all, isCut) => [
+  el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Answer" }, valuesTable(columns, rows)),
+  el("p", { class: "quiet" }, rows.length < all || isCut ? `The first ${rows.length} of ${count(all, "row")}${isCut ? " and more" : ""}; the JSON and the query have all` : count(all, "row"))];
+
+/** What a computed answer rests on: what comes next to the best, of how many, and whether the facts say the same. */
+function basis({ compared, facts, all_facts: areAll, is_confirmed: isConfirmed, plan }) {
+  const next = compared?.next.map(({ item, value }) => `${item.label}${value ? ` (${value.label})` : ""}`).join("; ");
+  const again = { true: "; computed again from them: the same", false: "; computed again from them: not the same" }[isConfirmed] ?? "";
+  const parts = [next && `next: ${next}`, compared?.size && `of ${compared.size}`, facts && `${areAll ? "" : "more than "}${count(facts, "fact")}${again}`].filter(Boolean);
+  return folded(parts.join(" · ") || "Plan", el("pre", { tabindex: 0 }, JSON.stringify(plan, null, 2)));
 }

@@ -2,7 +2,7 @@
 
 async function json(path, options = {}) {
   const reply = await fetch(path, options).catch(() => {
-    throw trouble({ message: "kgsparql serve does not answer", hint: "is it still running? start it again, then reload this page" });
+    throw trouble({ message: "the server does not answer", hint: "is it still running? once it is, reload this page" });
   });
   const value = reply.status === 204 ? {} : await reply.json().catch(() => ({}));
   if (!reply.ok) throw trouble(value.error ?? { message: `the server replied ${reply.status}`, hint: reply.status === 503 ? "it has too much to do: try again in a few seconds" : "" });
@@ -21,6 +21,7 @@ export const ask = (question, settings) => post("/api/ask", { question, ...setti
 export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
 export const rate = (id, rating) => post(at(id, "/rating"), rating);
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
+export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
 export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**

@@ -11,15 +11,18 @@ export const shortened = (text, most) => {
 };
 
 /** An element; `on…` are listeners, `data` its dataset, other names attributes; strings among the children are text. */
-export function el(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+export const el = (tag, attributes, ...children) => filled(document.createElement(tag), attributes, children);
+
+export const svg = (tag, attributes, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+function filled(made, attributes = {}, children = []) {
   for (const [name, value] of Object.entries(attributes)) {
     if (isNothing(value)) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "data") Object.assign(made.dataset, value);
     else made.setAttribute(name, value === true ? "" : plain(value));
   }
-  return put(made, ...children);
+  return put(made, children);
 }
 
 const isNothing = (value) => value === undefined || value === null || value === false;

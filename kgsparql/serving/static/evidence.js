@@ -1,45 +1,38 @@
-// The evidence as a table that says all that the drawing shows, each piece with the query that finds it again.
+// The evidence as a list that says all that the drawing shows, each piece with the query that finds it again.
 import * as api from "./api.js";
 import { box, button, copyButton, count, el, name, plain, troubleOf } from "./dom.js";
 
-const TRIPLES = 12;
+const TRIPLES = 6;
 
 export function evidencePart({ id, answer }, light) {
   const cited = new Set(answer.cited);
   const used = answer.evidence.filter((item) => cited.has(item.marker));
   const others = answer.evidence.filter((item) => !cited.has(item.marker));
-  const tableOf = (items) => (items.length ? table(items, light, answer, id) : "");
-  const folded = () => el("details", {}, el("summary", {}, `Also found: ${count(others.length, "piece")}`), tableOf(others));
-  return el("section", { class: "evidence" }, el("h3", {}, used.length ? "Evidence" : "Found in the graph"), tableOf(used),
-    used.length && others.length ? folded() : tableOf(others), answer.evidence.length ? "" : el("p", { class: "quiet" }, "None."));
+  const listOf = (items) => el("ol", { class: "pieces" }, items.map((item) => piece(item, light, answer, id)));
+  const folded = () => el("details", {}, el("summary", {}, `Other readings: ${count(others.length, "piece")} of evidence`), listOf(others));
+  return el("section", { class: "evidence" }, answer.evidence.length > 0 && el("h3", {}, used.length ? "Evidence" : "Found in the graph"), listOf(used.length ? used : others),
+    used.length > 0 && others.length > 0 && folded());
 }
 
-function table(items, light, answer, id) {
-  const headings = ["Marker", "Triples", answer.graphs.length > 1 ? "Graphs" : null, "Checked"].filter(Boolean);
-  return el("table", {}, el("thead", {}, el("tr", {}, headings.map((heading) => el("th", { scope: "col" }, heading)))), items.map((item) => row(item, light, answer, id, headings.length)));
-}
-
-function row(item, light, answer, id, columns) {
-  const shown = item.triples.slice(0, TRIPLES).map(triple);
-  const more = item.triples.slice(TRIPLES);
-  const facts = shown.length && item.kind !== "passage"
-    ? [el("ul", {}, shown), more.length ? el("details", {}, el("summary", {}, `${more.length} more`), el("ul", {}, more.map(triple))) : ""]
-    : el("p", {}, item.text);
+function piece(item, light, answer, id) {
+  const facts = item.triples.length && item.kind !== "passage" ? triples(item.triples) : el("p", {}, item.text);
   const document = item.source ? el("p", { class: "quiet" }, item.source.document, item.source.page ? `, page ${item.source.page}` : "") : "";
   const graphs = new Set(item.triples.flatMap((one) => one.sources.map((source) => source.graph)));
   const states = new Set(item.triples.map((one) => one.verified));
   const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found again";
   const queries = item.queries.length ? item.queries : item.query ? [{ query: item.query }] : [];
-  return el("tbody", { data: { markers: item.marker }, onmouseenter: () => light([item.marker]), onmouseleave: () => light([]) },
-    el("tr", {}, el("th", { scope: "row" }, el("span", { class: "marker" }, item.marker)), el("td", {}, facts, document, item.cuts.map((cut) => el("p", { class: "note" }, cut))),
-      answer.graphs.length > 1 ? el("td", {}, [...graphs].map((graph) => el("p", {}, name(graph)))) : "", el("td", { class: "checked" }, checked)),
-    queries.length ? el("tr", {}, el("td"), el("td", { colspan: columns - 1 }, queriesPart(item.marker, queries, id))) : "");
+  return el("li", { class: "piece", data: { markers: item.marker }, onmouseenter: () => light([item.marker]), onmouseleave: () => light([]) },
+    el("p", { class: "head quiet" }, el("span", { class: "marker" }, item.marker), " ", el("span", { class: "checked" }, checked), answer.graphs.length > 1 && [...graphs].map((graph) => [" ", name(graph)])),
+    facts, document, item.cuts.map((cut) => el("p", { class: "note" }, cut)), queries.length > 0 && queriesPart(item.marker, queries, id));
 }
+
+const triples = (all) => [el("ul", { class: "triples" }, all.slice(0, TRIPLES).map(triple)),
+  all.length > TRIPLES && el("details", {}, el("summary", {}, `${all.length - TRIPLES} more`), el("ul", { class: "triples" }, all.slice(TRIPLES).map(triple)))];
 
 // How queries are run elsewhere is asked when they are looked at.
 function queriesPart(marker, queries, id) {
   const figures = queries.map(queryFigure);
-  const part = el("details", {}, el("summary", { "aria-label": `SPARQL of ${marker}` }, "SPARQL"), figures.map(({ figure }) => figure));
+  const part = el("details", { class: "query" }, el("summary", { "aria-label": `SPARQL of ${marker}` }, "SPARQL"), figures.map(({ figure }) => figure));
   const add = ({ ways, is_served: isServed }) => ways.forEach((own, at) => figures[at].add(own, isServed));
   part.addEventListener("toggle", () => api.queries(id, marker).then(add).catch((error) => part.append(troubleOf(error))), { once: true });
   return part;
@@ -66,5 +59,5 @@ function queryFigure({ source, query }) {
 export function triple(one) {
   const term = (found) => name(found.label || found.value, { title: found.value, class: found.type });
   return el("li", { class: one.direction }, term(one.subject), " ", el("span", { class: "predicate", title: one.predicate.value }, "—", name(one.predicate.label), "→"), " ", term(one.object),
-    one.direction === "inverse" ? el("span", { class: "quiet" }, " (walked back)") : "");
+    one.direction === "inverse" && el("span", { class: "quiet" }, " (walked back)"));
 }

@@ -1,4 +1,4 @@
-// A node of the drawing: what it is, what the graph has around it, and a question about it.
+// The card of a node: what it is, what the graph has around it, and a question about it.
 import { markerButton } from "./answer.js";
 import * as api from "./api.js";
 import { button, el, name, number, put, shortened, troubleOf } from "./dom.js";
@@ -11,9 +11,9 @@ export function tell(parent, label, what, term, ...more) {
 }
 
 export class NodeCard {
-  /** Of a drawing, to which neighbours are added as they are to the table. */
-  constructor(drawing, table) {
-    Object.assign(this, { drawing, table, lists: new Map() });
+  /** Of a run; neighbours are added to the list of its evidence, and to its drawing by `widen`. */
+  constructor({ graphs, light, open, widen }, list) {
+    Object.assign(this, { graphs, light, open, widen, list, lists: new Map() });
     this.said = el("p", { role: "status" });
     this.more = button("", () => this.take());
     this.ask = button("Ask about this", () => this.element.dispatchEvent(new CustomEvent("about", { bubbles: true, detail: this.node })));
@@ -22,13 +22,13 @@ export class NodeCard {
 
   /** Says what a node is, and fetches the next of its neighbours. */
   async show(node) {
-    if (node !== this.node) this.more.hidden = this.ask.hidden = true;
+    if (node.term !== this.node?.term) this.more.hidden = this.ask.hidden = true;
     Object.assign(this, { node, next: [] });
     this.element.hidden = false;
     this.say(node.description, shortened(node.term, 200));
     if (!node.term.startsWith("<")) return;
     const after = this.lists.get(node.term)?.children.length ?? 0;
-    const { graphs } = this.drawing;
+    const { graphs } = this;
     this.element.ariaBusy = "true";
     try {
       const found = await api.neighbours(node.term, after);
@@ -39,7 +39,7 @@ export class NodeCard {
       if (!found.graphs.some((graph) => graphs.includes(graph))) this.said.append(` (as ${found.graphs.join(", ")} has it; the answer is from ${graphs.join(", ")})`);
       this.more.textContent = after ? `+${this.next.length} more of ${all}` : `Its neighbours (${all})`;
       this.more.hidden = !this.next.length;
-      if (after < found.count && this.more.hidden) this.said.append(`${number(after)} of ${all} are shown; kgsparql show finds the others`);
+      if (after < found.count && this.more.hidden) this.said.append(`${number(after)} of ${all} are shown; a query finds the others`);
       this.ask.hidden = false;
       if (after && this.more.hidden) this.ask.focus();
     } catch (error) {
@@ -49,8 +49,7 @@ export class NodeCard {
   }
 
   say(what, term) {
-    const { light_, open } = this.drawing;
-    tell(this.said, this.node.label, what, term, this.node.markers.slice(0, 6).map((marker) => markerButton(marker, light_, open)));
+    tell(this.said, this.node.label, what, term, this.node.markers.slice(0, 6).map((marker) => markerButton(marker, this.light, this.open)));
   }
 
   /** Adds the neighbours that were fetched. */
@@ -61,11 +60,11 @@ export class NodeCard {
     this.element.ariaBusy = "true";
     let list = this.lists.get(node.term);
     if (!list) {
-      this.lists.set(node.term, list = el("ul"));
-      this.table.append(el("tbody", { data: { around: node.term } }, el("tr", {}, el("th", { scope: "row" }), el("td", { colspan: 3 }, el("p", { class: "quiet" }, "Around ", name(node.label), ", not evidence"), list))));
+      this.lists.set(node.term, list = el("ul", { class: "triples" }));
+      this.list.append(el("li", { class: "piece", data: { around: node.term } }, el("p", { class: "quiet" }, "Around ", name(node.label), ", not evidence"), list));
     }
     list.append(...next.map(triple));
-    await this.drawing.redraw(undefined, next.map((one) => ({ ...one, of: node.term })));
+    await this.widen(next.map((one) => ({ ...one, of: node.term })));
     this.element.scrollIntoView({ block: "nearest" });
     if (this.node === node) this.show(node);
   }

@@ -1,5 +1,6 @@
 // The page: the question box, its settings and examples, and one or two runs below.
 import * as api from "./api.js";
+import { Completion, remember } from "./complete.js";
 import { box, button, count, el, name, put, troubleOf } from "./dom.js";
 import { RunView } from "./run.js";
 
@@ -9,6 +10,8 @@ let views = [];
 let meant = null;
 const chip = button("", () => { mean(null); at("question").focus(); }, "chip");
 document.querySelector(".box").after(chip);
+
+const completion = new Completion(at("question"), at("names"));
 
 /** What the next question is about, beside its words. */
 function mean(node) {
@@ -26,6 +29,8 @@ function show(error) {
 /** Asks a question once for each of the settings, and shows the runs beside each other. */
 async function ask(question, all) {
   show(null);
+  completion.close();
+  remember(question);
   const started = await Promise.all(all.map((settings) => api.ask(question, settings)));
   const [first, second] = started.map((run) => run.id);
   history.pushState(null, "", `/runs/${first}${second ? `?beside=${second}` : ""}`);
@@ -46,8 +51,11 @@ function showRuns(found) {
   runs.classList.toggle("two", found.length > 1);
   document.title = `${found[0].question} · kgsparql`;
   at("question").value = found[0].question;
-  const again = ({ id, question, options }) => (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show);
-  views = found.map((run) => new RunView(run, again(run)));
+  const acts = ({ id, question, options: { corrects, ...options } }) => ({
+    mean: (link, candidate) => ask(question, [{ ...options, corrects: { run: id, link, candidate } }]).catch(show),
+    ask: (other) => ask(other, [options]).catch(show),
+  });
+  views = found.map((run) => new RunView(run, acts(run)));
   runs.append(...views.map((view) => view.element));
   if (document.activeElement !== at("question")) runs.focus();
   return Promise.all(views.map((view) => view.follow()));
@@ -95,12 +103,10 @@ async function about() {
   at("model-choice").hidden = !graph.model;
   at("model-choice").title = graph.model_use || "";
   put(at("model"), "write with ", name(graph.model));
-  if (graph.name && !graph.model) {
-    put(at("hint"), "Without a language model, answers are ranked candidates. Add one: kgsparql serve -m MODEL, with OPENAI_API_KEY or --base-url URL");
-    at("hint").hidden = false;
-  }
+  at("hint").hidden = !graph.name || graph.model;
   const wanted = new URLSearchParams(location.search);
   for (const id of ["method", "beside"]) if (graph.methods.includes(wanted.get(id))) at(id).value = wanted.get(id);
+  at("options").open = at("method").value || at("beside").value;
   at("examples").querySelector("ul").append(...graph.examples.map((text) => el("li", {}, el("button", {
     type: "button",
     onclick: () => { at("question").value = text; at("ask").requestSubmit(); },

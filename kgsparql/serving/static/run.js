@@ -4,15 +4,17 @@ import { answerPart } from "./answer.js";
 import { button, copyButton, count, el, name, put, shortened, troubleOf } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { evidencePart } from "./evidence.js";
+import { NodeCard } from "./node.js";
 import { questionPart } from "./question.js";
 
 const KEPT = 8;
 const STATUS = { not_in_graph: "not in the graph", no_entity: "nothing recognised" };
 
 export class RunView {
-  /** `askAgain(link, candidate)` asks once more, with another meaning of a name. */
-  constructor(run, askAgain) {
-    Object.assign(this, { run, askAgain, leaving: new AbortController(), started: performance.now() });
+  /** `mean(link, candidate)` asks once more, with another meaning of a name; `ask(question)` asks another question. */
+  constructor(run, { mean, ask }) {
+    const acts = { mean, ask, light: (markers) => this.light(markers), open: (marker) => this.open(marker), look: (node) => this.look(node) };
+    Object.assign(this, { run, acts, leaving: new AbortController(), started: performance.now() });
     this.badge = el("span", { class: "badge", role: "status" }, "working");
     this.question = el("h2", {}, run.question);
     this.stopper = button("Stop", () => this.stop(), "stop");
@@ -66,7 +68,7 @@ export class RunView {
     const now = this.body.querySelector(".now");
     if (!now) return;
     now.textContent = item.dataset.words;
-    if (event.kind === "drafted") now.before(el("p", { class: "draft", role: "status" }, name(item.dataset.words)));
+    if (event.kind === "drafted") this.draft();
     const kept = keptList(event);
     if (!kept) return;
     this.body.querySelector(".live")?.remove();
@@ -77,23 +79,46 @@ export class RunView {
     this.meter.textContent = `${((performance.now() - this.started) / 1000).toFixed(1)} s`;
   }
 
+  /** Shows the answer without a model, while the model is asked. */
+  async draft() {
+    const drafted = await api.run(this.run.id).catch(() => null); // the answer itself says what is wrong
+    const now = this.body.querySelector(".now");
+    if (!drafted?.answer || !now || this.leaving.signal.aborted) return;
+    this.show(drafted);
+    this.body.querySelector(".answer-part").prepend(now);
+  }
+
   finish() {
-    const { answer, drawing } = this.run;
+    const { answer } = this.run;
     const isRanked = answer.is_ranked && answer.status === "answered";
     this.badge.textContent = isRanked ? "ranked, no model" : STATUS[answer.status] ?? answer.status;
     this.badge.dataset.status = isRanked ? "ranked" : answer.status;
-    this.question.replaceWith(questionPart(answer, this.run.meanings ?? answer.linked, this.askAgain));
-    const light = (markers) => this.light(markers);
-    const open = (marker) => this.open(marker);
-    this.table = evidencePart(this.run, light);
-    this.drawing = drawing ? new Drawing(this.run, this.table.querySelector("table"), light, open) : null;
-    this.body.replaceChildren(el("div", { class: "answer-part" }, answerPart(this.run, light, open)));
-    if (this.drawing) this.body.append(this.drawing.element);
-    this.body.append(this.table);
+    this.show(this.run);
     this.meter.replaceChildren();
     put(this.meter, this.run.meter);
     this.meter.after(this.exports());
-    this.drawing?.draw();
+  }
+
+  /** Shows an answer: what it says, its drawing, the card of a node, and its evidence. */
+  show(run) {
+    const { answer, drawing, meanings } = run;
+    const { light, open, mean } = this.acts;
+    const question = questionPart(answer, meanings ?? answer.linked, mean);
+    this.question.replaceWith(question);
+    this.question = question;
+    const evidence = evidencePart(run, light);
+    this.drawing = drawing ? new Drawing(run, this.acts) : null;
+    const widen = (triples) => this.drawing?.redraw(undefined, triples);
+    this.card = new NodeCard({ graphs: answer.graphs, light, open, widen }, evidence.querySelector(".pieces"));
+    this.body.replaceChildren();
+    put(this.body, el("div", { class: "answer-part" }, answerPart(run, this.acts)), this.drawing?.element, this.card.element, evidence);
+  }
+
+  /** Shows what a node is, and what may be done with it. */
+  look(node) {
+    this.drawing?.choose(node.term);
+    this.card.show(this.drawing?.shown.nodes.find((one) => one.term === node.term) ?? node);
+    this.card.element.scrollIntoView({ block: "nearest" });
   }
 
   fail(error) {
@@ -113,11 +138,11 @@ export class RunView {
   }
 
   open(marker) {
-    const row = this.element.querySelector(`tbody[data-markers="${CSS.escape(marker)}"]`);
-    if (!row) return;
-    for (const folded of [row.closest("details"), row.querySelector("details")]) folded?.setAttribute("open", "");
-    row.scrollIntoView({ block: "nearest" });
-    row.querySelector("summary")?.focus({ preventScroll: true });
+    const piece = this.element.querySelector(`.piece[data-markers="${CSS.escape(marker)}"]`);
+    if (!piece) return;
+    for (const folded of [piece.closest("details"), piece.querySelector(".query")]) folded?.setAttribute("open", "");
+    piece.scrollIntoView({ block: "nearest" });
+    piece.querySelector(".query summary")?.focus({ preventScroll: true });
   }
 
   /** Looks the cited triples up and runs the queries again, on the graph as it is now. */

@@ -1,0 +1,55 @@
+"""Names of a graph that complete what somebody is writing: entities, classes and predicates."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+
+import numpy as np
+
+from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.words import STOP_WORDS
+from kgsparql.rdf.terms import normalised
+
+_MOST_WORDS = 6  # of what is written that may be the beginning of one name
+_LEAST_CHARACTERS = 2
+_MOST_COMPARED = 400  # of the names that begin so: the best known of them
+_WHOLE, _KIND = 100_000, 50_000  # more than the degree of anything that is as well known as that
+
+
+class Completions:
+    """Names by the beginnings of their words; the best known come first, before them classes and predicates."""
+
+    def __init__(self, rows: Iterable[LabelRow]) -> None:
+        self._rows = [row for row in rows if row.text]
+        found = [
+            (row.key[at:], number, min(row.degree, _KIND - 1) + _KIND * (row.kind != "entity") + _WHOLE * (at == 0))
+            for number, row in enumerate(self._rows)
+            for at in (0, *(gap.end() for gap in re.finditer(" ", row.key)))
+        ]
+        found.sort()
+        self._beginnings = [text for text, _, _ in found]
+        self._numbers, self._weights = (np.array([own[place] for own in found], dtype=np.int64) for place in (1, 2))
+
+    def of(self, text: str, *, limit: int = 8) -> tuple[int, list[LabelRow]]:
+        """Complete the last words of a text, as many as begin a name together: from where on, and the names."""
+        words = list(re.finditer(r"[^\s?!,;:\"“”()]+", text))[-_MOST_WORDS:]
+        for word in words if text[-1:].isalnum() else ():
+            written = normalised(text[word.start() :])
+            if (
+                len(written) >= _LEAST_CHARACTERS
+                and written not in STOP_WORDS["en"]
+                and (found := self._begun(written))
+            ):
+                named = {self._rows[number].iri: self._rows[number] for number in reversed(found)}
+                return word.start(), list(reversed(named.values()))[:limit]
+        return len(text), []
+
+    def _begun(self, written: str) -> list[int]:
+        """Find the names with a word that begins so, the best first."""
+        start = bisect_left(self._beginnings, written)
+        end = bisect_left(self._beginnings, f"{written}\U0010ffff")
+        weights = self._weights[start:end]
+        best = np.argsort(-weights, kind="stable")[:_MOST_COMPARED]
+        return [int(number) for number in self._numbers[start:end][best]]
