@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
+from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
@@ -273,6 +274,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             from kgsparql.retrievers._trial import admit_model  # not needed without a model
 
             admit_model(session, asking)
+        if isinstance(asking.after, Before):
+            take_up(session, asking.after, asking.language)
         translate(session, asking.language)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from kgsparql.answering.follow_up import Before
 from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
@@ -20,6 +21,7 @@ from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
 
 if TYPE_CHECKING:
+    from kgsparql.answering.answer import Answer
     from kgsparql.models.language_model import LanguageModel
 
 
@@ -69,6 +71,7 @@ class AskOptions:
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param oracle: chooses in the place of model and ranker, for ceilings.
     :param language: of the question: ``de``; empty if its words are to tell.
+    :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param seed: of what is drawn by chance.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -91,6 +94,7 @@ class AskOptions:
     min_confidence: float = 0.0
     oracle: Oracle | None = None
     language: str = ""
+    after: Before | Answer | None = None
     direction: Directions = "both"
     seed: int = 0
     budget: Budget = field(default_factory=Budget)
@@ -101,6 +105,8 @@ class AskOptions:
     def __post_init__(self) -> None:
         given = [self.entities] if isinstance(self.entities, str | IRI) else self.entities
         object.__setattr__(self, "entities", tuple(given))  # one name, or a list: as a person writes it
+        if self.after is not None and not isinstance(self.after, Before):
+            object.__setattr__(self, "after", Before.of(self.after))
         if isinstance(self.model, str):
             message = f"model={printable(self.model, 60)!r} is only its name"
             raise OptionError(message, hint="open it: model=kgsparql.open_model(NAME)")
@@ -132,6 +138,7 @@ class AskOptions:
             "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
             "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
             **({"language": self.language} if self.language else {}),
+            **({"after": self.after.question} if isinstance(self.after, Before) else {}),
             **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
             **({} if self.trial or self.model is None else {"trial": False}),
             **({"require_model": True} if self.require_model else {}),

@@ -43,6 +43,8 @@ class Rules(NamedTuple):
     places: frozenset[str]
     possessives: frozenset[str]
     owner: str
+    place: str
+    asking: frozenset[str]
     prepositions: frozenset[str]
     drops: bool
 
@@ -103,8 +105,10 @@ def rules(language: str) -> Rules | None:
     if (own := tomllib.loads(text).get(language)) is None:
         return None
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
-    sets = {key: frozenset(value.split()) for key, value in own.items() if isinstance(value, str) and key != "owner"}
-    return Rules(**{**sets, "openings": tuple(openings), "owner": own["owner"], "drops": own["drops"]})
+    words = {key: value for key, value in own.items() if isinstance(value, str) and "{" not in value}
+    return Rules(
+        **{**own, **{key: frozenset(text.split()) for key, text in words.items()}, "openings": tuple(openings)}
+    )
 
 
 def completed(question: str, before: Before, language: str, is_person: Callable[[Term], bool | None]) -> Completed:
@@ -117,7 +121,7 @@ def completed(question: str, before: Before, language: str, is_person: Callable[
     >>> before = Before("Where was Marie Curie born?", (curie,), (Meant(IRI("http://e.org/w"), "Warsaw"),))
     >>> persons = {curie.term: True}
     >>> completed("and where did she die?", before, "en", persons.get)
-    Completed(text='where did Marie Curie die?', taken=("'she' was taken for Marie Curie",))
+    Completed(text='Where did Marie Curie die?', taken=("'she' was taken for Marie Curie",))
     >>> [completed(own, before, "en", persons.get).text for own in ("And when?", "what about Pierre Curie?")]
     ['When was Marie Curie born?', 'Where was Pierre Curie born?']
     """
@@ -145,11 +149,11 @@ class _Completion:
 
     def __init__(self, before: Before, own: Rules, language: str, is_person: Callable[[Term], bool | None]) -> None:
         self.before, self.rules, self.language, self.is_person = before, own, language, is_person
-        self.asking = frozenset(lexicon().question_words) if language == "en" else frozenset()
 
     def of(self, question: str) -> Completed:
-        opening = next((one for one in self.rules.openings if _begins(question, one)), "")
-        text = question[len(opening) :].lstrip(" ,")
+        begun = question.lstrip("¿¡ ")
+        opening = next((one for one in self.rules.openings if _begins(begun, one)), "")
+        text = begun[len(opening) :].lstrip(" ,") if opening else question
         bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
         if self.language == "en" and (made := self._about_set(bare)) is not None:
             return made
@@ -164,50 +168,40 @@ class _Completion:
 
     def _about_set(self, bare: str) -> Completed | None:
         """Complete what asks about all that was found: ``how many of them were born in Paris``, ``how many``."""
-        things = self._set_phrase()
-        head = re.match(
-            rf"(.*?\b(?:how many|which|who|what|all|most|any)) of (?:{'|'.join(self.rules.sets)})\b",
-            bare,
-            re.IGNORECASE,
-        )
-        if _HOW_MANY.fullmatch(bare) and things:
-            noun, clause = things
-            return Completed(f"How many {noun} {clause}?", (f"asked of: {self.before.question}",))
-        if head is None or not (things or self.before.answers):
+        things, answers = self._set_phrase(), self.before.answers
+        if things is not None and _HOW_MANY.fullmatch(bare):
+            return Completed(f"How many {' '.join(things).rstrip()}?", (f"asked of: {self.before.question}",))
+        whole = rf"(.*?\b(?:how many|which|who|what)) of ({'|'.join(self.rules.sets)})\b(.*)"
+        if (found := re.fullmatch(whole, bare, re.IGNORECASE)) is None:
             return None
-        rest, said = bare[head.end() :], bare[head.start(1) :][len(head[1]) : head.end()].strip()
-        if things:
-            noun, clause = things
-            whom = f"{noun} who {clause}" if clause else noun
-            asked = "Which" if head[1].lower() in {"who", "what"} else head[1]
-        elif len(self.before.answers) <= MOST_NAMES:
-            whom, asked = f"of {_listed(self.before.answers)}", head[1]
+        asked, them, rest = found.groups()
+        if things is not None:
+            whom, asked = _as_phrase(things), "Which" if asked.lower() in {"who", "what"} else asked
+        elif 1 < len(answers) <= MOST_NAMES:
+            whom, asked = _listed(answers), f"{asked} of"
         else:
             return None
-        return Completed(
-            f"{asked} {whom}{rest}?", (f"'{said.partition(' ')[2]}' was taken for {whom.removeprefix('of ')}",)
-        )
+        return Completed(f"{asked} {whom}{rest}?", (f"'{them}' was taken for {whom}",))
 
     def _set_phrase(self) -> tuple[str, str] | None:
         """Split what the question before asks for into its noun and what is said of it; ``None`` if it is no set."""
         asked = self.before.question.rstrip(" ?.!")
-        words = asked.split()
-        if words[0].lower() == "who" and len(words) > 1:
-            return "people", " ".join(words[1:])
-        if words[0].lower() in {"which", "what"}:
-            rest = words[1:]
-        elif listing := _LISTING.match(asked):
-            rest = asked[listing.end() :].split()
-        else:
+        first, _, rest = asked.partition(" ")
+        if first.lower() == "who" and rest:
+            return "people", rest.removeprefix("else ")
+        listing = _LISTING.match(asked)
+        if listing is None and first.lower() not in {"which", "what", "how"}:
             return None
-        at = next((n for n, word in enumerate(rest, 1) if word == plural(singular(word)) != singular(word)), 0)
-        clause = rest[at:]
-        if not at or (clause and clause[0].lower() in lexicon().do_forms):
+        words = (asked[listing.end() :] if listing else rest.removeprefix("many ")).split()
+        at = next((n for n, word in enumerate(words, 1) if word == plural(singular(word)) != singular(word)), 0)
+        clause = words[at:]
+        if not at or (clause and clause[0].lower() in lexicon().do_forms):  # which films did she make
             return None
-        if clause and clause[0].lower() in {"who", "that", "which"}:
+        if clause and clause[0].lower() in lexicon().relatives:
+            if listing is None:  # which people who won it were born there
+                return None
             clause = clause[1:]
-        is_said = not clause or is_past_form(clause[0].lower()) or clause[0].lower() in lexicon().auxiliaries
-        return (" ".join(rest[:at]), " ".join(clause)) if is_said or words[0].lower() in {"which", "what"} else None
+        return " ".join(words[:at]), " ".join(clause)
 
     # --- pronouns
 
@@ -219,17 +213,27 @@ class _Completion:
             said = word[0].lower()
             noun = found[at + 1] if at + 1 < len(found) and _is_beside(text, word, found[at + 1]) else None
             is_owner = said in self.rules.possessives and noun is not None and not self._ends_phrase(noun[0])
-            if word.start() < done or (whom := self._referent(said, is_owner=is_owner)) is None:
+            before = found[at - 1][0].lower() if at else ""
+            is_of_them = said in self.rules.sets and before == "of"
+            is_there = said in self.rules.places and before in lexicon().auxiliaries  # how many are there
+            if (
+                word.start() < done
+                or is_of_them
+                or is_there
+                or (whom := self._referent(said, is_owner=is_owner)) is None
+            ):
                 continue
-            name = whom
-            end = word.end()
+            name, end = self.rules.place.format(place=whom) if said in self.rules.places else whom, word.end()
             if is_owner and noun is not None:
                 name, end = self.rules.owner.format(owner=whom, noun=noun[0]), noun.end()
-            lead = " " if text[: word.start()].endswith("-") else ""  # est-elle
-            made += text[done : word.start()].removesuffix("-" if lead else "") + lead + name
-            done = end
+            start = word.start()
+            if at and text[start - 1 : start] == "-":  # where is he: où est-il, où Pierre Curie est-il
+                start = found[at - 1].start()
+                name = f"{name} {text[start:end]}"
+            made, done = f"{made}{text[done:start]}{name}", end
             taken.append(f"'{word[0]}' was taken for {whom}")
-        return Completed(made + text[done:], tuple(dict.fromkeys(taken)))
+        whole = made + text[done:]
+        return Completed(whole[:1].upper() + whole[1:] if taken else text, tuple(dict.fromkeys(taken)))
 
     def _ends_phrase(self, word: str) -> bool:
         """Whether no noun can begin with a word: `born` after `her`."""
@@ -244,6 +248,8 @@ class _Completion:
         others = [own for own in (*one, *topics) if self.is_person(own.term) is False]
         unknown = [own for own in (*topics, *one) if self.is_person(own.term) is None]
         is_plural = said in own.sets or (said in own.possessives and said in {"their", "leur", "leurs"})
+        if is_plural and not is_owner and (things := self._set_phrase()) is not None and self.language == "en":
+            return f"the {_as_phrase(things)}"
         if is_plural and 1 < len(answers) <= MOST_NAMES:
             return _listed(answers)
         if said in own.places:
@@ -252,10 +258,8 @@ class _Completion:
             found = persons or unknown or (others if said in own.things else [])
             return found[0].label if found else None
         if said in own.things or (is_owner and said == "its"):
-            return next((meant.label for meant in (*others, *unknown, *persons)), None)
-        return (
-            (persons or unknown or others or [None])[0].label if is_plural and (persons or unknown or others) else None
-        )
+            return next((meant.label for meant in (*others, *unknown)), None)
+        return None
 
     # --- in the place of something
 
@@ -265,16 +269,16 @@ class _Completion:
         if not words or (self.language == "en" and not lexicon().auxiliaries.isdisjoint(w.lower() for w in words)):
             return None
         first = before.split(maxsplit=1)
-        if words[0].lower() in self.asking:
-            if len(words) > 1 or first[0].lower() not in self.asking or len(first) < 2:
-                return None
+        if words[0].lower() in self.rules.asking:
+            if len(words) > 1 or first[0].lower() not in self.rules.asking or len(first) < 2:
+                return self._dropped(text) if self.rules.drops and len(words) > 1 and text == said else None
             return Completed(f"{words[0].capitalize()} {first[1]}", (f"asked again, with '{said}': {before}",))
         preposition, name = (
             (words[0], " ".join(words[1:])) if words[0].lower() in self.rules.prepositions else ("", text)
         )
         old = self._replaced(preposition, name)
         if old is None or not name:
-            return self._dropped(text) if self.rules.drops else None
+            return None
         start, end = old
         now = f"{before[:start]}{name}{before[end:]}"
         return Completed(now, (f"asked again, with '{name}' in the place of '{before[start:end]}'",))
@@ -285,6 +289,9 @@ class _Completion:
         if _NUMBER.fullmatch(name):
             places = [found.span() for found in _NUMBER.finditer(before)]
         elif any(letter.isupper() for letter in name):
+            like = rf" {re.escape(preposition)} ((?:[A-Z][\w.'-]*)(?: [A-Z][\w.'-]*)*)"
+            if preposition and (inside := [found.span(1) for found in re.finditer(like, before)]):
+                return inside[-1]
             places = [(own.start, own.start + len(own.text)) for own in self.before.topics if own.start >= 0]
         else:
             return None
@@ -300,11 +307,16 @@ class _Completion:
 
 
 def _begins(question: str, opening: str) -> bool:
-    return re.match(rf"{re.escape(opening)}(?!\w)", question.lstrip("¿¡").lower()) is not None
+    return re.match(rf"{re.escape(opening)}(?!\w)", question.lower()) is not None
 
 
 def _is_beside(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
     return text[one.end() : other.start()] == " "
+
+
+def _as_phrase(things: tuple[str, str]) -> str:
+    noun, clause = things
+    return f"{noun} who {clause}" if clause else noun
 
 
 def _listed(some: Sequence[Meant]) -> str:

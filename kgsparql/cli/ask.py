@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -102,6 +103,9 @@ class AnswerOptions:
     min_confidence: Annotated[
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
     ] = 0.0
+    interactive: Annotated[
+        bool, c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”.")
+    ] = False
     fail_if_unanswered: Annotated[
         bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
     ] = False
@@ -126,7 +130,7 @@ class AnswerOptions:
         elif form == "svg":
             raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f dot or -f mermaid")
         elif form in {None, "json"}:
-            form = "jsonl"
+            form = "text" if self.interactive and form is None else "jsonl"
         return c.chosen_format(form, None, c.ANSWER_FORMATS)
 
 
@@ -147,6 +151,7 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
+    question = "-" if how.interactive else question
     form = how.checked_format(question, graph.sources)
     with _opened_with(question, graph, model, limits, snapshots, how) as (knowledge, asking):
         told_graphs = len(graph.sources) > 1
@@ -229,6 +234,19 @@ def _exit_code(answer: Answer) -> int:
     return _EXIT["not_in_graph"] if answer.gaps else _EXIT[answer.status]
 
 
+class _Prompting(io.RawIOBase):
+    """Stdin that asks for each line, where somebody types."""
+
+    def __init__(self, stdin: BinaryIO) -> None:
+        self.stdin = stdin
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        if self.stdin.isatty():
+            sys.stdout.flush()
+            print("? ", end="", file=sys.stderr, flush=True)
+        return self.stdin.readline(-1 if size is None else size)
+
+
 class AskedLine(NamedTuple):
     """A line of stdin: its id, else its number; and its question, or what could be read of it, with the error."""
 
@@ -245,18 +263,23 @@ def _answer_lines(
 
     That is the worst of 1, 5 and 6; else 3 if none, or with ``--fail-if-unanswered`` not every one, was answered.
     """
-    lines = asked_lines(sys.stdin.buffer)
+    lines = asked_lines(_Prompting(sys.stdin.buffer) if how.interactive else sys.stdin.buffer)
     if (first := next(lines, None)) is None:
+        if how.interactive:
+            return
         hint = "one a line: kgsparql ask - -k data.ttl < questions.txt"
         raise NotFoundError("no question came from stdin", hint=hint)
     codes: set[int] = set()
+    before: Answer | None = None
 
     def result_of(line: AskedLine) -> str:
+        nonlocal before
         found: Answer | KgsparqlError | None = line.error
         if line.question and found is None:
             try:
                 with logged(how.log, line.question) as log:
-                    found = log(knowledge.answer(line.question, asking))
+                    found = log(knowledge.answer(line.question, replace(asking, after=before)))
+                before = found if how.interactive else None
                 codes.add(_exit_code(found))
             except CancelledError:
                 raise
@@ -312,7 +335,7 @@ def _line_result(
     return "" if answer is None else shown
 
 
-def asked_lines(stdin: BinaryIO) -> Iterator[AskedLine]:
+def asked_lines(stdin: BinaryIO | io.RawIOBase) -> Iterator[AskedLine]:
     """Read the lines of stdin; one that is no question carries its error.
 
     >>> import io

@@ -51,18 +51,7 @@ class _Parser(Differences):
         self.signposts += _note_number(question.phrase)
         question.is_listing = self._is_listing
         lexicon, passed = self.lexicon, set(self.signposts)
-        own = [(at, text) for at, text in enumerate(self.texts) if at not in self.in_names]
-        possessive, pronouns = lexicon.possessive_pronouns, lexicon.pronouns
-        first = min((chunk.end for chunk in self.read.chunks if chunk.is_name), default=len(self.texts))
-        personal = lexicon.personal_pronouns - lexicon.generic_pronouns  # before any name, nobody tells whom they mean
-        found = (
-            at
-            for at, text in own
-            if text in possessive
-            or (text in pronouns and at not in passed)
-            or (text in personal and at < first and at not in self.opening)
-            or (text in lexicon.anaphors and 0 < at < first and self.texts[at - 1] not in lexicon.auxiliaries)
-        )
+        found = [at for at in range(len(self.texts)) if at not in self.in_names and self._is_unknown(at, passed)]
         is_told = question.each is not None or bool(question.columns)
         question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))
         empty = lexicon.empty_words - lexicon.negations - lexicon.or_words
@@ -78,6 +67,18 @@ class _Parser(Differences):
         is_last = position == len(self.texts) - 1 and text in closed
         is_said = is_last or (text in lexicon.auxiliaries and position not in self.signposts)
         return is_said and self.texts[max(0, position - 1)] in lexicon.prepositions
+
+    def _is_unknown(self, at: int, passed: set[int]) -> bool:
+        """Tell whether a word is a pronoun of which nobody tells whom or what it means: no name is before it."""
+        lexicon, text = self.lexicon, self.texts[at]
+        first = min((chunk.end for chunk in self.read.chunks if chunk.is_name), default=len(self.texts))
+        if text in lexicon.anaphors:
+            return 0 < at < first and self.texts[at - 1] not in lexicon.auxiliaries
+        if first == len(self.texts):
+            return at > 0 and text in lexicon.pronouns
+        is_personal = text in lexicon.personal_pronouns - lexicon.generic_pronouns and at not in self.opening
+        is_seen = text in lexicon.pronouns and at not in passed
+        return text in lexicon.possessive_pronouns or is_seen or (is_personal and at < first)
 
     def _make_count(self, question: Clauses) -> None:
         """Take ``the number of films``, and what is to be counted, for a question of how many."""
