@@ -84,7 +84,7 @@ class _Check:
             named = {word for gap in names for word in words(normalised(gap.words))}
             kinds = islice(kinds_missed(self.asked, best, self.steps, session), 1)
             left = [*self._part_gaps(), *self._operation_gaps(), *names, *partly_joined(session, best), *kinds]
-            left += [*self._word_gaps(named), *self._step_gaps()]
+            left += [*self._word_gaps(named), *self._step_gaps(), *self._pronoun_gaps()]
             left = [*{gap.words or gap.text: gap for gap in left}.values()]  # of one word the last doubt says more
             is_settled = self.found.draft is not None or (self._says_what_it_is() and not self.telling)
             yield from left or (() if is_settled else self._other_readings())  # a draft: somebody has chosen
@@ -137,6 +137,13 @@ class _Check:
     def telling(self) -> list[int]:
         """The positions of those of them that say what is asked."""
         return [p for p in sorted(self.pieces) if self.asked.tells(p)]
+
+    def _pronoun_gaps(self) -> Iterator[Gap]:
+        """The pronouns of a question in which nobody is named."""
+        is_named = any(link.kind not in {"class", "predicate"} for link in self.session.links)
+        for position in () if is_named else self.asked.clauses.pronouns:
+            text = self.asked.read.texts[position]
+            yield Gap("word", text, "{!r} was not understood", (text,))
 
     # --- Operations, and two questions in one
 

@@ -104,7 +104,8 @@ class AnswerOptions:
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
     ] = 0.0
     interactive: Annotated[
-        bool, c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”.")
+        bool,
+        c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”."),
     ] = False
     fail_if_unanswered: Annotated[
         bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
@@ -243,7 +244,7 @@ class _Prompting(io.RawIOBase):
     def readline(self, size: int | None = -1, /) -> bytes:
         if self.stdin.isatty():
             sys.stdout.flush()
-            print("? ", end="", file=sys.stderr, flush=True)
+            typer.echo("? ", nl=False, err=True)
         return self.stdin.readline(-1 if size is None else size)
 
 
@@ -279,7 +280,7 @@ def _answer_lines(
             try:
                 with logged(how.log, line.question) as log:
                     found = log(knowledge.answer(line.question, replace(asking, after=before)))
-                before = found if how.interactive else None
+                before = found if how.interactive and found.linked else before
                 codes.add(_exit_code(found))
             except CancelledError:
                 raise

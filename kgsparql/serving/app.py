@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 
 from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 from kgsparql.answering.ask_options import checked_question
+from kgsparql.answering.follow_up import Before
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
@@ -71,12 +72,13 @@ class _Correction(Sent):
 
 
 class _Asked(Sent):
-    """A question, and what is set beside it."""
+    """A question, and what is set beside it; ``after`` is the run that it follows."""
 
     question: str
     entities: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=20)] | None = None
     method: str | None = None
     use_model: bool | None = None
+    after: str | None = None
     corrects: _Correction | None = None
 
 
@@ -251,6 +253,8 @@ class ServedPage:
             meanings = corrected(await self._run_json(corrects.run), corrects.link, corrects.candidate)
             settings["entities"] = [link["term"]["value"] for link in meanings]
         asking = await run_in_threadpool(self._asking_with, settings)
+        if sent.after is not None and (before := (await self._run_json(sent.after)).get("answer")):
+            asking = replace(asking, after=Before.from_json(before))
         run = self.runs.start(AskedRun(question, asking, settings, meanings))
         return JSONResponse(run.summary(), status_code=202)
 

@@ -114,6 +114,21 @@ def test_a_meaning_that_was_not_offered_corrects_nothing_and_an_unknown_entity_i
     assert "http://e.org/nothing" in error(found)["message"]
 
 
+def test_a_question_follows_a_run(address: str) -> None:
+    def asked(question: str, **more: str) -> dict[str, Any]:
+        body = json.dumps({"question": question, **more})
+        name = json.loads(send(address, "POST", "/api/ask", body, **JSON)[2])["id"]
+        send(address, "GET", f"/api/runs/{name}/events")
+        return dict(json.loads(send(address, "GET", f"/api/runs/{name}")[2]))
+
+    first = asked("Where was Marie Curie born?")
+    follows = asked("and where did she die?", after=first["id"])
+    assert follows["answer"]["question"] == "Where did Marie Curie die?"
+    assert follows["answer"]["answers"][0]["term"]["label"] == "Passy"
+    body = json.dumps({"question": "and when?", "after": "none"})
+    assert send(address, "POST", "/api/ask", body, **JSON)[0] == 404
+
+
 def test_U09_a_body_is_bounded_with_and_without_a_length(address: str) -> None:
     assert send(address, "POST", "/api/ask", "x" * 262_145, **JSON)[0] == 413
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=20)

@@ -62,7 +62,7 @@ function showRuns(found) {
 }
 
 function settings(method) {
-  const chosen = { method: method || undefined, entities: meant ? [meant.term] : undefined };
+  const chosen = { method: method || undefined, entities: meant ? [meant.term] : undefined, after: views[0]?.run.id };
   if (!at("model-choice").hidden && !at("use-model").checked) chosen.use_model = false;
   return chosen;
 }
