@@ -115,10 +115,11 @@ def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Ite
             if transcode or pending or not chunk or not chunk.isascii():
                 text = decoder.decode(chunk, not chunk)
                 data = text.encode() if transcode else chunk
-        except UnicodeDecodeError as error:
-            before = bytes(error.object[: error.start])
+        except UnicodeError as error:  # one without a place: UTF-16 that has no byte order mark
+            at, known = getattr(error, "start", 0), getattr(error, "encoding", codec)
+            before = bytes(getattr(error, "object", b"")[:at])
             line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
-            message = f"byte {offset - pending + error.start:,} is not valid {error.encoding.upper()}; expected UTF-8"
+            message = f"byte {offset - pending + at:,} is not valid {known.upper()}; expected UTF-8"
             hint = "name the encoding, for example --encoding latin-1"
             raise error_at(GraphLoadError, tally.name, line, column, message, code="E_ENCODING", hint=hint) from error
         if offset == 0:
@@ -173,10 +174,11 @@ def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally, enc
     head, chunks = _with_head(chunks)
     name, is_xml = tally.name, rdf_format == ox.RdfFormat.RDF_XML
     if is_xml and encoding is None and (found := DECLARED_ENCODING.match(head)) is not None:
-        declared = found[2].decode()
-        if (encoding := text_codec(declared)) is None:
-            message = f"the XML declaration names an unknown encoding, {declared}"
-            hint = f"iconv -f ENCODING -t UTF-8 {name}"
+        declared, encoding = found[2].decode(), text_codec(found[2].decode())
+        is_utf8 = "\ufffd" not in head.decode(errors="replace")[:-1]  # the last character may be cut
+        if encoding is None or (is_utf8 and encoding != "utf-8" and (encoding.startswith("utf") or not head.isascii())):
+            message = f"the XML declaration names {declared}, which is unknown, or not how the file is written"
+            hint = "--encoding utf-8" if is_utf8 else f"iconv -f ENCODING -t UTF-8 {name}"
             raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
     head, text = _with_head(_in_utf8(chunks, tally, encoding))
     _refuse_other_formats(head, rdf_format, name)

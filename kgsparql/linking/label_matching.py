@@ -26,8 +26,7 @@ _STOP_WEIGHT = 0.1
 _MISSING_STOP = 0.5
 """Weight of a stop word that only the label has: `This Is Not a Film` is a little less what `film` asks for."""
 
-_MUCH_BETTER_KNOWN = 5
-"""Times that a name with other signs than the question has must be in more triples to be meant all the same."""
+_MUCH_BETTER_KNOWN = 5  # times that a name with other signs is in more triples, so that it may be meant
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 

@@ -165,6 +165,7 @@ class _Names:
                 for form in self.words.stems_of(key) if is_noun[end - 1] else ():
                     spans.setdefault(form, []).append((start, end, "inflected"))
         rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
+        rows = [row._replace(language=row.language.partition("-")[0]) for row in rows]  # of whatever region
         by_key = rows_by_key(rows)
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:

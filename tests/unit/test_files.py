@@ -162,6 +162,11 @@ def test_L08_rdf_xml_in_another_encoding(load: Load) -> None:
         assert objects(load("latin.rdf", declaration + body)) == ['"café"']
     error = refused("E_ENCODING", load, "x.rdf", b'<?xml version="1.0" encoding="x-klingon"?>' + body)
     assert "iconv" in error.hint
+    for said in ("iso-8859-1", "utf-16"):  # of a file in UTF-8
+        declared = f"<?xml version='1.0' encoding='{said}'?>".encode()
+        error = refused("E_ENCODING", load, "x.rdf", declared + body.decode("latin-1").encode())
+        assert error.hint == "--encoding utf-8"
+        assert "x.rdf:1:1" in error.message
 
 
 def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:

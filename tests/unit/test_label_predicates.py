@@ -12,7 +12,7 @@ CATALOGUE = """
 @prefix mads: <http://www.loc.gov/mads/rdf/v1#> .
 @prefix gndo: <https://d-nb.info/standards/elementset/gnd#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
-:keeper rdfs:label "keeper"@en .
+:keeper rdfs:label "keeper"@en , "Halter"@DE-at .
 :a skosxl:prefLabel [ skosxl:literalForm "Barbet"@en ] ; skosxl:altLabel [ skosxl:literalForm "Water dog"@en ] .
 :b skosxl:prefLabel :b_label . :b_label skosxl:literalForm "Gallia"@en .
 :c bf:title [ a bf:Title ; bf:mainTitle "The Grey Wind" ] .
@@ -46,3 +46,8 @@ def test_a_label_is_found_and_shown_wherever_it_is(catalogue: kgsparql.Knowledge
 
 def test_a_node_that_only_has_a_label_is_not_what_is_called_so(catalogue: kgsparql.KnowledgeBase) -> None:
     assert [entity.term.value for entity in catalogue.find("Gallia")] == ["http://example.org/b"]
+
+
+def test_a_label_of_a_region_is_one_of_its_language(catalogue: kgsparql.KnowledgeBase) -> None:
+    answer = catalogue.ask("Wer ist der Halter von Barbet?")
+    assert (answer.status, answer.answers[0].label) == ("answered", "Gallia"), answer.gaps
