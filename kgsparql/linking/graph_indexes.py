@@ -2,7 +2,8 @@
 
 There are three kinds of label index, because no single one is fast for all graphs:
 
-* in memory, for up to 20,000 labels: reading them takes 0.5 s, importing LanceDB alone takes 1 to 1.5 s;
+* in memory, for up to 20,000 labels: reading them takes 0.5 s, importing LanceDB alone takes 1 to 1.5 s; those of an
+  endpoint are kept in a file, since reading them again would cost its operators queries;
 * in LanceDB, on disk or in object storage, for more labels;
 * looked up for each question, for an endpoint with too many labels to read (Wikidata has hundreds of millions).
 
@@ -40,7 +41,7 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, is_of, opened_index
-from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.memory import MemoryLabels, memory_index
 from kgsparql.linking.label_index.reading import MEMORY_ROWS, build_slice, read_labels, too_many
 from kgsparql.linking.label_index.search import (
     CombinedLabels,
@@ -108,15 +109,18 @@ def label_index(
                 _large_mark(directory).touch()
         return _index_with_lookup(graph, slices, embedder)
     embeds_now = bool(embedder and rows) and _has_few_texts(rows)
-    # Labels of an endpoint are kept even if they are few: reading them again would cost its operators queries.
-    if len(rows) <= MEMORY_ROWS and not (graph.is_remote and rows and isinstance(directory, Path)):
-        return memory_index(rows, (embedder) if embeds_now else None)
+    is_small, used = len(rows) <= MEMORY_ROWS, embedder if embeds_now else None
+    if is_small and not (graph.is_remote and rows and isinstance(directory, Path)):
+        return memory_index(rows, used)
     if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
         hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"
         raise StoreError(f"{directory}: there is no index of {graph.name} as it is now", hint=hint)
-    builder = _index_builder(graph, directory, embedder if embeds_now else None, progress, cancel)
+    builder = _index_builder(graph, directory, used, progress, cancel)
     try:
-        return builder.build(lambda: rows, wait_s=30.0)
+        if not is_small:
+            return builder.build(lambda: rows, wait_s=30.0)
+        builder.hold(rows)
+        return memory_index(rows, used)
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
@@ -173,7 +177,7 @@ def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder 
         if plain is None or plain.texts > EMBED_AT_ONCE:
             raise
         return None
-    if built is None or built.rows > MEMORY_ROWS:
+    if built is None or built.rows > MEMORY_ROWS or isinstance(built.search, MemoryLabels):
         return built
     gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
     lacks_vectors = built.embedder is None

@@ -197,7 +197,7 @@ def build_passages(
     tables, index = Tables(directory / FOLDER), Tables(directory)
     with index.lock():
         labels = index.manifest()
-        if labels is None:
+        if labels is None or "labels" not in labels:  # few labels of an endpoint are in no table
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
         made_of = [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)]
         digest = _digest_of_files(files, texts, made_of)

@@ -133,9 +133,10 @@ class Tables:
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)})
+        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)}, indent=None)
         with errors_translated(self.directory):
             if not isinstance(self.directory, ObjectPrefix):
+                self.directory.mkdir(parents=True, exist_ok=True)
                 replace_text(self.directory / MANIFEST, text, sync=True)
                 return
             name, above = _MANIFEST_OF + self.directory.name, Tables(self.directory.parent)
@@ -144,7 +145,7 @@ class Tables:
 
     def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
-        if isinstance(self.directory, ObjectPrefix):
+        if isinstance(self.directory, ObjectPrefix) or "held" in manifest:
             return {}
         text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
         with errors_translated(self.directory):

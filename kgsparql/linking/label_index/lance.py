@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import CancelledError, StoreError
-from kgsparql.linking.label_index.memory import nearest_places
+from kgsparql.linking.label_index.memory import memory_index, nearest_places
 from kgsparql.linking.label_index.search import (
     LabelIndex,
     LabelRow,
@@ -210,9 +210,16 @@ class _HeldRows:
 
 def opened_index(tables: Tables, manifest: dict[str, Any], embedder: Embedder | None) -> LabelIndex:
     """Open the index that a manifest describes, with the vectors of an embedder if it has them."""
+    if (held := held_rows(manifest)) is not None:
+        return memory_index(held, embedder if manifest["texts"] <= EMBED_AT_ONCE else None)
     name = embedder.name if embedder is not None and embedder.name in manifest["vectors"] else None
     search = LanceLabels(tables, manifest, name)
     return LabelIndex(search, manifest["rows"], manifest["texts"], name, tables.directory)
+
+
+def held_rows(manifest: Mapping[str, Any]) -> list[LabelRow] | None:
+    """Return the rows that a manifest holds itself, as they are few; ``None`` where they are in a table."""
+    return [LabelRow._make(row) for row in manifest["held"]] if "held" in manifest else None
 
 
 # --- Building
@@ -240,8 +247,9 @@ class Builder:
             if isinstance(self.directory, Path):
                 remove_leftovers(self.directory)
             manifest, rows = tables.manifest(), None
-            if manifest is None or not is_of(manifest, self.content) or tables.open(manifest["labels"]) is None:
-                rows = read()
+            is_known = manifest is not None and is_of(manifest, self.content)
+            if manifest is None or not is_known or "held" in manifest or tables.open(manifest["labels"]) is None:
+                rows = (held_rows(manifest) if manifest and is_known else None) or read()
                 self.progress("indexing labels", len(rows), len(rows))
                 manifest = _write_labels(tables, rows) | dict(self.content) | dict(self.more)
                 tables.publish(manifest)
@@ -255,6 +263,13 @@ class Builder:
         if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
             _remove_older(self.directory, sources)
         return opened_index(tables, manifest, embedder)
+
+    def hold(self, rows: Rows) -> None:
+        """Keep rows that are few in the manifest: whoever opens them needs no LanceDB, whose import takes seconds."""
+        tables, texts = Tables(self.directory), len({row.text for row in rows})
+        held = {"held": list(map(list, rows)), "rows": len(rows), "texts": texts, "vectors": {}}
+        with tables.lock(wait_s=30.0):
+            tables.publish(held | dict(self.content) | dict(self.more))
 
     def _embedded_texts(self, tables: Tables, name: str, texts: Sequence[str], embedder: Embedder) -> dict[str, Any]:
         """Write a vector for each distinct text that has none yet, in their order; return the entry of the manifest.
