@@ -162,7 +162,7 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
             yield Gap("ambiguous", link.mention.text, "{!r} may be another than {}", (name, other))
-        elif link.kind == "entity" and link.term in used:
+        elif link.kind == "entity" and any(one.term in used for one in (link, *link.candidates)):
             yield from () if others else equally_named(link, question)
 
 
