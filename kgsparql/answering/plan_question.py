@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
@@ -12,6 +13,7 @@ from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration import labels
+from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -129,14 +131,17 @@ def _counted_once(
 
 def name_schema(session: Session) -> None:
     """Have the labels of the commonest predicates at hand, and of the classes of an endpoint: they are read once."""
-    if (shared := common_profiler(session)) is None:
-        return
+    known, graph = common_profiler(session).known.labels, unmetered(session)
     for languages in {session.labels.languages, session.compared_labels.languages}:
-        if languages not in shared.known.labels:
+        if languages not in known:
             kinds = classes_of(session) if session.graph.is_remote else ()
             terms: list[IRI] = [*predicates_of(session), *kinds]
-            shared.known.labels[languages] = labels(shared.graph, terms, languages=languages)
-    session.labels.shared = shared.known.labels
+            known[languages] = labels(graph, terms, languages=languages)
+            if graph.profile.predicate_label_links:  # too many to count: as many are asked for as one query gives
+                with suppress(*GRAPH_FAILED):
+                    own = replace(graph, graph=graph.graph.origin.with_own_failures(), most_s=_COUNTED_S)
+                    known[languages] |= linked_labels(own, languages=languages)
+    session.labels.shared = known
 
 
 def unmetered(session: Session) -> MeteredGraph:

@@ -92,8 +92,10 @@ def expanded_items(
     :param columns: walks of which each is told in the rows of the first walk with the same beginning, too, if there is
         one; the query of that one finds the whole table. One more query.
     """
-    met = walk_ends(terms.graph, walks, limit=limit)
-    followed = [_FollowedWalk(walk, own) for walk, own in zip(walks, met, strict=True)]
+    known = {walk: Found(own) for walk, own in terms.walked.items() if len(own) <= limit}
+    new = [walk for walk in walks if walk not in known]
+    known.update(zip(new, walk_ends(terms.graph, new, limit=limit), strict=True))
+    followed = [_FollowedWalk(walk, known[walk]) for walk in walks]
     for one in followed:
         named = [end for end in one.met.items if not is_mediator(end)]
         one.ends = keep([end for end in named if end != one.walk.start] or named)

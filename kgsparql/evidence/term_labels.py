@@ -15,11 +15,11 @@ from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.verbalising import with_statements
-from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides, types
-from kgsparql.exploration.labels import own_label
+from kgsparql.exploration import Label, StatementSide, descriptions, labels, missing_sides, statement_sides
+from kgsparql.exploration.labels import named_types, own_label
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.paths import Hop, Path
+from kgsparql.rdf.paths import Hop, Path, Walk
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, normalised, printable
 
 _UNNAMED = "no time was left to ask what all of these are called: some are named by the ends of their IRIs"
@@ -37,6 +37,7 @@ class TermLabels:
     :param known: in place of those that the notes hold.
     :param shared: labels that the graph gives whoever asks, by the languages they were asked for in.
     :param statements: what was asked of statements of a Wikibase; ``None`` for what they do not say.
+    :param walked: all ends of the walks that were followed to all of them.
     """
 
     graph: MeteredGraph
@@ -45,6 +46,7 @@ class TermLabels:
     known: dict[Term, str] | None = None
     shared: Mapping[tuple[str, ...], Mapping[Term, Label]] = field(default_factory=dict)
     statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
+    walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
     _derived: set[Term] = field(default_factory=set)
     _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
 
@@ -106,8 +108,11 @@ class TermLabels:
         terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
         if missing := [term for term in terms if ask and term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
+            called: Mapping[Term, Label] = {}
             with self.asking(in_grace=in_grace) as graph:
-                found = types(graph, missing)
+                found, called = named_types(graph, missing, languages=self.languages)
+            known = self.notes.labels if self.known is None else self.known
+            self._keep({term: label for term, label in called.items() if term not in known}, known)
             self._types.update({term: found.get(term, ()) for term in missing})
         names = self(dict.fromkeys(c for term in terms for c in self._types.get(term, ())), in_grace=in_grace)
         counted = []

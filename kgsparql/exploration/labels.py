@@ -76,6 +76,14 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     return {term: best.get(term) or own_label(term) for term in wanted}
 
 
+def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:
+    """Find the labels of all predicates that are labelled on other nodes, as far as one query gives them."""
+    naming = graph.naming
+    query = Query.load("linked_predicates").bind(predicate=naming.labels, link=naming.links[:1])
+    found = graph.select(query.bind(range=language_ranges(languages)))
+    return _best_texts(found, languages, naming.labels)
+
+
 def own_label(term: Term) -> Label:
     """Name a term without asking a graph: ``[]`` for what has no name."""
     if isinstance(term, Literal):
@@ -186,8 +194,27 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    found: dict[IRI, set[IRI]] = {entity: set() for entity in starts}
-    for solution in select_about(graph, [Query.load("types")], starts).seen:
+    return _types_in(select_about(graph, [Query.load("types")], starts).seen, starts)
+
+
+def named_types(
+    graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
+) -> tuple[dict[IRI, tuple[IRI, ...]], dict[Term, Label]]:
+    """Find the classes of each entity, and of an endpoint, in the same query, what these are called, where it says."""
+    if not graph.is_remote:
+        return types(graph, entities), {}
+    starts, naming = entities_of(entities), graph.naming.labels
+    called = Query.load("class_labels").bind(
+        type=(RDF_TYPE, INSTANCE_OF), predicate=naming, range=language_ranges(languages)
+    )
+    seen = select_about(graph, [Query.load("types"), called], starts).seen
+    named = _best_texts((s for s in seen if "class" in s), languages, naming, itemgetter("class"))
+    return _types_in((s for s in seen if "class" not in s), starts), named
+
+
+def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
+    found: dict[IRI, set[IRI]] = {entity: set() for entity in entities}
+    for solution in solutions:
         entity, type_ = solution["entity"], solution["type"]
         if isinstance(entity, IRI) and isinstance(type_, IRI):
             found[entity].add(type_)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -31,6 +32,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Term
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 
 T = TypeVar("T")
+Row = TypeVar("Row", NeighbourGroup, PredicateCount)
 Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
 
 # In place of the number of a term or a step where there is none.
@@ -59,28 +61,103 @@ def predicate_paths(
     :param keep: from the paths of one length, those that are expanded; all, if ``None``. No path ends the search.
     :raises InputError: for a start that is not an IRI.
     """
-    (entity,) = entities_of([start])
-    steps = _steps_from(graph, entity, direction, skipped_in(graph, skip))
+    (found,) = paths_of_several(graph, [(start, skip, keep)], max_hops=max_hops, frontier=frontier, direction=direction)
+    return found
+
+
+def paths_of_several(
+    graph: KnowledgeGraph,
+    starts: Iterable[tuple[Term, Iterable[IRI], Keep | None]],
+    *,
+    max_hops: int,
+    frontier: int,
+    direction: Directions,
+) -> list[Found[PredicatePath]]:
+    """Find the paths from several entities, each with its ``skip`` and ``keep``: the same few queries serve them all.
+
+    :raises InputError: for a start that is not an IRI.
+    """
+    asked: dict[frozenset[IRI], _Asked] = {}
+    searches = []
+    for start, skip, keep in starts:
+        (entity,), skipped = entities_of([start]), skipped_in(graph, skip)
+        own = asked.setdefault(skipped, _Asked(graph, direction, skipped, frontier))
+        searches.append(_SearchFrom(_first_level(_steps_from(graph, entity, own), entity, frontier), keep))
+    for hops in range(1, max_hops + 1):
+        is_last = hops == max_hops and hops > 1
+        for own in asked.values():
+            wanted = [ends for one in searches if one.level.steps.asked is own for ends in one.level.to_be_asked()]
+            if len(searches) > 1 and wanted:
+                (own.counts if is_last else own.neighbours)(sorted(set(wanted), key=str))
+        for one in searches:
+            one.walk_on(is_last=is_last, is_kept=hops < max_hops)
+    return [Found(tuple(one.found), tuple(one.cuts)) for one in searches]
+
+
+def _first_level(steps: _QuerySteps, entity: IRI, frontier: int) -> _Level:
     none = np.array([_NONE])
-    level = _Level(
+    return _Level(
         steps, entity, frontier, (PropertyPath(()),), none, none + 1, np.array([steps.numbers[entity]]),
         np.array([[_NONE] * 2]), np.empty((0, 4), np.int64),
     )  # fmt: skip
-    found: list[PredicatePath] = []
-    cuts: dict[Cut, None] = {}
-    for hops in range(1, max_hops + 1):
-        if not level.shapes:
-            break
-        if hops == max_hops and hops > 1:
-            last, more = level.last_step()
-            found += map(PredicatePath, last)
+
+
+@dataclass(slots=True)
+class _SearchFrom:
+    """A search from one entity, and what it found so far."""
+
+    level: _Level
+    keep: Keep | None
+    found: list[PredicatePath] = field(default_factory=list)
+    cuts: dict[Cut, None] = field(default_factory=dict)
+
+    def walk_on(self, *, is_last: bool, is_kept: bool) -> None:
+        """Find the paths one step longer, and keep those that are walked on from."""
+        if not self.level.shapes:
+            return
+        if is_last:
+            last, more = self.level.last_step()
+            self.found += map(PredicatePath, last)
         else:
-            level, more = level.longer()
-            found += (own := level.paths())
-            if keep is not None and own and hops < max_hops:
-                level = level.only(frozenset(keep(own)))
-        cuts.update(dict.fromkeys(more))
-    return Found(tuple(found), tuple(cuts))
+            self.level, more = self.level.longer()
+            self.found += (own := self.level.paths())
+            if self.keep is not None and own and is_kept:
+                self.level = self.level.only(frozenset(self.keep(own)))
+        self.cuts.update(dict.fromkeys(more))
+
+
+class _Asked:
+    """What was asked of entities, of several searches together: their neighbours, or how many they have."""
+
+    def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], limit: int) -> None:
+        self.graph, self.direction, self.skipped, self.limit = graph, direction, skipped, limit
+        self._groups: dict[IRI, list[NeighbourGroup]] = {}
+        self._counts: dict[IRI, list[PredicateCount]] = {}
+        self._cuts: dict[str, list[Cut]] = defaultdict(list)
+
+    def neighbours(self, entities: Sequence[IRI]) -> Found[NeighbourGroup]:
+        """Find at most so many neighbours of each entity by each step."""
+        ask = partial(neighbours, self.graph, direction=self.direction, skip=self.skipped, limit=self.limit)
+        return self._known(entities, self._groups, ask)
+
+    def counts(self, entities: Sequence[IRI]) -> Found[PredicateCount]:
+        """Count the neighbours of each entity by each step."""
+        return self._known(
+            entities, self._counts, partial(predicates, self.graph, direction=self.direction, skip=self.skipped)
+        )
+
+    def _known(
+        self, entities: Sequence[IRI], known: dict[IRI, list[Row]], ask: Callable[[Sequence[IRI]], Found[Row]]
+    ) -> Found[Row]:
+        if new := [entity for entity in entities if entity not in known]:
+            found = ask(new)
+            known.update({entity: [] for entity in new})
+            for row in found.items:
+                known[row.entity].append(row)
+            for cut in found.cuts:
+                self._cuts[cut.where.partition(" ")[0]].append(cut)
+        cuts = (cut for entity in entities for cut in self._cuts.get(str(entity), ()))
+        return Found(tuple(row for entity in entities for row in known[entity]), tuple(cuts))
 
 
 # Hops from some terms; what lies behind blank nodes, whose numbers stand between those of a term and a step, and those
@@ -114,8 +191,8 @@ class _QuerySteps:
     The number of a step is twice that of its predicate, and 1 more if it is walked from object to subject.
     """
 
-    def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI]) -> None:
-        self.graph, self.direction, self.skipped = graph, direction, skipped
+    def __init__(self, asked: _Asked) -> None:
+        self.asked = asked
         self.numbers: _Numbering[Term] = _Numbering()
         self._predicates: _Numbering[IRI] = _Numbering()
 
@@ -145,10 +222,9 @@ class _QuerySteps:
         """Return how many terms of an adjacency come before a term that is not in it."""
         return 0
 
-    def limited(self, ends: Numbers, limit: int) -> _Onward:
+    def limited(self, ends: Numbers) -> _Onward:
         """Find at most so many hops from each term by each step."""
-        entities = self._entity_ends(ends)
-        found = neighbours(self.graph, entities, direction=self.direction, skip=self.skipped, limit=limit)
+        found = self.asked.neighbours(self.entities(ends))
         behind = [
             (self.numbers[path.start], self._step_number(there.step), self.numbers[there.end],
              self._step_number(onward.step), self.numbers[onward.end])
@@ -158,7 +234,7 @@ class _QuerySteps:
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
         """Count the hops from each term by each step; where they lead is not asked."""
-        found = predicates(self.graph, self._entity_ends(ends), direction=self.direction, skip=self.skipped)
+        found = self.asked.counts(self.entities(ends))
         return _hops_of_rows(
             (self.numbers[count.entity], self._step_number(count.step), 0, count.count) for count in found.items
         ), found.cuts
@@ -166,7 +242,8 @@ class _QuerySteps:
     def report(self, began: float, start: object, paths: int) -> None:
         """Report a search that no query shows."""
 
-    def _entity_ends(self, ends: Numbers) -> list[IRI]:
+    def entities(self, ends: Numbers) -> list[IRI]:
+        """Return those of some ends that are asked about."""
         return sorted((e for e in self.terms(ends) if isinstance(e, IRI) and not is_mediator(e)), key=str)
 
     def _step_number(self, step: Step) -> int:
@@ -188,10 +265,10 @@ def _hops_of_rows(rows: Iterable[tuple[int, int, int, int]]) -> Hops:
 class _AdjacencySteps(_QuerySteps):
     """Hops from an adjacency, whose numbers are those of its terms and predicates; queries find literals."""
 
-    def __init__(self, graph: KnowledgeGraph, direction: Directions, skipped: frozenset[IRI], view: AdjacencyView):
-        super().__init__(graph, direction, skipped)
+    def __init__(self, asked: _Asked, view: AdjacencyView):
+        super().__init__(asked)
         self._adjacency = adjacency = view.adjacency
-        self._hops = AdjacencyHops(partial(by_steps, graph), view, direction, skipped)
+        self._hops = AdjacencyHops(partial(by_steps, asked.graph), view, asked.direction, asked.skipped)
         self.numbers = _Numbering(
             len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
         )
@@ -211,10 +288,11 @@ class _AdjacencySteps(_QuerySteps):
         place = self._adjacency.place
         return self._adjacency.iris if isinstance(term, BlankNode) else place(f"{getattr(term, 'value', term)}\0")
 
-    def limited(self, ends: Numbers, limit: int) -> _Onward:
+    def limited(self, ends: Numbers) -> _Onward:
+        limit = self.asked.limit
         found = self._hops.limited(ends[ends < self.numbers.first], limit)
         if found is None:
-            return super().limited(ends, limit)
+            return super().limited(ends)
         hops, groups = found
         large = self._hops.groups(hops.at(hops.counts > limit))
         cuts = sorted((cut_of_group(group, limit) for group in (*large, *groups) if group.count > limit), key=str)
@@ -226,11 +304,11 @@ class _AdjacencySteps(_QuerySteps):
         return self._hops.counted(ends[ends < self.numbers.first]), ()
 
 
-def _steps_from(graph: KnowledgeGraph, start: IRI, direction: Directions, skipped: frozenset[IRI]) -> _QuerySteps:
+def _steps_from(graph: KnowledgeGraph, start: IRI, asked: _Asked) -> _QuerySteps:
     view = graph.adjacency_view()
     if view is None or view.adjacency.has_statements or view.adjacency.number(start) is None:
-        return _QuerySteps(graph, direction, skipped)
-    return _AdjacencySteps(graph, direction, skipped, view)
+        return _QuerySteps(asked)
+    return _AdjacencySteps(asked, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +334,11 @@ class _Level:
     before: Numbers
     behind: Numbers
 
+    def to_be_asked(self) -> list[IRI]:
+        """List the ends that queries are about when the paths get longer."""
+        by_queries = type(self.steps) is _QuerySteps and len(self.shapes) > 0
+        return self.steps.entities(np.unique(self.end)) if by_queries else []
+
     def paths(self) -> list[PredicatePath]:
         """List the paths in lexical order, with their ends."""
         bounds = np.searchsorted(self.path, np.arange(len(self.shapes) + 1)).tolist()
@@ -278,7 +361,7 @@ class _Level:
     def longer(self) -> tuple[_Level, Sequence[Cut]]:
         """Find the paths one step longer."""
         began = time.perf_counter()
-        hops, far, cuts = self.steps.limited(np.unique(self.end), self.frontier)
+        hops, far, cuts = self.steps.limited(np.unique(self.end))
         keys, heads, tails = self._hops_onward(hops)
         first = starts_of(keys, heads)
         several = np.diff(first, append=len(keys)) > 1
@@ -353,13 +436,13 @@ class _Level:
         """Tell which hops are taken: a step back only where it leads to more than the term just left."""
         counts, back = hops.counts[onward], self._goes_back(rows, hops.steps[onward])
         leads_on = ~back | (counts > 1)
-        most = len(self.steps.graph.members)
+        most = len(self.steps.asked.graph.members)
         if most > 1:
             places = np.flatnonzero(back & (counts > 1) & (counts <= most) & (self.before[rows, 1] == _NONE))
             entities, before = self.steps.terms(self.end[rows[places]]), self.steps.terms(self.before[rows[places], 0])
             steps = map(self.steps.step, hops.steps[onward[places]].tolist())
             asked = list(map(PredicateCount, cast("list[IRI]", entities), steps, counts[places].tolist()))
-            far = far_ends(self.steps.graph, asked)
+            far = far_ends(self.steps.asked.graph, asked)
             leads_on[places] = [far.get((c.entity, c.step)) != {b} for c, b in zip(asked, before, strict=True)]
         return leads_on
 

@@ -22,7 +22,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
 MOST_MEMBERS = 2_000
 """Members of a set that are read; of a larger one, any of so many."""
-_TOGETHER = 20
+_TOGETHER = 25
 """Sets of which one query looks for any item of a class."""
 _ROWS = 100
 """Labels with a word of the question that are read."""

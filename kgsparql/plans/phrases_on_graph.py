@@ -48,10 +48,10 @@ class Phrases(Restricting):
         if given.items is None:
             return [given]
         if isinstance(given.items, a.Instances):
-            if below := self.steps_below(a.Items((given.items.of,)), SUBCLASS_OF):
-                return [replace(given, items=below[0], classes=frozenset())]
+            if below := self.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
+                return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
-        found = [given.kept(one, 0.3) for each in TAXONOMY for one in self.steps_below(given.items, each)]
+        found = [given.kept(one, 0.3) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself

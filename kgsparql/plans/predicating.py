@@ -36,8 +36,8 @@ class Predicating(Measuring):
         if self.question.form == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
-            below = self.steps_below(a.Items((other.items.of,)), SUBCLASS_OF, _NARROWER)
-            other = replace(other, items=a.Either((other.items, *below))) if below else other
+            below = self.steps_below(a.Items((other.items.of,)), [SUBCLASS_OF], _NARROWER)
+            other = replace(other, items=a.Either((other.items, *below[SUBCLASS_OF]))) if below else other
         if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
             return [
                 replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
@@ -88,15 +88,19 @@ class Predicating(Measuring):
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: of one thing that is asked about, any number of steps."""
         most = _NARROWER if given.is_named else 1
-        for predicate in TAXONOMY:
-            if sets := self.steps_below(other.known, predicate, most):
-                how = Match("is", PropertyPath((Step(predicate, "inverse"),)))
-                yield Denotation(union(sets), other.score + 1.3, other.doubts, how=(how,))
+        for predicate, sets in self.steps_below(other.known, TAXONOMY, most).items():
+            how = Match("is", PropertyPath((Step(predicate, "inverse"),)))
+            yield Denotation(union(sets), other.score + 1.3, other.doubts, how=(how,))
 
-    def steps_below(self, items: a.ItemSet, predicate: IRI, most: int = 1) -> list[a.ItemSet]:
-        """What is some steps down a taxonomy, for each number of steps that leads anywhere."""
-        paths = [PropertyPath((Step(predicate, "inverse"),) * times) for times in range(1, most + 1)]
-        return [one for path in paths if self.view.members(one := ends(items, path))]
+    def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI], most: int = 1) -> dict[IRI, list[a.ItemSet]]:
+        """What is some steps down each taxonomy, for each number of steps that leads anywhere: one query for all."""
+        below: dict[IRI, list[a.ItemSet]] = {
+            one: [ends(items, PropertyPath((Step(one, "inverse"),) * times)) for times in range(1, most + 1)]
+            for one in predicates
+        }
+        self.view.look_for_items(one for own in below.values() for one in own)
+        found = {one: [each for each in own if self.view.has_items(each)] for one, own in below.items()}
+        return {one: own for one, own in found.items() if own}
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""

@@ -78,6 +78,8 @@ class Restricting(Predicating):
         if (called := self._called(given, said, argument)) is not None:
             return called
         others = self.denotations(argument)[:_GIVEN]
+        if said.light != "be" or said.preposition:  # each of them is looked at: in the same queries
+            self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
         found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.exploration import PredicatePath, mediated_paths, predicate_paths, walk_ends
+from kgsparql.exploration import PredicatePath, mediated_paths, paths_of_several, walk_ends
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import counted, root, words
@@ -72,20 +72,20 @@ class Enumeration:
 
 
 def enumerate_paths(
-    link: LinkedEntity, session: Session, *, max_hops: int | None, first_steps: int, frontier: int
-) -> Enumeration:
-    """Enumerate the distinct paths from an entity; from a class, a step leads to its instances.
+    links: Sequence[LinkedEntity], session: Session, *, max_hops: int | None, first_steps: int, frontier: int
+) -> list[Enumeration]:
+    """Enumerate the distinct paths from entities, in the same queries; from a class, a step leads to its instances.
 
     :param max_hops: ``None`` for 3, or 2 where more than 30 predicates are near; then the likeliest first steps go on.
     """
-    start = link.term
-    enumeration = Enumeration(link, ends={PropertyPath(()): (start,)})
+    enumerations = [Enumeration(link, ends={PropertyPath(()): (link.term,)}) for link in links]
 
-    def note_cut(what: str, limit: int, known: int | None, message: str) -> None:
+    def note_cut(start: IRI, what: str, limit: int, known: int | None, message: str) -> None:
         name = session.labels([start], in_grace=True)[start]
         session.note_cuts([Cut(what, limit, known, name, f"paths from {name}: {message}")])
 
-    def keep(level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
+    def keep(enumeration: Enumeration, level: Sequence[PredicatePath]) -> Collection[PropertyPath]:
+        start = enumeration.link.term
         enumeration.add(level)
         paths = [found.path for found in level if len(found.path.steps) > 1 or found.ends != (start,)]
         if len({step.predicate for path in paths for step in path.steps}) <= _MANY_PREDICATES:
@@ -98,20 +98,23 @@ def enumerate_paths(
         texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
         scores = session.ranker.rank(session.masked_question, texts)
         told = f"only {first_steps:,} of {len(paths):,} first steps were walked on from (-O first_steps=N takes more)"
-        note_cut("first steps walked on from", first_steps, len(paths), told)
+        note_cut(start, "first steps walked on from", first_steps, len(paths), told)
         return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:first_steps])]
 
+    def skipped(link: LinkedEntity) -> frozenset[IRI]:
+        return UNWALKED - {RDF_TYPE} if link.kind == "class" else UNWALKED
+
     with session.within_budget():
-        found = predicate_paths(
-            session.graph, start,
-            max_hops=max_hops or 3, frontier=frontier, direction=session.direction,
-            skip=UNWALKED - {RDF_TYPE} if link.kind == "class" else UNWALKED, keep=keep,
-        )  # fmt: skip
-        enumeration.add(found.items)
-        if found.cuts:
-            told = f"only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
-            note_cut("ends of a path walked on from", frontier, None, told)
-    return enumeration
+        starts = [(one.link.term, skipped(one.link), partial(keep, one)) for one in enumerations]
+        several = paths_of_several(
+            session.graph, starts, max_hops=max_hops or 3, frontier=frontier, direction=session.direction
+        )
+        for one, found in zip(enumerations, several, strict=True):
+            one.add(found.items)
+            if found.cuts:
+                told = f"only {frontier:,} ends were walked on from; there are more (-O frontier=N)"
+                note_cut(one.link.term, "ends of a path walked on from", frontier, None, told)
+    return enumerations
 
 
 def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[PropertyPath]], session: Session) -> None:
@@ -124,6 +127,7 @@ def add_ends(enumerations: Sequence[Enumeration], kept: Sequence[Sequence[Proper
             one.ends[path] = tuple(end for end in ends if end != one.link.term) or ends
             if not own.cuts:
                 one.whole.add(path)
+                session.labels.walked[one.walk(path)] = own.items
         add_kinds(enumerations, session)
 
 

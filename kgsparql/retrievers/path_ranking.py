@@ -133,10 +133,8 @@ class PathRanking(Weights, Retriever):
             own.add([PredicatePath(*known) for known in session.looked_at.steps_from(own.link.term)])
         if not any(own.paths for own in enumerations) and session.notes.lost is None and session.usage.over_at:
             late = session.unlimited()
-            enumerations = [
-                enumerate_paths(link, late, max_hops=1, first_steps=self.first_steps, frontier=self.frontier)
-                for link in session.links[:1]
-            ]
+            limits = {"first_steps": self.first_steps, "frontier": self.frontier}
+            enumerations = enumerate_paths(session.links[:1], late, max_hops=1, **limits)
         found: list[LikelyPath] = []
         for own in enumerations:
             single = [path for path in own.paths if len(path.steps) == 1 and own.ends[path]]
@@ -193,10 +191,10 @@ class PathRanking(Weights, Retriever):
         return self._scored_with_ends(self._enumerations_from((), session), session)
 
     def _enumerations_from(self, starts: Sequence[LinkedEntity], session: Session) -> list[Enumeration]:
-        enumerations = [
-            enumerate_paths(link, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier)
-            for link in _with_descriptions(starts or self._likely_meanings(session), session)
-        ]
+        links = _with_descriptions(starts or self._likely_meanings(session), session)
+        enumerations = enumerate_paths(
+            links, session, max_hops=self.max_hops, first_steps=self.first_steps, frontier=self.frontier
+        )
         with session.within_budget():
             add_kinds(enumerations, session)
         for enumeration in enumerations:

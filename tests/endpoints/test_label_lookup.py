@@ -11,9 +11,11 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql
+from kgsparql.budget import Usage
 from kgsparql.errors import InputError, LimitError, NotFoundError, QueryError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
@@ -242,19 +244,20 @@ def wikidata(seen: list[str]) -> Fake:
             return [
                 {"words": {"type": "literal", "value": w}, "entity": iri(q)} for w in words for q in found.get(w, ())
             ]
+        rows = []
         if "ontology#sitelinks>" in query:
             count = {"type": "literal", "value": "120", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}
-            predicate = {"type": "uri", "value": "http://wikiba.se/ontology#sitelinks"}
-            return [{"entity": iri("Q42"), "predicate": predicate, "triples": count}]
+            measure = {"type": "uri", "value": "http://wikiba.se/ontology#sitelinks"}
+            rows.append({"entity": iri("Q42"), "measure": measure, "triples": count})
         if "VALUES ?entity" in query and "?label" in query:
             names = [("Q42", LABEL, "Douglas Adams", "mul"), ("Q28421831", LABEL, "Douglas Adams", "en"),
                      ("Q42", "http://www.w3.org/2004/02/skos/core#altLabel", "Douglas Noel Adams", "en")]  # fmt: skip
-            return [
+            rows += [
                 {"entity": iri(q), "predicate": {"type": "uri", "value": p},
                  "label": {"type": "literal", "value": text, "xml:lang": tag}}
                 for q, p, text, tag in names
             ]  # fmt: skip
-        return []
+        return rows
 
     def replying(request: HttpRequest) -> HttpReply:
         query = parse_qs((request.body or b"").decode())["query"][0]
@@ -270,8 +273,11 @@ def test_the_own_search_of_a_wikibase_finds_items_by_name() -> None:
     seen: list[str] = []
     sitelinks = IRI("http://wikiba.se/ontology#sitelinks")
     options = {"search_host": "items.example.org", "degree_predicate": sitelinks}
-    linker = lookup(wikidata(seen).graph(profile=PUBLIC), "wikibase:mwapi", **options)
+    graph = wikidata(seen).graph(profile=PUBLIC)
+    linker = lookup(graph, "wikibase:mwapi", **options)
+    linker = linker.with_graph(MeteredGraph(graph, Usage(), lambda _: None).unfiltered())  # as a question asks
     (link,) = linker.link("When was Douglas Adams born?")
+    assert link.degree == 120
     assert linker.notes((link,)) == ()
     assert seen == ["Douglas Adams"]
     assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.memory import MemoryLabels
-from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_of
+from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
 from kgsparql.linking.words import stem, words
 from kgsparql.models.embedding import Embedder
@@ -122,7 +122,7 @@ class EndpointLabels(FoundLabels):
         spellings, tags = Spellings(text, languages), language_tags(languages)
         names = self._exact_names(spellings.exact, tags)
         common: set[str] = set()
-        searched = self._names_by_search(spellings, tags, common)
+        searched = self._names_by_search(spellings, tags, common, [name.iri for name in names])
         names += [name for name in searched if name not in names]
         if not names:  # by predicates of the graph's own, as in :func:`kgsparql.exploration.by_label`
             found = self._names_by_text([Query.load("by_name")], spellings.exact, tags)
@@ -146,13 +146,15 @@ class EndpointLabels(FoundLabels):
         literals = [text_literal(text, tag) for text in texts for tag in tags]
         return _rows_by("text", names_in(select_about(self._graph, queries, literals, parameter="label").seen))
 
-    def _names_by_search(self, spellings: Spellings, tags: Sequence[str], common: set[str]) -> list[LabelRow]:
+    def _names_by_search(
+        self, spellings: Spellings, tags: Sequence[str], common: set[str], known: Sequence[str]
+    ) -> list[LabelRow]:
         """Ask the endpoint's text search; after a failure, which :meth:`notes` tells, it is not tried again."""
         if self._profile.text_search == "none" or self._search_failure:
             return []
         try:
             if self._profile.text_search == "wikibase:mwapi":
-                return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags)
+                return self._names_by_wikibase_search(spellings.names[:_MAX_NAMES], tags, known)
             return self._names_by_words(spellings.searches[:MAX_ARMS], tags, common)
         except GRAPH_FAILED as error:
             self._search_failure = (
@@ -175,14 +177,18 @@ class EndpointLabels(FoundLabels):
                 common.update(words(normalised(search[0])))
         return [name for search in searches for name in self._searched[search]]
 
-    def _names_by_wikibase_search(self, names: Sequence[str], tags: Sequence[str]) -> list[LabelRow]:
+    def _names_by_wikibase_search(
+        self, names: Sequence[str], tags: Sequence[str], known: Sequence[str]
+    ) -> list[LabelRow]:
         missing = [name for name in names if (name,) not in self._searched]
         if missing:
             languages = [tag for tag in tags if tag not in {"", "mul"}][:1]
             search = wikibase_search(missing, host=self._profile.search_host, languages=languages)
             found = [(getattr(s.get("words"), "value", ""), s.get("entity")) for s in self._graph.select(search)]
             entities = [(name, entity) for name, entity in found if isinstance(entity, IRI)]
-            named = _rows_by("iri", names_of(self._graph, [entity for _, entity in entities], tags))
+            meant = [entity.value for _, entity in entities]
+            new = list(dict.fromkeys([*(iri for iri in known if iri not in self._kinds), *meant]))
+            named = _rows_by("iri", self._learn_kinds(new[:_MAX_ENTITIES], tags, named=frozenset(meant)))
             for name in missing:
                 rows = (named[entity.value] for searched, entity in entities if searched == name)
                 self._searched[name,] = [*chain.from_iterable(rows)]
@@ -202,28 +208,45 @@ class EndpointLabels(FoundLabels):
         )
         return sorted(set(chain.from_iterable(map(with_short, made))))
 
-    def _learn_kinds(self, entities: Sequence[str]) -> None:
-        size = max(1, self._graph.chunk_size)
+    def _learn_kinds(
+        self, entities: Sequence[str], tags: Sequence[str] = (), *, named: Collection[str] = ()
+    ) -> list[LabelRow]:
+        """Ask what entities are; where a predicate tells how well known they are, that in the same query.
+
+        :param named: those whose names are asked for, too, and returned.
+        """
+        size, given_by = max(1, self._graph.chunk_size), self._profile.degree_predicate
+        names: list[LabelRow] = []
         for at in range(0, len(entities), size):
             chunk = entities[at : at + size]
-            query = Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)
+            queries = [Query.load("search_kinds").bind(entity=list(map(IRI, chunk)), link=self._graph.naming.links)]
+            if unnamed := [IRI(iri) for iri in chunk if iri in named]:
+                queries.append(names_query(self._graph, unnamed, tags))
+            if given_by is not None and (missing := [IRI(iri) for iri in chunk if iri not in self._degrees]):
+                known = Query.load("search_known").bind(measure=[given_by], entity=missing)
+                queries.append(known.limit(2 * len(missing)))
+            solutions = self._graph.select(Query.union(queries))
+            names += names_in(solutions)
             found: dict[str, Kind] = dict.fromkeys(chunk, "entity")
-            for solution in sorted(self._graph.select(query), key=lambda solution: "predicate" in solution):
-                found[getattr(solution["entity"], "value", "")] = "predicate" if "predicate" in solution else "class"
+            for solution in sorted(solutions, key=lambda solution: "predicate" in solution):
+                if "triples" not in solution and "label" not in solution:
+                    found[getattr(solution["entity"], "value", "")] = (
+                        "predicate" if "predicate" in solution else "class"
+                    )
             self._kinds |= found
+            self._keep_degrees(solutions)
+        return names
 
     def _learn_degrees(self, entities: Sequence[str]) -> None:
-        given_by = self._profile.degree_predicate
-        missing = [iri for iri in entities if iri not in self._degrees][: None if given_by else MAX_ARMS]
-        if not missing:
+        if self._profile.degree_predicate is not None:
             return
-        if given_by is not None:
-            query = Query.load("search_known").bind(predicate=[given_by], entity=list(map(IRI, missing)))
-            query = query.limit(2 * len(missing))
-        else:
+        missing = [iri for iri in entities if iri not in self._degrees][:MAX_ARMS]
+        if missing:
             query = Query.union([Query.load("search_degrees").bind(entity=[IRI(iri)]) for iri in missing])
-        solutions = self._graph.select(query)
-        self._degrees.update(dict.fromkeys(missing, 1))
+            self._degrees.update(dict.fromkeys(missing, 1))
+            self._keep_degrees(self._graph.select(query))
+
+    def _keep_degrees(self, solutions: Iterable[Solution]) -> None:
         for solution in solutions:
             count = solution.get("triples")
             if isinstance(count, Literal) and count.value.isdecimal():

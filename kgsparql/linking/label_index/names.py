@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kgsparql.exploration.batched_select import select_about
-from kgsparql.graphs.graph import KnowledgeGraph, Solution
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import consecutive, is_proper, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
@@ -36,8 +36,13 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
 
 def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[LabelRow]:
     """Ask for all names that a graph has for some entities, each once."""
+    return names_in(select_about(graph, [names_query(graph, None, tags)], entities).seen)
+
+
+def names_query(graph: KnowledgeGraph, entities: Sequence[IRI] | None, tags: Sequence[str]) -> Query:
+    """Make the query for all names of some entities; ``None`` for any, which are bound later."""
     query = Query.load("search_names").bind(predicate=graph.naming.names, language=map(Literal, tags))
-    return names_in(select_about(graph, [query], entities).seen)
+    return query if entities is None else query.bind(entity=entities).limit(BOUND)
 
 
 def names_in(solutions: Iterable[Solution]) -> list[LabelRow]:
