@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings, without_secrets
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, OptionError
@@ -31,12 +33,25 @@ _limit_option = partial(c.option, rich_help_panel="Limits")
 _snapshot_option = partial(c.option, rich_help_panel="Snapshots")
 _reading_option = partial(c.option, rich_help_panel="Reading the graph")
 
+
+def _graphs_named(kg: list[str] | None) -> list[str] | None:
+    """Refuse what is no graph, such as an option behind ``-k $U`` with ``U`` unset, before what follows is read."""
+    for name in kg or ():
+        if not name or (len(name) > 1 and name.startswith("-") and not Path(name).exists()):
+            told = f"-k {name}: that is an option, not a graph" if name else "-k is empty"
+            error = InputError(told, hint="is a variable unset? name a file, a directory or a store")
+            c.show_error(error)
+            raise typer.Exit(error.exit_code)
+    return kg
+
+
 KgOption = Annotated[
     list[str] | None,
     c.option(
         "-k --kg SOURCE",
         "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
         "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
+        callback=_graphs_named,
     ),
 ]
 PresetOption = Annotated[
@@ -63,8 +78,6 @@ HOW_TO_ADD = (
 
 def named_sources(kg: list[str] | None) -> list[str]:
     """List the sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of the settings."""
-    if kg and not all(kg):
-        raise InputError("-k is empty", hint="is a variable unset? name a file, a directory or a store")
     named = settings().sources(kg)
     for note in settings().project_servers(kg):
         c.say_once(note)

@@ -246,12 +246,14 @@ class FederatedGraph(KnowledgeGraph):
         """
         gatherer = self._gatherer(None if timeout_s is None else time.monotonic() + timeout_s)
         only = gatherer.gather([PatternScope.of(select)])
+        lacking = next((one.missing for one in gatherer.lacking if one.missing), "")
+        if lacking and not self.errors:  # a member that is gone is what is said first
+            self.ask_each(lambda member: member.select(Query.load("any")))
         for error in self.errors.values():
             raise error
-        for one in gatherer.lacking:
-            if one.missing:
-                hint = "start from an IRI or a class, or load the graphs into one store (kgsparql load)"
-                raise LimitError(f"the query needs {one.missing}", hint=hint, limit="triples")
+        if lacking:
+            hint = "start from an IRI or a class, or load the graphs into one store (kgsparql load)"
+            raise LimitError(f"the query needs {lacking}", hint=hint, limit="triples")
         if only is not None:
             return self._members[only]
         return self._gathered_graph()

@@ -75,6 +75,9 @@ def test_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
         done = run(*arguments, "-k", NOBEL)
         assert (done.exit_code, says in done.stderr, done.stdout) == (code, True, ""), done.output
         assert "Traceback" not in done.stderr
+    for arguments in (("ask", "Who?", "-k", "--max-seconds", "5"), ("info", "-k", "-f", "json"), ("info", "-k", "")):
+        done = run(*arguments)  # as after `-k $U`, where U is unset
+        assert (done.exit_code, done.stderr.count("is a variable unset?"), done.stdout) == (2, 1, ""), done.output
     done = run("info", "-k", "x" * 5_000 + ".nt")
     assert "name too long [E_INPUT]" in done.stderr
     assert len(done.stderr) < 1_000

@@ -11,10 +11,12 @@ import pyoxigraph
 import pytest
 
 import kgsparql
+from kgsparql.errors import UnreachableError
 from kgsparql.graphs import EndpointGraph, load_store
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from tests.conftest import FIXTURES
+from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
@@ -94,3 +96,12 @@ def test_what_is_computed_over_two_graphs_is_what_it_is_over_one(
         cited |= {source.graph for triple in triples for source in triple.sources}
     assert cited == {member.name for member in opened.graph.members}
     assert statistics.median(needed) <= 20
+
+
+def test_a_query_for_all_triples_names_the_endpoint_that_is_gone_before_it_is_refused() -> None:
+    gone = f"http://127.0.0.1:{free_port()}/sparql"
+    with (
+        kgsparql.open(FIXTURES / "nobel.ttl", gone) as both,
+        pytest.raises(UnreachableError, match="Connection refused"),
+    ):
+        both.query("SELECT * { ?s ?p ?o }")
