@@ -55,6 +55,10 @@ class InputError(KgsparqlError, ValueError, code="E_INPUT", exit_code=2):
     """The user typed something that cannot be used."""
 
 
+class QuestionError(InputError):
+    """Something that is no question, such as ``None``, bytes, or a text without a letter or digit."""
+
+
 class IriError(InputError, code="E_IRI"):
     """A text that is not a valid IRI."""
 

@@ -142,7 +142,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def ask(self, question: str, asking: AskOptions) -> Answer:
         """Answer a question; the keyword options are those of :class:`AskOptions`, which says what each does.
 
-        :raises InputError: for an empty question.
+        :raises QuestionError: for an empty question, or what is no text.
         :raises LimitError: for one of more than 4,000 characters.
         :raises OptionError: for an option, or a value of one, that there is not.
 

@@ -14,7 +14,7 @@ from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback
 from kgsparql.evidence.verbalising import DecisionTree
 from kgsparql.graphs.notes import Note
-from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, value_text
+from kgsparql.rdf.literals import OF_RDF, literal_kind, number_text, python_value, value_text
 from kgsparql.rdf.terms import Labels, Literal, Term, printable
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
-    :param graphs: the graphs that were asked, by their names.
+    :param graphs: the graphs that were asked, by their names; ``digests`` are the hashes of what files and stores hold.
     :param model: who was asked to choose and to write; empty if nobody was.
     :param trust: what the model was found good for, where that is known.
     :param labels: a label for every term of the evidence, predicates too, and of what was computed; answers and links
@@ -264,6 +264,7 @@ class Answer:
     inference: tuple[InferenceStep, ...] = ()
     tree: DecisionTree = _NO_TREE
     graphs: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
     retriever: str = ""
     model: str = ""
     trust: Trust | None = None
@@ -283,6 +284,17 @@ class Answer:
     def value(self) -> Term | None:
         """The number, or the yes or no, that was computed; ``None`` for an answer that names things."""
         return None if self.computed is None else self.computed.value
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What :attr:`best` names, or the rows of a table, as Python has it: ``int``, ``Decimal``, ``date`` …"""
+        if self.type == "table" and self.computed is not None:
+            return tuple(tuple(map(python_value, row)) for row in self.computed.rows)
+        return tuple(python_value(one.term) for one in self.best)
+
+    def __bool__(self) -> bool:
+        """Refuse to be taken for true: a no is an answer as well."""
+        raise TypeError("an answer is neither true nor false: look at answer.values, and at answer.status for doubt")
 
     @property
     def type(self) -> AnswerType | None:

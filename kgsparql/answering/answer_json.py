@@ -294,7 +294,7 @@ def event_json(event: Event) -> dict[str, Any]:
     if not isinstance(event, Drafted | Finished):
         return {"kind": event.kind, **asdict(event)}
     told = asdict(replace(event, answer=None))
-    return {"kind": event.kind, **told, "answer": event.answer and answer_to_json(event.answer)}
+    return {"kind": event.kind, **told, "answer": None if event.answer is None else answer_to_json(event.answer)}
 
 
 def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:

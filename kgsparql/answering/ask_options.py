@@ -15,7 +15,7 @@ from kgsparql.answering.follow_up import Before
 from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
-from kgsparql.errors import InputError, LimitError, OptionError
+from kgsparql.errors import LimitError, OptionError, QuestionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions
 from kgsparql.rdf.terms import IRI, printable
@@ -30,16 +30,17 @@ _OFF = {"0", "off", "no", "false"}
 
 
 def checked_question(text: str) -> str:
-    """Return the question without control characters and surrounding space."""
+    """Return the question without control characters and surrounding space; a ``QuestionError`` for what is none."""
+    if not isinstance(text, str):
+        raise QuestionError(f"a question is a text, and this is {type(text).__name__}", hint="give it as str")
     if len(text) > _MAX_CHARACTERS:
         message = f"the question has {len(text):,} characters; at most {_MAX_CHARACTERS:,}"
         raise LimitError(message, hint="ask a shorter question")
     kept = (" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in {"Cc", "Cs", "Cf"})
     question = " ".join("".join(kept).split())
     if not any(c.isalnum() for c in question):
-        raise InputError(
-            "the question is empty", hint="write what you want to know; kgsparql info -k GRAPH shows some questions"
-        )
+        hint = "write what you want to know; kgsparql info -k GRAPH shows some questions"
+        raise QuestionError("the question is empty", hint=hint)
     return question
 
 

@@ -60,7 +60,6 @@ class KeptAnswer:
     question: str
     status: str
     text: str
-    graphs: tuple[str, ...]
     answers: tuple[Term, ...]
     items: tuple[KeptItem, ...]
     cited: tuple[Triple, ...]
@@ -206,7 +205,6 @@ def _object_of_node(node: Term, said: Mapping[tuple[Term, IRI], list[Term]]) -> 
     return {
         "question": text(node, "schema:parentItem", "schema:text"), "status": text(node, "kgs:status"),
         "text": text(node, "schema:text"), "evidence": evidence, "computed": computed,
-        "graphs": list(map(_term_text, of(node, "prov:wasGeneratedBy", "prov:used", "schema:name"))),
         "answers": [{"term": term, "markers": markers[term]} for term in dict.fromkeys(of(node, "schema:about"))],
         "cited": [text(item, "kgs:marker") for item in of(node, "schema:citation")],
         "at": text(node, "prov:wasGeneratedBy", "prov:endedAtTime"),
@@ -280,7 +278,7 @@ def _answer_of_object(found: Any) -> KeptAnswer:
                 triple = Triple(*(_term_of(own[name]) for name in ("subject", "predicate", "object")))
                 triples[marker in cited][triple] = None
         return KeptAnswer(
-            str(found["question"]), str(found["status"]), str(found["text"]), tuple(map(str, found["graphs"])),
+            str(found["question"]), str(found["status"]), str(found["text"]),
             tuple(term for term, _ in named), tuple(items), tuple(triples[True]), tuple(triples[False]),
             at=found.get("at", ""),
         )  # fmt: skip

@@ -153,6 +153,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         inference=draft.inference,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
+        digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
         retriever=retriever.used(found).name,
         model=session.asked_model,
         trust=session.trust,

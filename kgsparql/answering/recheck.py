@@ -48,14 +48,12 @@ class RecheckedItem:
 class Recheck:
     """What became of an answer on a graph as it is now.
 
-    :param graphs: the graphs it was checked on, by their names.
     :param found: cited triples that are there; ``gone`` are those that are not.
     :param unnamed: how many have a blank node, so that they cannot be looked up by name.
     :param unknown: of which nobody could say whether they are there.
     """
 
     answer: KeptAnswer
-    graphs: tuple[str, ...]
     found: int
     gone: tuple[Triple, ...]
     unnamed: int
@@ -72,11 +70,6 @@ class Recheck:
         """Tell whether all could be checked that can be: nothing ran out of time or failed."""
         return not self.unknown and not any(item.verdict == "unknown" for item in self.items)
 
-    @property
-    def is_of_other_graphs(self) -> bool:
-        """Tell whether the answer is about graphs of other names than those it was checked on."""
-        return bool(self.answer.graphs) and sorted(self.answer.graphs) != sorted(self.graphs)
-
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as a JSON object; terms and triples as N-Triples, a row as a list of terms."""
 
@@ -86,7 +79,6 @@ class Recheck:
         gone = [str(triple) for triple in self.gone]
         return {
             "question": self.answer.question, "at": self.answer.at, "stands": self.stands, "is_whole": self.is_whole,
-            "answered_from": list(self.answer.graphs), "checked_on": list(self.graphs),
             "triples": {"found": self.found, "gone": gone, "unnamed": self.unnamed, "unknown": self.unknown},
             "items": [
                 {
@@ -133,7 +125,6 @@ class Rechecker(ExitStack):
             items = tuple(self._rechecked_item(item, before.run, ends) for item in answer.items)
         return Recheck(
             answer=answer,
-            graphs=tuple(member.name for member in self._graph.members),
             found=looked_up.found,
             gone=looked_up.removed,
             unnamed=len(answer.cited) - len(named),
@@ -245,8 +236,8 @@ Compared: TypeAlias = tuple[Sequence[Term | Triple | str], Sequence[Term | Tripl
 class AnswerDiff:
     """What two answers differ in; scores, and the words of the text, are not compared.
 
-    :param changes: of ``question``, ``status``, ``graphs``, ``values``, ``answers`` and ``triples``: those that are
-        cited, without those that have a blank node, whose name is another in each file.
+    :param changes: of ``question``, ``status``, ``values``, ``answers`` and ``triples``: those that are cited, without
+        those that have a blank node, whose name is another in each file.
     """
 
     changes: Mapping[str, Compared]
@@ -269,8 +260,8 @@ def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
 
     def told(of: KeptAnswer) -> dict[str, Iterable[Term | Triple | str]]:
         return {
-            "question": [of.question], "status": [of.status], "graphs": of.graphs,
-            "values": sorted(of.values, key=str), "answers": of.answers, "triples": named_triples(of.cited),
+            "question": [of.question], "status": [of.status], "values": sorted(of.values, key=str),
+            "answers": of.answers, "triples": named_triples(of.cited),
         }  # fmt: skip
 
     one, other = ({name: dict.fromkeys(own) for name, own in told(of).items()} for of in (first, second))

@@ -115,6 +115,8 @@ def _checked_setting(key: str, value: Any) -> Any:
         return checked
     if key not in KEYS:
         raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
+    if key == "method.name" and ":" in str(value):  # code that runs is named by who runs it
+        raise ValueError("a method of one's own is named on the command line alone: -r module:Class")
     return _of_kind(KEYS[key].kind, value)
 
 

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
+_EXIT_BAD_LINE = 7
 _MAX_LINE_BYTES = 1_000_000
 
 
@@ -110,6 +111,10 @@ class AnswerOptions:
     fail_if_unanswered: Annotated[
         bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
     ] = False
+    strict: Annotated[bool, c.option("--strict", "Of many questions: exit status 7 if a line is none.")] = False
+    safe_cells: Annotated[
+        bool, c.option("--safe-cells", "In CSV and TSV, put ' before a cell that a spreadsheet would calculate.")
+    ] = False
     log: LogOption = None
     reproducible: c.ReproducibleOption = False
     verbose: c.VerboseOption = 0
@@ -169,10 +174,9 @@ def ask(
         graph.say(without)
         c.write(result, how.output)
         if form in {"plain", "csv", "tsv", "sparql"}:
-            from kgsparql.rendering.rows import cut_lines
-
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
-            graph.say("\n".join(printable(line, 600) for line in [*unsaid, *cut_lines(answer)]))
+            unsaid += [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
+            graph.say("\n".join(printable(line, 600) for line in unsaid))
         sys.stdout.flush()  # the answer is there, whatever the trial takes
         finish_trial(asking, graph, shown=result if form == "text" and how.output is None else "")
     if answer.error is not None:
@@ -212,12 +216,14 @@ def _rendered_answer(
     answer: Answer, *, form: str, how: AnswerOptions, knowledge: KnowledgeBase, told_graphs: bool, verbose: int = 0
 ) -> str:
     from kgsparql.rendering import render
+    from kgsparql.rendering.rows import safe_cells
 
     at = "" if how.reproducible or form != "trig" else _time_of(answer, knowledge)
     if how.reproducible:
         differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
         answer = replace(answer, usage={**answer.usage, **differing})
-    return render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
+    made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
+    return safe_cells(made, form) if how.safe_cells and form in {"csv", "tsv"} else made
 
 
 def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
@@ -262,7 +268,8 @@ def _answer_lines(
 ) -> None:  # fmt: skip
     """Answer the lines of stdin, a line, a row or a block for each; then exit with the status of them all.
 
-    That is the worst of 1, 5 and 6; else 3 if none, or with ``--fail-if-unanswered`` not every one, was answered.
+    That is the worst of 1, 5, 6 and (``--strict``) 7; else 3 if none, or with ``--fail-if-unanswered`` not every one,
+    was answered.
     """
     lines = asked_lines(_Prompting(sys.stdin.buffer) if how.interactive else sys.stdin.buffer)
     if (first := next(lines, None)) is None:
@@ -287,19 +294,22 @@ def _answer_lines(
             except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
                 found = c.as_ours(raised, debug=debug)
         if isinstance(found, KgsparqlError):
-            codes.add(found.exit_code)
+            codes.add(_EXIT_BAD_LINE if how.strict and line.error is found else found.exit_code)
         return _line_result(line, found, form, rendered)
 
     def results() -> Iterator[str]:
-        from kgsparql.rendering.rows import COLUMNS, separated
+        from kgsparql.rendering.rows import COLUMNS, safe_cells, separated
 
         if form in {"csv", "tsv"}:
             yield separated([("id", "question", *COLUMNS)], form)
-        yield from map(result_of, chain([first], lines))
+        made = map(result_of, chain([first], lines))
+        yield from (safe_cells(one, form) for one in made) if how.safe_cells and form in {"csv", "tsv"} else made
 
     c.write_lines(results(), how.output)
     is_lacking = bool(codes - {0}) if how.fail_if_unanswered and codes else 0 not in codes
-    worst = next((code for code in (1, 5, 6) if code in codes), NotFoundError.exit_code if is_lacking else 0)
+    worst = next(
+        (code for code in (1, 5, 6, _EXIT_BAD_LINE) if code in codes), NotFoundError.exit_code if is_lacking else 0
+    )
     if worst:
         raise typer.Exit(worst)
 
@@ -321,7 +331,8 @@ def _line_result(
         c.show_error(error, about=line.question)
     question = printable(line.question, 4_000)
     if form in {"csv", "tsv"}:
-        rows = [empty_row("empty" if error is None else "error")] if answer is None else answer_rows(answer)
+        lacking = [empty_row("empty")] if error is None else [empty_row("error", printable(error.message, 600))]
+        rows = lacking if answer is None else answer_rows(answer)
         return separated([(str(line.id), question, *row) for row in rows], form)
     if form == "plain":
         return "\t".join([] if answer is None else plain_answers(answer)) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,7 +27,10 @@ _MORE = "{}: -f json"
 @c.command
 def check(
     graph: GraphOptions,
-    file: Annotated[str, typer.Argument(metavar="ANSWER", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="ANSWER…", help="What ask -f trig, json or jsonl wrote; a folder of it; - for stdin."),
+    ],
     to: c.ShownOptions,
     timeout: Annotated[float, c.option("--max-seconds SECONDS", "For each answer in the file.", min=0.1)] = 60.0,
 ) -> None:
@@ -35,11 +39,15 @@ def check(
     Exit status: 0 all stands, 3 something changed, 4 an answer cannot be read, 5 unreachable, 6 out of time before all
     was checked; of many answers 4 comes before 3, and 3 before 6.
     """
+    from kgsparql.answering.kept_answers import AnswerFile
     from kgsparql.answering.recheck import Rechecker
 
-    if file == "-" and "-" in graph.sources:
+    if "-" in files and "-" in graph.sources:
         raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
-    kept = _answer_file(file)
+    read = [_answer_file(name) for file in files for name in _files_of(file)]
+    answers = tuple(answer for own in read for answer in own.answers)
+    damaged = tuple(error for own in read for error in own.damaged)
+    kept = AnswerFile(answers, damaged, sum(own.unanswered for own in read))
     with (
         graph.opened(embedder="none", fresh=True) as knowledge,
         Rechecker(knowledge.graph, max_seconds=timeout) as rechecker,
@@ -91,6 +99,12 @@ def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
             yield from (f"  {name:<9} {sign} {text}" for text in c.most_lines(texts, _MAX_SHOWN, _MORE))
 
 
+def _files_of(file: str) -> list[str]:
+    """List the files of answers in a folder, in their order; another name is that of a file."""
+    inside = sorted(Path(file).iterdir()) if Path(file).is_dir() else []
+    return [str(one) for one in inside if one.suffix in {".trig", ".json", ".jsonl"}] or [file]
+
+
 def _answer_file(file: str) -> AnswerFile:
     from kgsparql.answering.kept_answers import MOST_BYTES, AnswerFile
 
@@ -130,9 +144,6 @@ def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     verdict = "CHANGED" if not found.stands else "stands" if found.is_whole else "not all checked"
     when = f"  (answered {printable(answer.at, 40)})" if answer.at else ""
     yield f"{verdict}: {printable(answer.question, 300)}{when}"
-    if found.is_of_other_graphs:
-        own, other = (printable(", ".join(names), 300) for names in (answer.graphs, found.graphs))
-        yield f"  graph     answered from {own}, checked on {other}"
     counts = [f"{found.found:,} there", f"{len(found.gone):,} gone"]
     counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
     counts += [f"{found.unknown:,} not told"] if found.unknown else []

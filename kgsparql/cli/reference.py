@@ -53,7 +53,7 @@ def tools(
     if openai:
         c.write_json(Toolbox.openai(), output)
         return
-    c.write("\n".join(f"{tool.name:<7}{tool.title}" for tool in TOOLS.values()), output)
+    c.write("\n".join(f"{tool.name:<7}{tool.description.partition('.')[0]}" for tool in TOOLS.values()), output)
 
 
 @c.command

@@ -8,7 +8,7 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -52,14 +52,9 @@ class ServedMethodOptions:
     lang: c.LangOption = "en"
 
     def opened(
-        self,
-        graph: GraphOptions,
-        model: ModelOptions,
-        limits: LimitOptions,
-        *,
-        has_graph: bool = True,
+        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, has_graph: bool = True,
         prose: bool = False,
-    ) -> AbstractContextManager[tuple[KnowledgeBase | None, AskOptions]]:
+    ) -> AbstractContextManager[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
         """Open what is asked, and say how it is asked."""
         return opened_to_ask(
             graph, model, limits, method=self.retriever, options=options_of(self.option), lang=self.lang,
@@ -133,7 +128,9 @@ def serve(
             is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
             queries = stack.enter_context(bounded(served)) if served is not None and is_one else None
             kept = KeptRuns(cache_directory() / FOLDER)
-            datasets = (*(how.dataset or ()), *(_names_of(served, graph) if served is not None else ()))
+            datasets = [*(how.dataset or ()), *(graph.kg or ())]
+            for one in served.graph.members if served is not None else ():
+                datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
             app = ServedPage(
                 served, asking, kept, log=log, queries=queries, needs_token=bool(token), workers=how.workers,
                 datasets=datasets,
@@ -173,15 +170,6 @@ def mcp(
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
         else:
             serve_stdio(toolbox)
-
-
-def _names_of(knowledge: KnowledgeBase, graph: GraphOptions) -> Iterator[str]:
-    """Yield what the graphs that are served are called: as they were named, and by their IRIs."""
-    yield from (graph.kg or ())
-    for one in knowledge.graph.members:
-        yield one.name
-        if not one.is_remote and Path(one.name).exists():
-            yield Path(one.name).absolute().as_uri()
 
 
 def _check_installed(*packages: str, extra: str) -> None:

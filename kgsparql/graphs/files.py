@@ -41,6 +41,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 }
 """Format by file suffix or name, without the dot, in lower case."""
 
+OWN_BASE = "file:"
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
@@ -52,7 +53,7 @@ class ReadOptions:
     """How files are read.
 
     :param format: a key of :data:`FORMATS` or a media type, where the file name does not tell the format.
-    :param base: the IRI that relative IRIs are resolved against.
+    :param base: the IRI that relative IRIs are resolved against; :data:`OWN_BASE` is that of each file.
     :param encoding: of the text, if not UTF-8.
     :param skip_bad: skip invalid statements, and count them.
     :param context: a file with the context for JSON-LD that only names contexts by IRI.
@@ -69,6 +70,10 @@ class ReadOptions:
         """The options that change what is read, for manifests and cache keys."""
         recipe = (self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else "")
         return recipe if self.context is None else (*recipe, digest_of(Path(self.context)))
+
+    def base_of(self, file: RdfFile) -> str | None:
+        """Return what the relative IRIs of a file are resolved against; standard input has no IRI of its own."""
+        return (None if file.path is None else file.iri.value) if self.base == OWN_BASE else self.base
 
     def __post_init__(self) -> None:
         if self.format is not None:

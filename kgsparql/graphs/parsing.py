@@ -53,13 +53,9 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
 
 
 def quads(
-    file: RdfFile,
-    options: ReadOptions,
-    blank: Iterator[BlankNode],
-    *,
-    graph: IRI | None = None,
+    file: RdfFile, options: ReadOptions, blank: Iterator[BlankNode], *, graph: IRI | None = None,
     progress: Progress | None = None,
-) -> Iterator[ox.Quad]:
+) -> Iterator[ox.Quad]:  # fmt: skip
     """Yield the quads of a file, in its order, with the errors of :func:`opened`.
 
     :param blank: the nodes that take the place of its blank nodes, in the order in which these are met.
@@ -101,7 +97,7 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
     if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
         return file.prefixes
     with opened(RdfFile(file.name, file.path), options) as reader:
-        parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base)
+        parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base_of(file))
         with contextlib.suppress(SyntaxError):  # the block may end in the middle of a statement
             deque(parser, maxlen=0)
         return dict(parser.prefixes)
@@ -112,7 +108,7 @@ def _parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> I
     if options.skip_bad and rdf_format.name in LINE_FORMATS:
         yield from _good_lines(reader, file, rdf_format)
         return
-    parser = ox.parse(cast("IO[bytes]", reader), format=rdf_format, base_iri=options.base)
+    parser = ox.parse(cast("IO[bytes]", reader), format=rdf_format, base_iri=options.base_of(file))
     yield from _good_statements(parser, file) if options.skip_bad else parser
     file.prefixes = dict(parser.prefixes)
 
@@ -178,7 +174,7 @@ _PLACE = re.compile(r"^Parser error (?:at|between) line [^:]*: |(?: \(line \d+\)
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
     ("LoadDocumentCallback", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
-    ("No scheme found", "E_PARSE", "the file has relative IRIs; name what they are relative to: --base http://…"),
+    ("No scheme found", "E_BASE", "the file has relative IRIs; name what they are relative to: --base http://…"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),
     ("", "E_PARSE", _SKIP),

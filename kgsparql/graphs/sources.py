@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.errors import InputError, OptionError, StoreError
+from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError
 from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federated_graph import FederatedGraph
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
+from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
@@ -107,36 +107,52 @@ def _refuse_stray_options(
 
 
 def open_embedded(
-    sources: GraphSource | Sequence[GraphSource],
-    *,
-    name: str | None = None,
-    cache: bool = True,
-    progress: Progress | None = None,
-    notes: Callable[[str], None] | None = None,
-    **reading: Any,
-) -> OxigraphGraph:
+    sources: GraphSource | Sequence[GraphSource], *, name: str | None = None, cache: bool = True,
+    progress: Progress | None = None, notes: Callable[[str], None] | None = None, **reading: Any,
+) -> OxigraphGraph:  # fmt: skip
     """Open sources that are held in this process, all but endpoints, as :func:`open_graph` does."""
     given = _as_list(sources)
     if not given:
         raise InputError("no graph given", hint="name a file, a directory of RDF files, or a store")
     if any(map(_is_store, given)):
         return _stored_graph(given, name)
-    options, files, graph = ReadOptions(**reading), _files_of(given), None
-    if cache and _exceed_cache_threshold(files):
-        try:
-            graph = graph_in_cache(files, options, name=name, progress=progress, notes=notes)
-        except StoreError as error:
+    if reading.get("skip_bad") and not reading.get("base"):
+        reading["base"] = OWN_BASE
+    options, files = ReadOptions(**reading), _files_of(given)
+    try:
+        graph = _read_files(files, options, name=name, cache=cache, progress=progress, notes=notes)
+    except GraphLoadError as error:
+        others = [file.name for file in files if file.name != error.detail.get("path")]
+        if error.code == "E_BASE" and options.base is None and "-" not in given:
+            reading["base"] = OWN_BASE  # only now: else each graph would be another where its files lie elsewhere
+        elif options.skip_bad and 0 < len(others) < len(files):
+            given = [*others]
             if notes is not None:
-                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
-            files = [RdfFile(file.name, file.path) for file in files]
-    if graph is None:
-        graph = graph_in_memory(files, options, name=name, progress=progress)
+                notes(f"left out: {error.message}")
+        else:
+            raise
+        return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)
     if notes is not None:
         for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
             notes(note)
         if next(graph.quads(), None) is None:
             notes(f"{graph.name}: no triples")
     return graph
+
+
+def _read_files(
+    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, cache: bool, progress: Progress | None,
+    notes: Callable[[str], None] | None,
+) -> OxigraphGraph:  # fmt: skip
+    """Read files into memory, or where they are big into a store that is kept."""
+    if cache and _exceed_cache_threshold(files):
+        try:
+            return graph_in_cache(files, options, name=name, progress=progress, notes=notes)
+        except StoreError as error:
+            if notes is not None:
+                notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
+            files = [RdfFile(file.name, file.path) for file in files]
+    return graph_in_memory(files, options, name=name, progress=progress)
 
 
 def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSource]]:

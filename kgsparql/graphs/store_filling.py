@@ -112,7 +112,7 @@ def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, repor
         store.bulk_extend(quads(file, options, blank, graph=graph, progress=progress))
     else:
         with opened(file, options, progress) as reader:
-            store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base, to_graph=graph)
+            store.bulk_load(cast("IO[bytes]", reader), rdf_format, base_iri=options.base_of(file), to_graph=graph)
     return stored_source(file, options, source=job["source"], graph=graph, triples=len(store) - size_before)
 
 

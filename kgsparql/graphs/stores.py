@@ -21,7 +21,7 @@ import pyoxigraph as ox
 from kgsparql.errors import InputError, OptionError, StoreError, error_from
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.child_process import Child
-from kgsparql.graphs.files import GraphName, Progress, RdfFile, ReadOptions, rdf_files, standard_input
+from kgsparql.graphs.files import OWN_BASE, GraphName, Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
 from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
@@ -67,13 +67,9 @@ class _Job:
 
 
 def load_store(
-    sources: str | Path | Sequence[str | Path],
-    directory: str | Path,
-    *,
-    graph: str | IRI | bool | None = None,
-    progress: Progress | None = None,
-    **reading: Any,
-) -> LoadReport:
+    sources: str | Path | Sequence[str | Path], directory: str | Path, *, graph: str | IRI | bool | None = None,
+    progress: Progress | None = None, **reading: Any,
+) -> LoadReport:  # fmt: skip
     """Load RDF files into a store on disk: all of them or none.
 
     :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
@@ -225,12 +221,9 @@ def has_store(path: Path) -> bool:
 
 
 def open_store(
-    directory: str | Path,
-    *,
-    name: str | None = None,
-    sources: dict[str, Source] | None = None,
+    directory: str | Path, *, name: str | None = None, sources: dict[str, Source] | None = None,
     stored: Sequence[StoredSource] | None = None,
-) -> OxigraphGraph:
+) -> OxigraphGraph:  # fmt: skip
     """Open a store read-only; any number of processes may do so at the same time.
 
     :param name: the name in citations; the directory as given, if ``None``.
@@ -276,7 +269,13 @@ def graph_in_memory(
         sizes |= {name: sum(1 for _ in store.quads_for_pattern(None, None, None, name)) for name in file.graphs}
         triples = sum(sizes.values()) - before
         stored.append(stored_source(file, options, source=file.name, graph=graph, triples=triples))
-    fingerprint = digest_of([[[source.sha256, source.graph or ""] for source in stored], options.recipe])
+    own = options.base == OWN_BASE  # then where a file lies is in its triples
+    fingerprint = digest_of(
+        [
+            [[s.sha256, s.graph or (own and file.iri.value) or ""] for s, file in zip(stored, files, strict=True)],
+            options.recipe,
+        ]
+    )
     return OxigraphGraph(
         store, name=name or ", ".join(file.name for file in files), fingerprint=fingerprint,
         sources=sources_of_files(files, stored) if several else {}, stored=stored,
@@ -285,17 +284,14 @@ def graph_in_memory(
 
 
 def graph_in_cache(
-    files: Sequence[RdfFile],
-    options: ReadOptions,
-    *,
-    name: str | None = None,
-    progress: Progress | None = None,
+    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None = None, progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
-) -> OxigraphGraph:
+) -> OxigraphGraph:  # fmt: skip
     """Open a store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
     several = len(files) > 1
     graphs = [file.iri.value if several else None for file in files]
-    key = digest_of([[file.sha256() for file in files], graphs, options.recipe, ox.__version__])
+    placed = [file.iri.value for file in files] if options.base == OWN_BASE else graphs
+    key = digest_of([[file.sha256() for file in files], placed, options.recipe, ox.__version__])
     target = cache_directory().absolute() / "graphs" / key[:32]
     name = name or ", ".join(file.name for file in files)
 

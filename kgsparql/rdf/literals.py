@@ -89,9 +89,9 @@ def number_text(text: str) -> str:
     return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
-PythonValue: TypeAlias = str | int | float | bool | date | datetime | None
+PythonValue: TypeAlias = str | int | float | Decimal | bool | date | datetime | None
 
-_FRACTIONS = frozenset(_XSD + name for name in ("decimal", "double", "float"))
+_DECIMAL, _FLOATS = f"{_XSD}decimal", frozenset((f"{_XSD}double", f"{_XSD}float"))
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _INT64 = range(-(2**63), 2**63)
 
@@ -104,7 +104,7 @@ def python_value(term: Term | None) -> PythonValue:
     >>> xsd = "http://www.w3.org/2001/XMLSchema#"
     >>> typed = [("42", "integer"), ("2.50", "decimal"), ("1", "boolean"), ("1867-11-07Z", "date"), ("-0044", "gYear")]
     >>> [python_value(Literal(text, datatype=IRI(xsd + kind))) for text, kind in typed]
-    [42, 2.5, True, datetime.date(1867, 11, 7), -44]
+    [42, Decimal('2.50'), True, datetime.date(1867, 11, 7), -44]
     >>> python_value(Literal("many", datatype=IRI(xsd + "integer"))), python_value(IRI("http://example.org/a"))
     ('many', 'http://example.org/a')
     """
@@ -115,18 +115,18 @@ def python_value(term: Term | None) -> PythonValue:
         return term.value
     try:
         return read(term.value.strip())
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, InvalidOperation):
         return term.value
 
 
 def data_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
-    """Make a ``DataFrame`` of these columns; whole numbers and booleans stay what they are where some have no value."""
+    """Make a ``DataFrame``, with decimals as ``float``; whole numbers and booleans stay where some have no value."""
     try:
         import pandas as pd
     except ImportError as error:
         raise OptionError("a DataFrame needs pandas", hint="pip install pandas") from error
-    made = {name: pd.Series(list(values), dtype=_column_dtype(values)) for name, values in columns.items()}
-    return pd.DataFrame(made)
+    known = {name: [float(v) if isinstance(v, Decimal) else v for v in values] for name, values in columns.items()}
+    return pd.DataFrame({name: pd.Series(values, dtype=_column_dtype(values)) for name, values in known.items()})
 
 
 def _column_dtype(values: Sequence[Any]) -> str | None:
@@ -147,8 +147,9 @@ def _whole_number(text: str) -> int:
 
 
 _READERS: dict[str, Callable[[str], PythonValue]] = {
-    **dict.fromkeys(NUMBERS - _FRACTIONS, _whole_number),
-    **dict.fromkeys(_FRACTIONS, lambda text: float(text.replace("_", "?"))),  # Python reads 1_000
+    **dict.fromkeys(NUMBERS - _FLOATS - {_DECIMAL}, _whole_number),
+    **dict.fromkeys(_FLOATS, lambda text: float(text.replace("_", "?"))),  # Python reads 1_000
+    _DECIMAL: lambda text: Decimal(text.replace("_", "?")),
     f"{_XSD}gYear": lambda text: _whole_number(_ZONE.sub("", text)),
     f"{_XSD}boolean": {"true": True, "1": True, "false": False, "0": False}.__getitem__,
     f"{_XSD}date": lambda text: date.fromisoformat(_ZONE.sub("", text)),

@@ -20,16 +20,10 @@ _STRING_TYPES = {"http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1
 
 
 def walk_triples(
-    path: PropertyPath,
-    starts: Iterable[IRI],
-    ends: Iterable[Term] | None = None,
-    *,
-    limit: int,
-    through: Mapping[int, Iterable[Term]] | None = None,
-    constraints: Sequence[Constraint] = (),
-    number: int | None = None,
-    ends_only: bool = False,
-) -> Query:
+    path: PropertyPath, starts: Iterable[IRI], ends: Iterable[Term] | None = None, *, limit: int,
+    through: Mapping[int, Iterable[Term]] | None = None, constraints: Sequence[Constraint] = (),
+    number: int | None = None, ends_only: bool = False,
+) -> Query:  # fmt: skip
     """Ask for every path along a property path; the terms are ``?n0``, ``?n1`` …
 
     The terms that constraints lead to are ``?c0``, ``?c1`` …, in the order of the constraints. A step that inverts the
@@ -68,15 +62,9 @@ walk = partial(walk_triples, ends_only=True)
 
 
 def answers(
-    path: PropertyPath,
-    start: IRI,
-    *,
-    constraints: Sequence[Constraint] = (),
-    without_start: bool = False,
-    without_blank: bool = False,
-    without_statements: bool = False,
-    place: int | None = None,
-) -> Query:
+    path: PropertyPath, start: IRI, *, constraints: Sequence[Constraint] = (), without_start: bool = False,
+    without_blank: bool = False, without_statements: bool = False, place: int | None = None,
+) -> Query:  # fmt: skip
     """Write what people are shown for a path: a property path where that is equivalent, else triple patterns.
 
     :param place: after so many steps the answers are met, where they are not at the end.

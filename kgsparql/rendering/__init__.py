@@ -28,9 +28,10 @@ def render(  # noqa: PLR0911 - one arm a format
 
             return json.dumps(answer_to_json(answer), ensure_ascii=False, indent=2 if form == "json" else None)
         case "plain" | "csv" | "tsv":
-            from kgsparql.rendering.rows import as_lines
+            from kgsparql.rendering.rows import COLUMNS, answer_rows, plain_answers, separated, table_rows
 
-            return as_lines(answer, form)
+            is_plain, rows = form == "plain", table_rows(answer) or [COLUMNS, *answer_rows(answer)]
+            return "\n".join(plain_answers(answer)) if is_plain else separated(rows, form)
         case "sparql":
             from kgsparql.answering.answer_query import answer_query
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyoxigraph
@@ -131,11 +132,15 @@ def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
     agents = [of.add(software, "prov:SoftwareAgent", schema_name="kgsparql", schema_softwareVersion=ours)]
     if answer.model:
         agents.append(of.add(of.part("model"), "prov:SoftwareAgent", schema_name=answer.model))
-    graphs = enumerate(answer.graphs, 1)
+    graphs = [(name, answer.digests.get(name)) for name in answer.graphs]
     activity = of.add(
         of.part("activity"), "prov:Activity", prov_wasAssociatedWith=agents, schema_instrument=answer.retriever,
         prov_endedAtTime=_typed_literal(at, "dateTime") if at else None,
-        prov_used=[of.add(of.part(f"G{number}"), "prov:Entity", schema_name=name) for number, name in graphs],
+        prov_used=[  # of a file, what it holds tells which it is, and not where it lies
+            of.add(of.part(f"G{i}"), "prov:Entity", schema_name=Path(name).name if digest else name,
+                   schema_identifier=digest and f"urn:sha256:{digest}")
+            for i, (name, digest) in enumerate(graphs, 1)
+        ],
     )  # fmt: skip
     of.add(given, prov_wasGeneratedBy=activity)
 

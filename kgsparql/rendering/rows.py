@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -45,19 +46,14 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
     return lines
 
 
-COLUMNS = (
+COLUMNS = [
     "status", "rank", "is_best", "answer", "type", "value", "datatype", "language", "score", "markers", "confidence",
-)  # fmt: skip
+    "reason",
+]  # fmt: skip
 """Of a row; questions from stdin have ``id`` and ``question`` before them."""
 
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9.]+$)")
 _CELL_LENGTH = 4_000  # characters of the name of a thing for programs
-
-
-def as_lines(answer: Answer, form: str) -> str:
-    """Write the answer as ``plain`` lines, or as ``csv`` or ``tsv`` with a line of column names."""
-    if form == "plain":
-        return "\n".join(plain_answers(answer))
-    return separated(_table_rows(answer) or [COLUMNS, *answer_rows(answer)], form)
 
 
 def plain_answers(answer: Answer) -> list[str]:
@@ -71,20 +67,21 @@ def plain_answers(answer: Answer) -> list[str]:
 
 def answer_rows(answer: Answer) -> list[list[str]]:
     """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
-    best, rows = set(answer.best), []
+    best, rows = set(() if answer.gaps else answer.best), []
+    reason = "; ".join(printable(gap.text, _CELL_LENGTH) for gap in answer.gaps)
     for rank, one in enumerate(answer.answers, 1):
         term = term_json(one.term, one.label)
         rows.append([
             answer.status, str(rank), "true" if one in best else "false", printable(one.label, _CELL_LENGTH),
             term["type"], term["value"], term.get("datatype", ""), term.get("xml:lang", ""), f"{one.score:.4f}",
-            " ".join(one.markers), f"{answer.confidence:.4f}",
+            " ".join(one.markers), f"{answer.confidence:.4f}", reason,
         ])  # fmt: skip
-    return rows or [empty_row(answer.status)]
+    return rows or [empty_row(answer.status, reason)]
 
 
-def empty_row(status: str) -> list[str]:
+def empty_row(status: str, reason: str = "") -> list[str]:
     """Return the row of a question without an answer."""
-    return [status, *[""] * (len(COLUMNS) - 1)]
+    return [status, *[""] * (len(COLUMNS) - 2), reason]
 
 
 def separated(rows: Iterable[Sequence[str]], form: str) -> str:
@@ -96,6 +93,12 @@ def separated(rows: Iterable[Sequence[str]], form: str) -> str:
         csv.writer(written, dialect, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
         lines.append(written.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
+
+
+def safe_cells(text: str, form: str) -> str:
+    """Put ``'`` before each cell of ``csv`` or ``tsv`` that a spreadsheet would calculate; a number stays one."""
+    rows = csv.reader(io.StringIO(text, newline=""), "excel" if form == "csv" else "excel-tab")
+    return separated(([f"'{cell}" if _FORMULA.match(cell) else cell for cell in row] for row in rows), form)
 
 
 # -- Computed tables ----------------------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ def _columns_of(found: Computed) -> Iterator[tuple[str, Sequence[Term | None], b
             yield f"{name}_iri", terms, True
 
 
-def _table_rows(answer: Answer) -> list[list[str]]:
+def table_rows(answer: Answer) -> list[list[str]]:
     """Return a computed table with a line of column names, values as they are; none for another kind of answer."""
     if (found := _table_of(answer)) is None:
         return []
@@ -176,11 +179,6 @@ def _table_rows(answer: Answer) -> list[list[str]]:
         iris = ("" if isinstance(term, Literal | None) else getattr(term, "value", str(term)) for term in terms)
         columns.append([name, *(iris if is_iri else (_plain_cell(term, answer) for term in terms))])
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def cut_lines(answer: Answer) -> list[str]:
-    """List what a limit cut off the rows of a computed answer."""
-    return [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
 
 
 def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -> pd.DataFrame:
@@ -201,7 +199,7 @@ def to_dataframe(answer: Answer, of: OneOf["answers", "evidence"] = "answers") -
             are_values = is_iri or all(isinstance(term, Literal | None) for term in terms)
             columns[name] = [python_value(t) if are_values or t is None else answer.labels[t] for t in terms]
         return data_frame(columns)
-    best, status, sure = frozenset(answer.best), answer.status, answer.confidence
+    best, status, sure = frozenset(() if answer.gaps else answer.best), answer.status, answer.confidence
     rows = [
         (status, python_value(one.term), one.label, one.description, one.score, one in best, one.markers, sure)
         for one in answer.answers

@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 import tomllib
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
@@ -47,22 +48,26 @@ def _built_in() -> set[str]:
 
 
 def find(name: str) -> type[Retriever]:
-    """Find the class of a method; a built-in one is never another package's.
+    """Find the class of a method; a built-in one is never another package's, and ``module:Class`` is one's own.
 
     :raises OptionError: if there is none, or what another package registered is none.
     """
     if name in _built_in():
         module = vars(import_module(f"{__package__}.{name}"))
         return next(kind for kind in module.values() if _is_method(kind) and kind.name == name)  # type: ignore[no-any-return]
-    for point in entry_points(group=_GROUP, name=name):
+    own = [EntryPoint(name, name, _GROUP)] if ":" in name else []
+    if own and (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    for point in own or entry_points(group=_GROUP, name=name):
         problem = "is no method: a dataclass derived from kgsparql.Retriever, with this name"
         try:
             found = point.load()
-            if _is_method(found) and found.name == name:
+            if _is_method(found) and (own or found.name == name):
                 return cast("type[Retriever]", found)
         except Exception as error:  # noqa: BLE001 - whatever the code of another package raises is told
             problem = f"cannot be loaded: {printable(str(error), 200)}"
-        raise OptionError(f"the method {printable(name, 60)!r} {problem}", hint=f"it is registered as {point.value}")
+        hint = "name it as module:Class" if own else f"it is registered as {point.value}"
+        raise OptionError(f"the method {printable(name, 60)!r} {problem}", hint=hint)
     meant = did_you_mean(name, [AUTO, *names()])
     raise OptionError(f"no method {printable(name, 60)!r}{meant}", hint=f"there are: {', '.join(names())}")
 
@@ -249,6 +254,8 @@ class Preset:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
             problem = error.strerror or "" if isinstance(error, OSError) else f"not TOML: {error}"
             raise InputError(f"{path}: {printable(problem, 200)}", hint=_PRESET_HINT) from error
+        if ":" in preset.method:
+            raise OptionError(f"{path}: a method of one's own is not named in a file", hint="-r module:Class")
         try:
             load(preset.method, preset.options)
         except OptionError as error:

@@ -20,7 +20,6 @@ from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.showing import described
 
 _TIED = 0.01  # plans whose fits are no further apart are equally likely
-_TIED_SENTENCE = "{} fits the question as well as {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,8 @@ def planned_question(session: Session) -> PlannedQuestion:
     if computed is not None:
         first, *others = candidates
         tied = next((one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED), None)
-        gaps = (*gaps, *([] if tied is None else [Gap("reading", "", _TIED_SENTENCE, (tied.words, first.words))]))
+        if tied is not None:
+            gaps = (*gaps, Gap("reading", "", "{} fits the question as well as {}", (tied.words, first.words)))
         best = [AnswerTerm(term, labels[term]) for term in computed.terms]
         signals = signals_of(support_of_plan(found.reading), gaps, best, is_computed=True)
         confidence = calibration().probability(signals)

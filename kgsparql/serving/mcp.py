@@ -72,7 +72,7 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
 def _tool_definition(tool: type[Tool]) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return types.Tool(
-        name=tool.name, title=tool.title, description=tool.description, annotations=hints,
+        name=tool.name, description=tool.description, annotations=hints,
         input_schema=tool.input_schema(), output_schema=tool.output_schema(),
     )  # fmt: skip
 

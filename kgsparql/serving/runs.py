@@ -291,15 +291,12 @@ def recheck_words(found: Recheck) -> dict[str, Any]:
         verdict = f"It stands: {counted(found.found, 'triple')} found again, {run_again} run again."
     if found.stands and not found.is_whole:
         verdict = "What could be checked stands; not all could be checked."
-    notes = []
-    if found.is_of_other_graphs:
-        notes.append(f"answered from {', '.join(found.answer.graphs)}, but checked on {', '.join(found.graphs)}")
     changed = [
         f"{item.kept.marker}: " + (item.why or f"{counted(len(item.gone), 'answer')} gone, {len(item.new):,} new")
         for item in found.items
         if item.verdict in {"changed", "refused"}
     ]
-    return {"verdict": verdict, "notes": notes, "gone": [str(triple) for triple in found.gone], "changed": changed}
+    return {"verdict": verdict, "gone": [str(triple) for triple in found.gone], "changed": changed}
 
 
 def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -73,7 +73,6 @@ class Tool(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: ClassVar[str]
-    title: ClassVar[str]
     description: ClassVar[str]
     result: ClassVar[Mapping[str, str]]
     required: ClassVar[list[str]]
@@ -124,7 +123,6 @@ class AskTool(Tool):
     `query`. If `linked` has the wrong thing for a name, ask again with `entities`. It knows nothing but the graph.
     """
 
-    title = "Ask the graph a question"
     result = {
         "status": "string", "text": "string", "confidence": "number", "is_ranked": "boolean", "grounding": "string",
         "answers": "array", "evidence": "array", "linked": "array", "not_understood": "array", "notes": "array",
@@ -154,7 +152,6 @@ class FindTool(Tool):
     Gives the terms for the other tools. Use it when a name is not exact, or may mean several things.
     """
 
-    title = "Find an entity by its name"
     result = {"found": "array", "notes": "array"}
 
     text: Annotated[_Question, Field(description="A name or a part of one, such as `Curie`; not a question.")]
@@ -168,7 +165,6 @@ class ShowTool(Tool):
     neighbours by rdf:type.
     """
 
-    title = "Show what is known about an entity"
     result = {"entity": "object", "groups": "array"}
 
     entity: _Entity
@@ -186,7 +182,6 @@ class PathsTool(Tool):
     Use it for how two things are related; not for what is known of one (`show`).
     """
 
-    title = "Find how two entities are connected"
     result = {"paths": "array"}
 
     start: _Entity
@@ -204,7 +199,6 @@ class PlanTool(Tool):
     the words are not the question, give `other_plan`, reword the question, or write the SPARQL yourself (`query`).
     """
 
-    title = "Compute the answer to a question"
     result = {
         "words": "string", "is_sure": "boolean", "confidence": "number", "doubts": "array", "columns": "array",
         "rows": "array", "facts": "integer", "linked": "array", "sparql": "string?", "other_plans": "array",
@@ -233,7 +227,6 @@ class QueryTool(Tool):
     guess IRIs. Terms come with their labels, so do not ask for rdfs:label. Large results are cut at `limit`.
     """
 
-    title = "Run a SPARQL query"
     result = {
         "form": "string", "boolean": "boolean?", "columns": "array", "rows": "array", "triples": "array",
         "is_complete": "boolean",
@@ -257,7 +250,6 @@ class InfoTool(Tool):
     So it says what can be asked here, and has the terms for `query`.
     """
 
-    title = "Say what the graph holds"
     result = {
         "name": "string", "triples": "", "languages": "array", "classes": "array", "predicates": "array",
         "named_graphs": "array", "prefixes": "object", "notes": "array",

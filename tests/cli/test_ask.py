@@ -165,7 +165,7 @@ def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) ->
     assert {**rows[0], "score": ""} == {
         "status": "answered", "rank": "1", "is_best": "true", "answer": "Elsa Einstein", "type": "uri",
         "datatype": "", "language": "", "value": "http://dbpedia.org/resource/Elsa_Einstein", "score": "",
-        "markers": "P1",
+        "markers": "P1", "reason": "",
     }  # fmt: skip
     born = run("ask", "When was Niels Bohr born?", "-k", NOBEL, "-q", "-f", "tsv").stdout.splitlines()
     assert born[0].split("\t")[:4] == ["status", "rank", "is_best", "answer"]
@@ -177,8 +177,27 @@ def test_plain_lines_and_rows_are_the_sure_answers_and_nothing_else(run: Run) ->
     assert (plain.stdout, plain.exit_code, rows.exit_code) == ("", 3, 3)
     assert plain.stderr.startswith("No sure answer: this asks for yes or no")
     assert rows.stderr == plain.stderr
-    assert rows.stdout.splitlines()[1].startswith("partial,1,")
+    (first, *_) = csv.DictReader(io.StringIO(rows.stdout))
+    assert (first["status"], first["rank"], first["is_best"]) == ("partial", "1", "false")
+    assert first["reason"].startswith("this asks for yes or no")
     assert run(*asked, "-f", "plain", "-q").stderr == ""
+
+
+def test_bad_lines_end_a_strict_batch_with_7_and_no_cell_is_a_formula(run: Run, tmp_path: Path) -> None:
+    kg = tmp_path / "formulas.ttl"
+    kg.write_text(
+        "@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        ':size rdfs:label "size"@en . :a rdfs:label "Ada"@en ; :size "=1+2", "-5", "+49 30", "@SUM(A1)" .'
+    )
+    asked = ("ask", "-", "-k", kg, "-q", "-f", "csv", "--no-model")
+    done = run(*asked, "--safe-cells", stdin="What is the size of Ada?\n")
+    cells = {row["value"] for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert cells == {"'=1+2", "-5", "'+49 30", "'@SUM(A1)"}
+    lines = 'What is the size of Ada?\n{"id": "x"}\n'
+    plain, strict = run(*asked, stdin=lines), run(*asked, "--strict", stdin=lines)
+    assert (plain.exit_code, strict.exit_code) == (0, 7)
+    last = [*csv.DictReader(io.StringIO(plain.stdout))][-1]
+    assert (last["id"], last["status"], last["reason"]) == ("x", "error", "line 2 has no question")
 
 
 def test_what_is_written_as_json_is_as_the_schema_says(run: Run) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import kgsparql
 from kgsparql.retrievers import find, load, names
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
@@ -125,6 +126,27 @@ def test_all_methods_are_listed_with_what_they_cost_in_each_format(run: Run, tmp
     assert "'mindmapp'" in unknown.stderr
     assert "mindmap" in unknown.stderr.splitlines()[-1]
     assert run("retrievers", "-f", "xml").exit_code == 2
+
+
+def test_a_method_of_ones_own_is_named_on_the_command_line_and_in_python_and_in_no_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_methods.py").write_text(OUTSIDE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    asked = ("ask", "Where was Marie Curie born?", "-k", NOBEL, "-q", "--no-model")
+    done = run(*asked, "-r", "own_methods:OneHop", "-O", "lines=2", "-f", "json")
+    assert json.loads(done.stdout)["retriever"] == "one_hop", done.stderr
+    knowledge = kgsparql.open(NOBEL, embedder="none")
+    assert knowledge.ask("Where was Marie Curie born?", retriever="own_methods:OneHop").retriever == "one_hop"
+    for name in ("own_methods:Nope", "no_such_module:OneHop", "own_methods:Cost"):
+        done = run(*asked, "-r", name)
+        assert (done.exit_code, "module:Class" in done.stderr) == (2, True), name
+    (tmp_path / "own.toml").write_text('method = "own_methods:OneHop"\n')
+    assert run(*asked, "--preset", tmp_path / "own.toml").exit_code == 2
+    (tmp_path / "kgsparql.toml").write_text('[method]\nname = "own_methods:OneHop"\n')
+    done = run(*asked)
+    assert (done.exit_code, "on the command line alone" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_method_of_another_package_is_listed_and_asked_with(run: Run, install: Callable[..., None]) -> None:

@@ -13,7 +13,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rendering.answer_rdf import answer_to_trig
-from tests.conftest import FIXTURES, ROOT
+from tests.conftest import ROOT, open_nobel
 from tests.model_server import ModelServer
 from tests.scripted import by_call, chose
 
@@ -105,7 +105,11 @@ def test_only_what_somebody_chose_is_an_accepted_answer(answers: dict[str, Answe
 def test_how_the_answer_came_about(answers: dict[str, Answer]) -> None:
     answer, store = answers["cited"], loaded(answers["cited"])
     assert select(store, "?a prov:wasGeneratedBy/prov:wasAssociatedWith/schema:name ?x") == ["a model", "kgsparql"]
-    assert select(store, "?a prov:wasGeneratedBy/prov:used/schema:name ?x") == [str(FIXTURES / "nobel.ttl")]
+    assert select(store, "?a prov:wasGeneratedBy/prov:used/schema:name ?x") == ["nobel.ttl"], (
+        "its name, and not where it lies"
+    )
+    (digest,) = select(store, "?a prov:wasGeneratedBy/prov:used/schema:identifier ?x")
+    assert digest == f"urn:sha256:{open_nobel().graph.fingerprint}"
     assert select(store, "?a schema:parentItem ?q . ?s schema:softwareVersion ?x") == [version("kgsparql")]
     assert not ask(store, "?a prov:endedAtTime ?x"), "the same bytes each time"
     timed = pyoxigraph.Store()

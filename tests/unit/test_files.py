@@ -169,18 +169,35 @@ def test_L08_rdf_xml_in_another_encoding(load: Load) -> None:
         assert "x.rdf:1:1" in error.message
 
 
-def test_L09_L10_relative_iris_and_the_base(load: Load) -> None:
-    error = refused("E_PARSE", load, "rel.ttl", b"<a> <b> <c> .")
-    assert "rel.ttl:1:1" in error.message
-    assert "--base" in error.hint
+def test_L09_L10_relative_iris_and_the_base(load: Load, tmp_path: Path) -> None:
+    graph = load("rel.ttl", b"<> <b> <#c> .")
+    own, folder = (tmp_path / "rel.ttl").as_uri(), tmp_path.as_uri()
+    assert [str(quad) for quad in graph.store] == [f"<{own}> <{folder}/b> <{own}#c>"]
+    (tmp_path / "more").mkdir()
+    assert graph.fingerprint != load("more/rel.ttl", b"<> <b> <#c> .").fingerprint, "it is another graph there"
+    assert load("whole.ttl", TRIPLE).fingerprint == load("more/whole.ttl", TRIPLE).fingerprint
+    assert len(load("bad.ttl", b"<> <b> <c> . <x> oops .\n", skip_bad=True).store) == 1
+    with pytest.raises(GraphLoadError, match=r"rel\.ttl:1:1") as relative:
+        load_store(tmp_path / "rel.ttl", tmp_path / "store")
+    assert (relative.value.code, "--base" in relative.value.hint) == ("E_BASE", True)
     assert refused("E_IRI", load, "rel.nt", b"<a> <b> <c> .").hint.endswith("--skip-bad")  # where a base is not heeded
     assert "top of the file" not in refused("E_PARSE", load, "ff.nt", b"<http://e.org/a> \f <http://e.org/p> 1 .").hint
     xml = RDF + ABOUT_A + b'<rdf:Description rdf:about="x"><e:p>v</e:p></rdf:Description></rdf:RDF>'
-    assert "'x'" in refused("E_PARSE", load, "rel.rdf", xml).message
+    assert any(f"<{folder}/x>" in str(quad) for quad in load("rel.rdf", xml).store)
     graph = load("rel.ttl", b"<a> <b> <c> .", base="http://e.org/")
     assert [str(quad) for quad in graph.store] == ["<http://e.org/a> <http://e.org/b> <http://e.org/c>"]
     with pytest.raises(OptionError, match="base"):
         load("rel.ttl", b"<a> <b> <c> .", base="not absolute")
+
+
+def test_a_folder_with_a_bad_file_loads_the_others_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    for name, data in {"a.ttl": TRIPLE, "b.ttl": b"\xff\xfe\x00", "c.ttl": TRIPLE.replace(b"v", b"w")}.items():
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(GraphLoadError, match=r"b\.ttl"):
+        open_graph(tmp_path)
+    notes: list[str] = []
+    assert len(open_graph(tmp_path, skip_bad=True, notes=notes.append).store) == 2
+    assert notes[0].startswith(f"left out: {tmp_path / 'b.ttl'}: ")
 
 
 def test_L11_L12_iris_and_language_tags_that_are_not(load: Load) -> None:

@@ -9,7 +9,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph
 import pytest
@@ -21,7 +23,7 @@ from typer.testing import CliRunner
 import kgsparql
 from kgsparql.answering.answer import Answer, AnswerTerm
 from kgsparql.cli import app
-from kgsparql.errors import CancelledError, ForbiddenQueryError, OptionError, QueryTimeoutError
+from kgsparql.errors import CancelledError, ForbiddenQueryError, OptionError, QueryTimeoutError, QuestionError
 from kgsparql.events import Event
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.graphs.rdflib_interop import from_rdflib
@@ -51,6 +53,32 @@ def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> N
         printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
         texts = (render(nobel.ask(question)), printed.stdout)
         assert len({re.sub(r" · \d+\.\d\d s$", "", text.rstrip()) for text in texts}) == 1
+
+
+def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobel: kgsparql.KnowledgeBase) -> None:
+    expected = {
+        "How many children did Marie Curie have?": (2,),
+        "Was Marie Curie born in Paris?": (False,),
+        "When was Marie Curie born?": (date(1867, 11, 7),),
+        ASKED: ("http://dbpedia.org/resource/Warsaw",),
+    }
+    for question, values in expected.items():
+        found = nobel.ask(question)
+        assert found.values == values
+        assert type(found.values[0]) is type(values[0])
+        with pytest.raises(TypeError, match=r"answer\.values"):
+            bool(found)
+    table = nobel.ask("List the laureates and their birth dates.").values
+    assert ("http://dbpedia.org/resource/Aage_Bohr", date(1922, 6, 19)) in table
+    assert python_value(Literal("2.50", datatype=IRI(f"{XSD}decimal"))) == Decimal("2.50")
+    doubtful = nobel.ask("What is the mass of Marie Curie?")
+    assert not to_dataframe(doubtful)["is_best"].any()
+
+
+@pytest.mark.parametrize("question", [None, b"Where was Marie Curie born?", 7, "", "???"])
+def test_what_is_no_question_is_a_question_error(nobel: kgsparql.KnowledgeBase, question: Any) -> None:
+    with pytest.raises(QuestionError, match="question"):
+        nobel.ask(question)
 
 
 def test_an_answer_is_shown_in_short_and_its_evidence_found_by_place_and_by_marker(answer: Answer) -> None:

@@ -162,8 +162,8 @@ export class RunView {
   }
 }
 
-function recheckLines({ verdict, notes, gone, changed }) {
-  return [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`), ...notes.map((note) => el("p", { class: "gap" }, note)),
+function recheckLines({ verdict, gone, changed }) {
+  return [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`),
     gone.length ? el("pre", { tabindex: 0 }, `Gone from the graph:\n${gone.join("\n")}`) : "", el("ul", {}, changed.map((one) => el("li", {}, one)))];
 }
 
