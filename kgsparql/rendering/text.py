@@ -205,10 +205,12 @@ def model_outcome(draft: Answer, answer: Answer) -> str:
     """Say what a model made of the answer without it."""
     if failed := next((note for note in answer.notes if note.code in {"model_failed", "nothing_chosen"}), ""):
         return str(failed)
-    before, after = ({(own.value, *(one.term for one in own.best))} for own in (draft, answer))
-    same = before == after
-    chosen = f"chose {', '.join(answer.cited)}" if answer.cited else "found no answer in what there is"
-    return f"{printable(answer.model, 80)} {'agrees' if same else chosen}."
+    before, after = ({own.value, *(one.term for one in own.best)} for own in (draft, answer))
+    if before != after:
+        chosen = f"chose {', '.join(answer.cited)}" if answer.cited else "found no answer in what there is"
+        return f"{printable(answer.model, 80)} {chosen}."
+    doubts = (gap.text for gap in answer.gaps if gap.code == "reading" and gap not in draft.gaps)
+    return next(doubts, f"{printable(answer.model, 80)} agrees.")
 
 
 def _first_lines(answer: Answer) -> Iterator[str]:

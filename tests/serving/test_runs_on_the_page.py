@@ -90,6 +90,7 @@ def test_what_a_model_chose_is_cited_and_the_key_is_nowhere(page: Page, tmp_path
         page.goto(address)
         ask(FEYNMAN)
         assert page.locator(".names button.marker").all_inner_texts()[0] == "P1"
+        assert page.inner_text(".outcome") == "any agrees."
         assert "model call" in page.inner_text(".meter")
         page.click("text=/^\\d+ steps$/")
         page.click(".steps .model_called summary >> nth=0")

@@ -11,11 +11,13 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget
 from kgsparql.graphs import FederatedGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.terms import IRI
+from kgsparql.rendering.drawing import drawing_of
 from tests.conftest import FIXTURES, graph_from
 
 SHOP = """
@@ -579,3 +581,22 @@ def test_what_several_graphs_hold_is_counted_once() -> None:
     for retriever in ("query_plan", "auto"):
         answer = both.ask("How many Nobel laureates are there?", retriever=retriever)
         assert answer.text == nobel().ask("How many Nobel laureates are there?").text
+
+
+def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_facts_than_are_read() -> None:
+    tracks = {57: 50, 33: 45}
+    lines = [':Album a rdfs:Class ; rdfs:label "album" . :Track a rdfs:Class ; rdfs:label "track" .']
+    lines.append(':album rdfs:label "album" .')
+    for n in range(60):
+        lines.append(f':a{n} a :Album ; rdfs:label "Songs {n}" .')
+        lines += [f":t{n}_{i} a :Track ; :album :a{n} ." for i in range(tracks.get(n, 36))]
+    answer = knowledge_of(SHOP.partition(":Product")[0] + "\n".join(lines)).ask("Which album has the most tracks?")
+    item = answer.evidence["Q1"]
+    assert [one.label for one in answer.answers] == ["Songs 57"]
+    assert " = Songs 57 (50); next: Songs 33 (45); of 60 (more than " in item.text
+    named = {own.triple.object for own in item.triples}
+    assert {IRI("http://e.org/a57"), IRI("http://e.org/a33")} <= named
+    drawn = {node.label: node.role for node in drawing_of(answer).nodes}
+    assert (drawn["Songs 57"], drawn["Songs 33"]) == ("answer", "other")
+    compared = answer_to_json(answer)["computed"]["compared"]  # type: ignore[index]
+    assert (compared["size"], [one["item"]["label"] for one in compared["next"]]) == (60, ["Songs 33"])  # type: ignore[index]

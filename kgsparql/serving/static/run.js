@@ -67,8 +67,8 @@ export class RunView {
     this.stepCount.textContent = count(this.steps.children.length, "step");
     const now = this.body.querySelector(".now");
     if (!now) return;
-    now.textContent = item.dataset.words;
     if (event.kind === "drafted") this.draft();
+    if (!this.isDrafted) now.textContent = event.kind === "query_run" ? "Looking in the graph …" : item.dataset.words;
     const kept = keptList(event);
     if (!kept) return;
     this.body.querySelector(".live")?.remove();
@@ -85,7 +85,9 @@ export class RunView {
     const now = this.body.querySelector(".now");
     if (!drafted?.answer || !now || this.leaving.signal.aborted) return;
     this.show(drafted);
-    this.body.querySelector(".answer-part").prepend(now);
+    this.isDrafted = true;
+    now.textContent = "This is the answer without the model, which is asked now …";
+    this.body.querySelector(".answer-part").append(now);
   }
 
   finish() {
@@ -110,8 +112,10 @@ export class RunView {
     this.drawing = drawing ? new Drawing(run, this.acts) : null;
     const widen = (triples) => this.drawing?.redraw(undefined, triples);
     this.card = new NodeCard({ graphs: answer.graphs, light, open, widen }, evidence.querySelector(".pieces"));
+    const hadFocus = this.body.contains(document.activeElement);
     this.body.replaceChildren();
     put(this.body, el("div", { class: "answer-part" }, answerPart(run, this.acts)), this.drawing?.element, this.card.element, evidence);
+    if (hadFocus) this.element.parentElement.focus();
   }
 
   /** Shows what a node is, and what may be done with it. */
