@@ -290,12 +290,5 @@ def fewer_tokens(refusal: str, tokens: int) -> int | None:
 
 def _refusing_words(refusal: str) -> str:
     """Read the message of a refusal and the parameter that it names, in lower case."""
-    try:
-        value = json.loads(refusal)
-    except (ValueError, RecursionError):
-        return refusal.lower()
-    for name in ("error", "detail"):
-        value = value.get(name) or value if isinstance(value, dict) else value
-    first = _object_in(value[0] if isinstance(value, list) and value else value)
-    said = first.get("message") or first.get("msg") or refusal
-    return f"{said} {first.get('param') or ''} {first.get('loc') or ''}".lower()
+    named = re.findall(r'"(?:param|loc)":\s*(\[[^\]]*\]|"[^"]*")', refusal)
+    return " ".join([message_in(refusal), *named]).lower()

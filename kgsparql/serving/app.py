@@ -18,6 +18,7 @@ from pydantic import Field, ValidationError
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -35,7 +36,7 @@ from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
-from kgsparql.serving.guards import TEXT2SPARQL_PATH
+from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
 from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -183,7 +184,7 @@ class ServedPage:
             Mount("/static", StaticFiles(directory=STATIC)),
             *([] if queries is None else [sparql_route(queries)]),
         ]
-        handlers: Any = {KgsparqlError: _error_response}
+        handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
 
     def freeze(self, run: AskedRun, answer: Answer) -> dict[str, Any]:
@@ -418,6 +419,11 @@ class ServedPage:
                 "no graph is open: only kept runs can be looked at", hint="whoever started this page can open one"
             )
         return self.knowledge
+
+
+async def _no_such_request(request: Request, error: HTTPException) -> Response:
+    about = f"{error.detail}: {request.method} {printable(request.url.path, 200)}"
+    return refused_response(error.status_code, about, "open / for the page; its manual lists the other addresses")
 
 
 async def _error_response(_: Request, error: KgsparqlError) -> Response:

@@ -106,7 +106,7 @@ class Guard:
         headers, path = request.headers, request.scope["path"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
-            return _refused_response(
+            return refused_response(
                 421, "this is not a server for that name", "open the address that was printed when the server started"
             )
         is_ours = origin is None or origin.lower() in {f"http://{host}", f"https://{host}"}
@@ -115,9 +115,9 @@ class Guard:
         is_work = path.startswith((SPARQL_PATH, TEXT2SPARQL_PATH, "/api/"))
         is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and not is_work
         if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
-            return _refused_response(403, "a page of another site may not ask here", "open the page of this server")
+            return refused_response(403, "a page of another site may not ask here", "open the page of this server")
         if "content-length" in headers and "transfer-encoding" in headers:  # a proxy may see another end of it
-            reply = _refused_response(400, "a request with two lengths", "send one of its two headers, and no more")
+            reply = refused_response(400, "a request with two lengths", "send one of its two headers, and no more")
             reply.headers["connection"] = "close"
             return reply
         length = headers.get("content-length", "0")
@@ -126,7 +126,7 @@ class Guard:
             return _too_large(most)
         is_open = path == "/healthz" or (is_other_site and request.method == "OPTIONS")
         if self._token and not is_open and not self._has_token(request):
-            return _refused_response(
+            return refused_response(
                 401, "a token is needed", "open the address with ?token=… that was printed when it started"
             )
         return None
@@ -138,13 +138,14 @@ class Guard:
         return any(hmac.compare_digest(one.encode(), self._token.encode()) for one in given)
 
 
-def _refused_response(status: int, message: str, hint: str) -> Response:
+def refused_response(status: int, message: str, hint: str) -> Response:
+    """Make the reply to a request that is not answered."""
     error = {"code": f"E_HTTP_{status}", "message": message, "hint": hint, "retryable": False, "detail": {}}
     return JSONResponse({"error": error}, status)
 
 
 def _too_large(most: int) -> Response:
-    return _refused_response(413, f"the request is larger than {most:,} bytes", "send less")
+    return refused_response(413, f"the request is larger than {most:,} bytes", "send less")
 
 
 async def _bounded_body(request: Request) -> bytes | None:

@@ -43,7 +43,9 @@ def make_server(toolbox: Toolbox) -> Server[Any]:
     async def call_tool(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Any:
         """Call a tool in a thread; it is stopped when its request is, or when the client goes away."""
         if params.name not in TOOLS:
-            raise MCPError(types.INVALID_PARAMS, f"no tool {printable(params.name, 40)!r}")
+            raise MCPError(
+                types.INVALID_PARAMS, f"no tool {printable(params.name, 40)!r}; there are: {', '.join(TOOLS)}"
+            )
         cancel = threading.Event()
 
         def emit(event: Event) -> None:

@@ -335,3 +335,11 @@ def test_ctrl_c_in_the_middle_of_a_request_shows_no_traceback(tmp_path: Path) ->
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=30)
     assert "Traceback" not in told
+
+
+def test_what_is_no_address_is_told_as_json_too(
+    address: str,
+) -> None:
+    for method, path, status in (("GET", "/api/nothing", 404), ("PUT", "/api/ask", 405)):
+        code, _, body = send(address, method, path)
+        assert (code, path in error(body)["message"]) == (status, True)
