@@ -71,7 +71,6 @@ def test_a_deleted_triple_a_new_answer_and_a_moved_number_are_named_and_nothing_
     assert " there, 1 gone\n    gone    dbr:Marie_Curie dbo:birthPlace dbr:Warsaw\n" in done.stdout
     found = json.loads(run("check", born, "-k", kg, "-f", "json").stdout)
     lost = f"<{DBPEDIA}resource/Marie_Curie> <{DBPEDIA}ontology/birthPlace> <{DBPEDIA}resource/Warsaw>"
-    assert found["triples"]["found"] > 2
     assert {**found["triples"], "found": 0} == {"found": 0, "gone": [lost], "unnamed": 0, "unknown": 0}
     differing = [item for item in found["items"] if item["verdict"] != "stands"]
     assert [(item["marker"], item["gone"], item["new"]) for item in differing] == [
