@@ -74,7 +74,7 @@ class StructGPT(Retriever):
     """Predicates of the entities reached so far are chosen one by one, until their facts answer the question.
 
     :param max_steps: predicates on the longest path.
-    :param predicates_per_step: predicates that are followed at once; none for up to 3 where a model chooses, else 1.
+    :param predicates_per_step: predicates that are followed at once, at most.
     :param fact_tokens: facts of a step that are shown, in tokens.
     :param entities_per_step: entities that are gone on from.
     :param neighbours_per_predicate: neighbours of one entity by one predicate that are looked at.
@@ -86,7 +86,7 @@ class StructGPT(Retriever):
     asks_on_the_way = True
 
     max_steps: Annotated[int, Within(1, 10)] = 3
-    predicates_per_step: Annotated[int | None, Within(1, 3)] = None
+    predicates_per_step: Annotated[int, Within(1, 3)] = 3
     fact_tokens: Annotated[int, Within(50, 100_000)] = 1_024
     entities_per_step: Annotated[int, Within(1, 10_000)] = 200
     neighbours_per_predicate: Annotated[int, Within(1, 500)] = 200
@@ -94,8 +94,7 @@ class StructGPT(Retriever):
     def cost(self, *, mediators: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
         calls = (2 + mediators) * self.max_steps + 2
-        per_step = 3 if self.predicates_per_step is None else self.predicates_per_step
-        queries = (14 + 6 * mediators) * self.max_steps + 10 * per_step + 30
+        queries = (14 + 6 * mediators) * self.max_steps + 10 * self.predicates_per_step + 30
         return Cost(calls, calls, 2 * queries)  # once for the draft
 
     def retrieve(self, session: Session) -> Retrieval:
@@ -153,9 +152,8 @@ class StructGPT(Retriever):
                 firsts = [(one.frontier.ways[next(iter(one.counts))], one.step) for one in own]
                 candidates = with_examples(candidates, firsts, session)
             with session.within_budget():
-                most = self.predicates_per_step or (3 if session.model_reads else 1)
-                return choose(candidates, "predicates", most, session)
-        return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step or 1, session)
+                return choose(candidates, "predicates", self.predicates_per_step, session)
+        return ranked_choices(session.question, candidates, "predicates", self.predicates_per_step, session)
 
     def _second_choices(
         self, candidates: Sequence[Candidate], expansions: list[Expansion], session: Session

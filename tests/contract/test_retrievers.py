@@ -321,10 +321,10 @@ def _bounds(method: str, asked: Asked) -> dict[str, int]:
 @pytest.mark.longer
 @pytest.mark.parametrize(
     ("walker", "most"),
-    [("think_on_graph", lambda made: 3 * made.depth + 2), ("struct_gpt", lambda made: 3 * made.max_steps + 2)],
+    [("think_on_graph", lambda made: 3 * made.depth + 2), ("struct_gpt", lambda made: 3 * made.max_steps + made.predicates_per_step)],
 )
 @pytest.mark.parametrize("player", ["no model", "never enough"])
-def test_a_walker_asks_three_times_a_hop_and_twice_for_everything_at_the_end(
+def test_a_walker_asks_three_times_a_hop_and_a_few_times_for_everything_at_the_end(
     once: Ask, backend: str, walker: str, most: Callable[[Any], int], player: str
 ) -> None:
     """With a model twice: once for the draft."""
