@@ -405,4 +405,4 @@ def cell_text(term: Term | None, column: int, found: Computed, label: Label) -> 
     if type_of_terms([term]) == "number" and fraction.isdecimal() and len(fraction) > _DECIMAL_PLACES:
         rounded = number_text(f"{Decimal(term.value):.{_DECIMAL_PLACES}f}")
         return rounded if rounded.strip("-0") else term.value  # what is small is not nothing
-    return printable(value_text(term), 120)
+    return printable(value_text(term, label(term) if term in found.items else ""), 120)

@@ -49,10 +49,8 @@ def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:
     asked = session.asked
     best = found.best_item
     if not session.links or not found.candidates:
-        operations = () if is_foreign(session.question) else asked.operations()
-        return tuple(_uncomputed_gap(said, text, "this asks {}, which is not computed") for said, text in operations)[
-            :1
-        ]
+        first = islice(() if is_foreign(session.question) else asked.operations(), 1)
+        return tuple(_uncomputed_gap(said, text, "this asks {}, which is not computed") for said, text in first)
     if best is None:
         return ()
     way = best.paths[0].property_path  # further columns are beside what was asked for
@@ -176,34 +174,32 @@ class _Check:
         :param named: words of which another gap speaks.
         """
         texts, ranker = self.asked.read.texts, self.session.ranker
-        said, is_named = {p for p in self.pieces if self._is_said(p)}, False
+        said = {p for p in self.pieces if self._is_said(p)}
         for p in (p for p in self.telling if p not in said and texts[p] not in named):
             word, alike = texts[p], self._likeness_of(p)
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
-            is_named = is_named or bool(other)
             if other in self._labels({cited.triple.predicate for cited in self.best.triples}):
                 sentence = "{!r} is only beside what was found, and the question asks for it"
                 yield Gap("predicate", word, sentence, (other,))
             elif other:
                 yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
-            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p)):
+            elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said)):
                 yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
         is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield Gap("word", "", "the question does not say which fact is asked for")
-        if self.telling and not (ranker.by_meaning or is_named or said):
-            yield Gap("word", "", "no word of the question is in what was found, and only words were compared")
 
     def _is_kind(self, position: int) -> bool:
-        """Whether a word behind another one only says of what kind a value is: the `email address`."""
-        *before, last = self.pieces[position]
-        return bool(before) and position == last and self.asked.read.texts[position] in self.asked.language.kind_nouns
+        """Whether a word only says of what kind a value is: the `email address`, in which `year`."""
+        is_behind = len(self.pieces[position]) > 1 and position == self.pieces[position][-1]
+        is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns
+        return is_kind and (is_behind or position in self.asked.noun)
 
-    def _is_unnamed(self, position: int) -> bool:
-        """Whether a word names no step from its other end, no kind, nor what several things have in common."""
+    def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
+        """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""
         word, is_shared = self.asked.read.texts[position], self.path.goes_back and self.asked.asks_for_others
         is_other_end = any(self.fit.is_other_end(word, name) for name in self.steps)
-        return not (is_shared or is_other_end or self._is_kind(position))
+        return not (is_shared or is_other_end or (said and self._is_kind(position)))
 
     def _least_for(self, position: int) -> float:
         """How like a step a word is at least: more where it alone says which attribute is asked for."""
@@ -313,7 +309,7 @@ class _Check:
             is_one_kind = len(set(self.kinds[place : place + 2])) == 1
             if self.fit.is_turned(step, link[0], self.asked.said_by(link), is_one_kind=is_one_kind):
                 yield self._turned_gap(place)
-        if self.path.goes_back and not self._asks_for_others():
+        if self.path.goes_back and not (len(self.links) > 1 or self.asked.asks_for_others):
             sentence = "found as what has the same as what is asked about, of which the question says nothing"
             yield Gap("step", "", sentence)
         elif gone > 1 and (self.telling or self.operations):
@@ -328,9 +324,6 @@ class _Check:
         """Whether it asks where something is, or in what: `Which floor is the room on?`."""
         said = (one for one in self.asked.relations if one.subject is not None and not one.verb)
         return self.asked.sort == "place" or any(one.preposition in self.asked.language.locatives for one in said)
-
-    def _asks_for_others(self) -> bool:
-        return len(self.links) > 1 or self.asked.asks_for_others
 
     def _unasked_steps(self) -> list[str]:
         """The steps of a path that no word is left for, each word being used for one step."""
@@ -368,10 +361,8 @@ class _Check:
                 continue
             other = item.paths[0].property_path
             is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other.steps)]
-            is_alike = (
-                is_unsaid and len(other.steps) == len(path.steps) and self._kinds_of(item)[-1:] == self.kinds[-1:]
-            )
-            margin = _ALIKE if is_alike else _AS_WELL
+            is_alike = is_unsaid and len(other.steps) == len(path.steps)
+            margin = _ALIKE if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _AS_WELL
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
                 yield Gap("reading", "", "{} fits the question as well as {}", (item.marker, best.marker))
                 return

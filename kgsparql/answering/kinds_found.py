@@ -45,7 +45,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     is_dated = any(isinstance(end, Literal) and literal_kind(end) == "date" for end in ends)
     if asked.asks_amount and not asked.asks_time and is_dated:
         yield Gap("kind", said, "this asks for an amount, and what was found is a date")
-    yield from amount_gaps(asked, ends, steps[-1:], session)
+    yield from amount_gaps(ends, steps[-1:], session)
     is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
     if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
@@ -57,11 +57,12 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
 
 
-def amount_gaps(asked: Asked, ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
+def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:
     """Doubt that what was found is a time or an amount, where that is asked for, and that it begins or ends by then.
 
     :param steps: the name of the predicate that leads to it.
     """
+    asked = session.asked
     if not (ends and (asked.asks_time or asked.asks_amount)):
         return
     shown = [end.value for end in ends if isinstance(end, Literal)]

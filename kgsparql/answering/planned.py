@@ -36,7 +36,7 @@ from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
-from kgsparql.reading.chunks import Chunked, chunked
+from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Clauses
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.parser import read_question
@@ -152,9 +152,8 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         linked |= {*asked.read.positions_between(link.mention.start, link.mention.end)}
         if used.isdisjoint({link.term, *(other.term for other in link.candidates)}):
             words = normalised(link.mention.text).split()
-            gaps += (
-                [] if all(map(is_said, words)) else [Gap("name", link.mention.text, _NOT_IN_PLAN, (link.mention.text,))]
-            )
+            if not all(map(is_said, words)):
+                gaps.append(Gap("name", link.mention.text, _NOT_IN_PLAN, (link.mention.text,)))
     if is_foreign(session.question):
         return tuple(gaps)
     parts_made = {type(part) for part in parts(plan)}
@@ -192,11 +191,6 @@ def _parts_computing(text: str) -> tuple[type, ...]:
     return (object,)
 
 
-def read_clauses(session: Session) -> Clauses:
-    """Read the question of a session, whose entities are linked, without planning it."""
-    return read_question(chunked(session.question, session.linker, links=session.links))
-
-
 def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     """Run the plan of a question; ``None`` where there is none, or it cannot be run, which is noted."""
     plan = found.reading.plan
@@ -232,7 +226,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         names = _name_gaps(computed.plan, found, session)
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
-    kinds += amount_gaps(session.asked, [term for row in computed.rows for term in row], (), session)
+    kinds += amount_gaps([term for row in computed.rows for term in row], (), session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
@@ -279,7 +273,7 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
     evidence = Evidence([replace(item, score=found.reading.score)])
     gaps = (*found.gaps, *_name_gaps(a.Items((walk.start,)), found, session))
     (name,) = session.compared_labels([walk.path.steps[-1].predicate], in_grace=True).values()
-    gaps += tuple(amount_gaps(session.asked, item.ends, [name], session))
+    gaps += tuple(amount_gaps(item.ends, [name], session))
     answers, support = answers_at_ends(evidence, session), support_of_plan(found.reading)
     return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
 
@@ -320,7 +314,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     ``None`` where that is not all that is asked, or the path leads to more than was found.
     """
     best = found.best_item
-    is_all = {gap.code for gap in missing} == {"operation"} and read_clauses(session).form == "count"
+    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.clauses.form == "count"
     if best is None or not is_all or best.cuts or not best.ends:
         return None
     path = best.paths[0].property_path
@@ -345,11 +339,10 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
 
 def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
     """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
-    said = chunked(session.question, session.linker, links=session.links)
-    head = read_question(said).phrase.head
-    texts = [] if head is None else [said.texts[at] for at in head.span]
+    head = session.asked.clauses.phrase.head
+    texts = [] if head is None else [session.asked.read.texts[at] for at in head.span]
     (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
-    fit = LabelFit(session.compared_labels, session.ranker, lexicon())
+    fit = session.label_fit
     own = fit.phrase(texts, path.steps[-1].predicate) if texts else []
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 

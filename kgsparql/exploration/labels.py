@@ -73,6 +73,8 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
         found = select_about(graph, arms, rest).seen
         best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
         best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])
+    written = graph.stored[0].written if len(graph.stored) == 1 else {}  # several may each write a value in its own way
+    best |= {term: Label(written[str(term)]) for term in wanted if written and str(term) in written}
     return {term: best.get(term) or own_label(term) for term in wanted}
 
 

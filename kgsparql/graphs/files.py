@@ -42,6 +42,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 OWN_BASE = "file:"
+SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values and keys, which takes more time for each
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
@@ -103,7 +104,7 @@ class RdfFile:
     :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
     :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
-    :param prefixes: declared in Turtle or TriG; known after reading, as are the ``graphs`` of its quads.
+    :param prefixes: declared in Turtle or TriG; known after reading, as are ``graphs``, ``written`` and ``unclear``.
     """
 
     name: str
@@ -113,6 +114,8 @@ class RdfFile:
     first_skipped: str = field(default="", init=False)
     prefixes: dict[str, str] = field(default_factory=dict, init=False)
     graphs: set[GraphName] = field(default_factory=set, init=False)
+    written: dict[str, str] = field(default_factory=dict, init=False)
+    unclear: str = field(default="", init=False)
 
     @property
     def iri(self) -> IRI:

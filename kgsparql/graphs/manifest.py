@@ -27,6 +27,8 @@ class StoredSource:
     :param skipped: number of invalid statements that were left out.
     :param recipe: the options that change what is read (:attr:`ReadOptions.recipe`).
     :param prefixes: declared at the head of the file.
+    :param written: literals, in N-Triples, and how the file writes these, where the engine does it otherwise.
+    :param unclear: what its reader left out or mistook without a word, in JSON-LD.
     """
 
     source: str
@@ -38,6 +40,8 @@ class StoredSource:
     first_skipped: str = ""
     recipe: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+    unclear: str = ""
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> StoredSource:

@@ -5,23 +5,35 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import count
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, LimitError
-from kgsparql.graphs.decoding import LINE_FORMATS, ChunkReader, Tally, error_at, guarded, unpacked, with_context
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, raw_file
+from kgsparql.graphs.decoding import (
+    LINE_FORMATS,
+    ChunkReader,
+    Tally,
+    error_at,
+    guarded,
+    unclear_names,
+    unpacked,
+    with_context,
+)
+from kgsparql.graphs.files import SMALL_BYTES, Progress, RdfFile, ReadOptions, format_of, raw_file
 from kgsparql.graphs.manifest import StoredSource
+from kgsparql.rdf.literals import RESPELT
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple, printable, renamed
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.storage.files import disk_full, is_disk_full
 
 _RECOVERING_FORMATS = frozenset({"Turtle", "TriG"})
 _BLOCK_BYTES = 1 << 16
 _LONGEST_TERM = 17 << 20
+_SPELLINGS = 100_000  # numbers, times and durations of a file whose spelling is kept, at most
 
 
 def blank_nodes(prefix: str = "b") -> Iterator[BlankNode]:
@@ -40,8 +52,10 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
-        if options.context is not None and rdf_format.name == "JSON-LD":
-            chunks = iter([with_context(b"".join(chunks), options.read_context())])
+        if rdf_format.name == "JSON-LD" and (options.context is not None or file.size < SMALL_BYTES):
+            document = b"".join(chunks)
+            document = document if options.context is None else with_context(document, options.read_context())
+            file.unclear, chunks = unclear_names(document, options.base_of(file)), iter([document])
         reader = ChunkReader(chunks)
         try:
             yield reader
@@ -62,11 +76,13 @@ def quads(
     :param graph: the graph for quads of its default graph; ``None`` for the default graph.
     """
     known = defaultdict[BlankNode, BlankNode](partial(next, blank))
-    rename = known.__getitem__
+    rename, values = known.__getitem__, set[Literal]()
     with opened(file, options, progress) as reader:
         met = file.graphs
         for quad in _parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
+            if isinstance(object_, Literal) and object_.datatype.value in RESPELT and len(values) < _SPELLINGS:
+                values.add(object_)
             target = name
             if isinstance(name, BlankNode):
                 target = rename(name)
@@ -77,6 +93,17 @@ def quads(
                 yield quad  # unchanged: a new quad costs more than parsing it
             else:
                 yield ox.Quad(renamed(subject, rename), quad.predicate, renamed(object_, rename), target)
+    file.written = {} if len(values) == _SPELLINGS else _written_forms(values)
+
+
+def _written_forms(values: Iterable[Literal]) -> dict[str, str]:
+    """Tell how values are written that the engine writes otherwise, in whatever forms each is."""
+    store, forms, numbered = ox.Store(), defaultdict[Any, list[str]](list), dict(enumerate(values))
+    store.bulk_extend(ox.Quad(BlankNode(f"b{i}"), RDF_TYPE, value) for i, value in numbered.items())
+    for quad in store:
+        forms[quad.object].append(numbered[int(quad.subject.value[1:])].value)
+    told = ((one, ", ".join(sorted(own)), len(own) > 1) for one, own in forms.items())
+    return {str(one): f"{one.value} ({text})" if several else text for one, text, several in told if text != one.value}
 
 
 def stored_source(file: RdfFile, options: ReadOptions, *, source: str, graph: IRI | None, triples: int) -> StoredSource:
@@ -85,7 +112,7 @@ def stored_source(file: RdfFile, options: ReadOptions, *, source: str, graph: IR
     return StoredSource(
         source=source, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
         graphs=tuple(graphs), triples=triples, skipped=file.skipped, first_skipped=file.first_skipped,
-        recipe=options.recipe, prefixes=prefixes_of(file, options),
+        recipe=options.recipe, prefixes=prefixes_of(file, options), written=file.written, unclear=file.unclear,
     )  # fmt: skip
 
 

@@ -249,7 +249,7 @@ class MentionDetector:
         """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words(self._searched_words(), limit=100)]
         for run in consecutive(self.content):
-            if any(self._needs_parts(i) for i in run):
+            if any(is_unspaced(self.tokens[i].text[0]) or self._corrections.is_lost(i) for i in run):
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
         rows = [row for row in _fused(lists, limit=100) if row not in exact_rows]
@@ -267,10 +267,6 @@ class MentionDetector:
         counts = self.search.vocabulary(forms).counts
         forms = [form for form in forms if counts.get(form)]
         return list(dict.fromkeys([*asked, *forms, *self._corrections.words]))
-
-    def _needs_parts(self, i: int) -> bool:
-        """Whether parts of a word must be searched: its script has no spaces, or nothing known is near to it."""
-        return is_unspaced(self.tokens[i].text[0]) or self._corrections.is_lost(i)
 
     def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]

@@ -127,7 +127,9 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts
     :raises NotFoundError: for a graph that has nothing to ask about.
     """
     counted = predicate_counts(graph)
-    skip = UNWALKED | set(TYPES) | {p for p in counted if not _is_asked_about(p)}
+    skip = (
+        UNWALKED | set(TYPES) | {p for p in counted if _NOT_ASKED.search(p.value) or local_name(p).casefold() in _NAMES}
+    )
     common = [p for p in counted if p not in skip][:_MAX_PREDICATES]
     if not common:
         raise NotFoundError(
@@ -147,10 +149,6 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts
         frozenset(skip),
         frozenset(step for step, terms in near.items() if len(terms) >= _ENDS_OF_A_PLURAL * len(sides[step]) > 0),
     )
-
-
-def _is_asked_about(predicate: IRI) -> bool:
-    return not _NOT_ASKED.search(predicate.value) and local_name(predicate).casefold() not in _NAMES
 
 
 def _sampled_steps(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int) -> Iterator[tuple[Step, Term, Term]]:

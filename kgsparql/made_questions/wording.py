@@ -126,8 +126,8 @@ class Namer:
         self.wordings: dict[IRI, Wording] = {term: words for term, words in named.items() if words is not None}
         classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
-        labelled = {kind: label.text for kind, label in _named_iris(labels(graph, used, languages=languages))}
-        names = {kind: text for kind, text in labelled.items() if _is_class_name(text)}
+        found = ((kind, label.text) for kind, label in _named_iris(labels(graph, used, languages=languages)))
+        names = {kind: name for kind, name in found if _is_plain_name(name) and len(name.split()) <= _MAX_CLASS_WORDS}
         names |= {
             kind: "person"
             for kind in used
@@ -194,10 +194,6 @@ def _are_dates(terms: Sequence[Term]) -> bool:
     return 0 < _MAJORITY * len(terms) <= len(dates)
 
 
-def _is_class_name(text: str) -> bool:
-    return _is_plain_name(text) and len(text.split()) <= _MAX_CLASS_WORDS
-
-
 def _kind_text(label: str) -> str:
     """Write the name of a class as it stands in the middle of a sentence.
 
@@ -254,7 +250,8 @@ def question_text(
     'Which people have Jaws as birth place?'
     """
     phrase = _Phrase(_quoted_topic(topic))
-    kinds = [kind or _person_kind(step, wordings) for kind, step in zip(kinds, path.steps, strict=True)]
+    persons = [s.direction == "inverse" and is_done_by_persons(wordings[s.predicate]) for s in path.steps]
+    kinds = [kind or "person" * is_person for kind, is_person in zip(kinds, persons, strict=True)]  # without a class
     for i, step in enumerate(path.steps[:-1]):
         kind = kinds[i] or _role_name(path.steps[i + 1], wordings)
         words, is_back = _step_wording(step, wordings), _is_back(path, i)
@@ -268,11 +265,6 @@ def question_text(
     ask = _ask_for_objects if step.direction == "forward" else _ask_for_subjects
     text = text or ask(phrase, _step_wording(step, wordings), kinds[last], several, is_back=_is_back(path, last))
     return text[0].upper() + text[1:]
-
-
-def _person_kind(step: Step, wordings: Mapping[IRI, Wording]) -> str:
-    """Return ``person`` for the subject of a predicate that only people are subjects of: used if there is no class."""
-    return "person" if step.direction == "inverse" and is_done_by_persons(wordings[step.predicate]) else ""
 
 
 def _role_name(following: Step, wordings: Mapping[IRI, Wording]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from kgsparql.graphs.graph import Solutions
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
+from kgsparql.plans.denotation import Doubt, PlannedReading, back, left_out
 from kgsparql.plans.evaluating import Facts
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import Profiler
@@ -33,7 +32,6 @@ class ListMembers:
 
     profiler: Profiler
     is_unread: bool = False
-    _known: dict[tuple[a.ItemSet, PropertyPath], list[PropertyPath]] = field(default_factory=dict)
 
     def read(self, reading: PlannedReading, place: tuple[int, int] | None) -> PlannedReading:
         """Return a reading about the members; doubted, where they cannot be told.
@@ -49,10 +47,10 @@ class ListMembers:
             if -len(made.sets) <= at < len(made.sets):
                 made = made.sets[at]
             else:
-                doubts += (Doubt(position, LEFT_OUT),)
+                doubts += left_out([position])
         measured = [part for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised)]
-        start = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
-        if self.is_unread or any(self._ways(start, one.path) for one in measured):
+        of = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
+        if self.is_unread or any(self._ways(of, one.path) for one in measured):
             doubts += (Doubt(-1, A_LIST),)
         return replace(reading, plan=made, doubts=doubts)
 
@@ -68,11 +66,6 @@ class ListMembers:
 
     def _ways(self, start: a.ItemSet, path: PropertyPath) -> list[PropertyPath]:
         """Find the paths to each place of the lists that a path leads to; none where it leads to none."""
-        if (start, path) not in self._known:
-            self._known[start, path] = list(self._read_ways(start, path))
-        return self._known[start, path]
-
-    def _read_ways(self, start: a.ItemSet, path: PropertyPath) -> Iterator[PropertyPath]:
         for at, step in enumerate(path.steps):
             if not self.profiler.at_ends(step.predicate).lead_to_lists:
                 continue
@@ -81,20 +74,21 @@ class ListMembers:
             before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
             is_forward = step.direction == "forward"
             lists = compiler.members(before, x) if is_forward else (g.Fact(Variable("of"), step.predicate, x),)
-            for own in self._places(lists, x, cell):
-                back = tuple(one.reversed for one in reversed(own))
-                steps = (*path.steps[: at + 1], *own) if is_forward else (*path.steps[:at], *back, step)
-                yield PropertyPath((*steps, *path.steps[at + 1 :]))
-            return
+            first, last = (
+                (path.steps[: at + 1], path.steps[at + 1 :]) if is_forward else (path.steps[:at], path.steps[at:])
+            )
+            ways = [own if is_forward else back(own) for own in self._places(lists, x, cell)]
+            return [PropertyPath((*first, *way.steps, *last)) for way in ways]
+        return []
 
-    def _places(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[tuple[Step, ...]]:
+    def _places(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
         """Yield the steps from a list to each of its members."""
         p, graph = Variable("p"), self.profiler.graph
         head = g.Select(((p, None),), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_READ)
         used = {own for found in graph.select(g.select_query("at_lists", head)) if isinstance(own := found["p"], IRI)}
         numbers = sorted(int(found[1]) for own in used if (found := _PLACE.match(own.value)) is not None)
         for number in numbers:
-            yield (Step(IRI(LIST_FIRST.value.removesuffix("first") + f"_{number}")),)
+            yield PropertyPath((Step(IRI(LIST_FIRST.value.removesuffix("first") + f"_{number}")),))
         if LIST_FIRST in used:
             rest = g.OneOfPredicates(x, (), cell, then=(LIST_REST,))
             cells = (*lists, rest, g.Fact(cell, LIST_FIRST, Variable("member")))
@@ -102,12 +96,12 @@ class ListMembers:
             longest = max(Counter(one["x"] for one in read).values(), default=0)
             self.is_unread |= longest > _LONGEST or len(read) == _READ or not read.complete
             for place in range(min(longest, _LONGEST)):
-                yield (*[Step(LIST_REST)] * place, Step(LIST_FIRST))
-        elif not numbers and {one["x"] for one in self._some(lists, x)} == {LIST_END}:
-            yield (Step(LIST_FIRST),)  # of an empty list: nothing
-
-    def _some(self, lists: g.Group, x: Variable) -> Solutions:
-        return self.profiler.graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
+                yield PropertyPath((*[Step(LIST_REST)] * place, Step(LIST_FIRST)))
+        elif not numbers:
+            some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
+            yield from (
+                [PropertyPath((Step(LIST_FIRST),))] if {one["x"] for one in some} == {LIST_END} else []
+            )  # empty: nothing
 
 
 def mapped(part: Any, change: Callable[[Any], Any]) -> Any:

@@ -25,11 +25,8 @@ class Restricting(Predicating):
             return self._in_any(given, said.branches)
         if said.is_negated or said.is_only:
             kept = replace(said, is_only=False)
-            return (
-                self._denied(given, replace(kept, is_negated=False))
-                if said.is_negated
-                else self._kept_by_it_alone(given, kept)
-            )
+            alone = [] if said.is_negated else [self._without_others(one) for one in self.restrict(given, kept)]
+            return self._denied(given, replace(kept, is_negated=False)) if said.is_negated else alone
         if (joined := self._joined_arguments(given, said)) is not None:
             return joined
         if said.whose is not None:
@@ -44,10 +41,6 @@ class Restricting(Predicating):
         if said.verb and self.texts[said.verb[0]] in self.lexicon.share_verbs and said.object is not None:
             return self._shared(given, said, said.object)
         return self._by_argument(given, said)
-
-    def _kept_by_it_alone(self, given: Denotation, said: Predication) -> list[Denotation]:
-        """Keep of a set what leads to nothing else than what it is kept by: who worked only at one place."""
-        return [self._without_others(one) for one in self.restrict(given, said)]
 
     def _without_others(self, one: Denotation) -> Denotation:
         way = one.how[-1].path if one.how else None

@@ -188,6 +188,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
+    is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan,
         query=query,
@@ -197,7 +198,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         all_facts=are_all,
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
         is_cut=is_cut,
-        empty_part=_first_empty(plan, beside, own) if _is_nothing(rows) else None,
+        empty_part=_first_empty(plan, beside, own) if is_nothing else None,
         left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None,
@@ -309,10 +310,6 @@ def _is_close(value: Term | None, again: Any) -> bool:
 def _boolean(term: Term | None) -> Term | None:
     """A yes or no as everywhere: Virtuoso gives 1 and 0."""
     return {"1": Literal(value=True), "0": Literal(value=False)}.get(term_text(term), term)
-
-
-def _is_nothing(rows: tuple[tuple[Term | None, ...], ...]) -> bool:
-    return not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
 
 
 def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> a.ItemSet | None:

@@ -343,7 +343,8 @@ class TermLister:
 
         for kind in classes:  # first, so that the list begins alike for all questions about a graph
             look(a.Instances(kind), (kind,), 0.0)
-            for use in self.to_nameless(a.Instances(kind)):
+            uses = self.uses(a.Instances(kind))  # an amount with its currency has no name
+            for use in [use for use in uses if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]:
                 look(a.Ends(a.Instances(kind), use.path), (), 0.0, after=use.step.predicate)
         for term in entities:
             look(a.Items((term,)), (), _NEAR_ENTITY)
@@ -375,10 +376,6 @@ class TermLister:
         """The predicates of a set that was looked at."""
         profile = self.profiler.profiles.get(items)
         return () if profile is None else profile.uses
-
-    def to_nameless(self, items: a.ItemSet) -> list[PredicateUse]:
-        """The predicates of a set that lead to nodes without a name, such as an amount with its currency."""
-        return [use for use in self.uses(items) if any(isinstance(end, BlankNode) for end in use.ends)][:_FOLLOWED]
 
     def onward(self, items: a.ItemSet) -> list[PredicateUse]:
         """The predicates of a set that lead to items and fit the question best."""

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-NUMBERS = frozenset(
-    f"{_XSD}{name}"
-    for name in (
-        "integer decimal double float int long short byte nonNegativeInteger positiveInteger nonPositiveInteger "
-        "negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte"
-    ).split()
-)
+_EXACT_NUMBERS = """decimal integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger
+    negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte""".split()
+NUMBERS = frozenset(f"{_XSD}{name}" for name in (*_EXACT_NUMBERS, "double", "float"))
 """The datatypes of numbers."""
+_TIME_TYPES = ("dateTime", "date", "time", "duration", "dayTimeDuration", "yearMonthDuration")
+RESPELT = frozenset(f"{_XSD}{name}" for name in (*_EXACT_NUMBERS, *_TIME_TYPES))
+"""The datatypes of what the engine writes in its own way, where the spelling of a file may say more: 1.10, 01234."""
 
 
 def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
@@ -46,20 +45,27 @@ def plain_text(value: Literal) -> str:
 OF_RDF = re.compile(r"http://www\.(?:w3\.org/(?:2001/XMLSchema|1999/02/22-rdf-syntax-ns)#|opengis\.net/)")
 MIDNIGHT = re.compile(r"T00:00:00(?:\.0+)?(?:Z|[+-]\d\d:\d\d)?$")
 _MAX_DIGITS = 18
+_ODD_NUMBER = re.compile(
+    r"\+|-?0\d|-?\d{1,4}\.\d*0\Z"
+)  # with signs or zeros that its value does not need: a code, a version
 
 
-def value_text(value: Literal) -> str:
+def value_text(value: Literal, label: str = "") -> str:
     """Write the value of a literal for a person; what is no number and no date stays as it is.
+
+    :param label: how the graph writes it, if not in the engine's way.
 
     >>> xsd = "http://www.w3.org/2001/XMLSchema#"
     >>> [value_text(Literal(text, datatype=IRI(xsd + "integer"))) for text in ("1209", "3005172", "+007")]
-    ['1209', '3,005,172', '7']
+    ['1209', '3,005,172', '+007']
     >>> value_text(Literal("2015-03-01T00:00:00Z", datatype=IRI(xsd + "dateTime")))
     '2015-03-01'
     >>> value_text(Literal("1.2E6", datatype=IRI("http://dbpedia.org/datatype/euro"))), value_text(Literal("0012345"))
     ('1,200,000 euro', '0012345')
     """
     kind = value.datatype.value
+    if (label and label != value.value) or (kind in RESPELT and _ODD_NUMBER.match(value.value)):
+        return label or value.value
     if kind == f"{_XSD}dateTime":
         return MIDNIGHT.sub("", value.value)
     if kind in NUMBERS:

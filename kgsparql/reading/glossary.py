@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 from typing import Literal as OneOf
@@ -91,7 +91,7 @@ class Glossary:
         >>> german.meaning("gearbeitet").english[0], german.meaning("stadte", likely="nouns").english
         ('work', ('city',))
         """
-        verb, adjective, noun = self.verb, self._adjective_of, self._noun_of
+        verb, adjective, noun = self.verb, partial(self._meaning_of_inflected, kind="adjectives"), self._noun_of
         orders: dict[Kind, Sequence[Callable[[str], Meaning | None]]]
         orders = {"nouns": (noun, adjective, verb), "adjectives": (adjective, verb, noun)}
         own = self.meanings["closed"].get, self.meanings["names"].get
@@ -117,9 +117,6 @@ class Glossary:
         return next(
             (hit for form in (word, *forms) if (hit := self._meaning_of_inflected(form, "verbs")) is not None), None
         )
-
-    def _adjective_of(self, word: str) -> Meaning | None:
-        return self._meaning_of_inflected(word, "adjectives")
 
     def _noun_of(self, word: str) -> Meaning | None:
         """Return what a noun is; of one that is made of two words, the first tells what kind: ``Albumtitel``."""

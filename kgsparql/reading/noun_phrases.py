@@ -384,15 +384,12 @@ class NounPhrases(Openings, ABC):
             if self.word() in lexicon.prepositions and not self.begins_object(1):
                 after = self.texts[self.skip()[0]]
             relation = Predication(verb=verb, subject=copy(subject), preposition=after, is_negated=is_negated)
-            relation.is_passive = bool(verb) and self.is_participle(verb[0]) and self._is_after_be(verb[0])
+            is_after_be = bool(verb) and verb[0] > 0 and self.texts[verb[0] - 1] in lexicon.be_forms
+            relation.is_passive = is_after_be and self.is_participle(verb[0])
             phrase.restrictions.append(relation)
             if self.word() not in lexicon.and_words or not self.is_verb(1, after_noun=False):
                 return
             self.skip()
-
-    def _is_after_be(self, position: int) -> bool:
-        """Tell whether a form of ``be`` stands before a word."""
-        return position > 0 and self.texts[position - 1] in self.lexicon.be_forms
 
     def verb_words(self) -> tuple[int, ...]:
         """Read the words of a verb, at most three, without fillers."""

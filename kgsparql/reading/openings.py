@@ -39,7 +39,9 @@ class Openings(Cursor):
             is_share = self._is_share_of()
             phrase.quantity = replace(self.take_quantity("="), is_share=is_share)
             self.skip(is_share * (1 + (self.word() in lexicon.share_words)))
-        elif word in lexicon.summaries and not self._is_in_name_of_predicate():
+        elif word in lexicon.summaries and all(
+            start != self.at or end < start + 2 for start, end in self.read.predicates
+        ):
             phrase.summary = (self.take(), lexicon.summaries[word])
         elif word in lexicon.determiners:
             phrase.is_theirs = word in lexicon.possessive_pronouns
@@ -129,10 +131,6 @@ class Openings(Cursor):
         is_preposition = self.word() in self.lexicon.prepositions | self.lexicon.bounds.keys()
         is_noun = after != "" and after not in self.lexicon.function_words
         return is_noun and not is_preposition and self.number(offset) is None
-
-    def _is_in_name_of_predicate(self) -> bool:
-        """Tell whether the name of a predicate of several words begins here: ``total area``."""
-        return any(start == self.at and end > start + 1 for start, end in self.read.predicates)
 
     # --- Quantities
 

@@ -19,7 +19,8 @@ class RomanceOrder(WordOrder):
 
     def question(self, units: Sequence[Unit]) -> list[Unit]:
         """Order a whole question."""
-        starts = [at for at, unit in enumerate(units) if unit.sign or at == 0 or self._asks_more(units, at)]
+        further = {at for at in range(1, len(units)) if units[at - 1].kind == "joint" and self.is_asking(units[at])}
+        starts = [at for at, unit in enumerate(units) if unit.sign or at == 0 or at in further]  # "et qui …?"
         found = list[Unit]()
         for start, end in itertools.pairwise([*starts, len(units)]):
             own = [replace(unit, sign="") for unit in units[start:end]]
@@ -29,10 +30,6 @@ class RomanceOrder(WordOrder):
             own = self._without_personal(self._with_ordered_clauses(self._without_clitics(own)))
             found += [replace(own[0], sign=units[start].sign), *own[1:]] if own else []
         return found
-
-    def _asks_more(self, units: Sequence[Unit], at: int) -> bool:
-        """Tell whether another question begins after *et*."""
-        return units[at - 1].kind == "joint" and self.is_asking(units[at])
 
     # --- Words that English has not, or not so
 
@@ -144,7 +141,8 @@ class RomanceOrder(WordOrder):
         while at < len(units):
             unit, is_more = units[at], units[at].said.split()[0] in self.words["more"]
             adjective = at if is_more and " " in unit.said else at + 1  # moins cher
-            if is_more and units[adjective : adjective + 1] and self._has_degrees(units[adjective]):
+            own = units[adjective : adjective + 1]
+            if is_more and own and own[0].kind == "adjective" and len(own[0].forms) > _SUPERLATIVE:
                 found, at = self._with_degree(found, units[adjective], units[adjective + 1 :]), adjective + 1
                 continue
             is_degree = bool(found) and found[-1].english in self.lexicon.comparatives
@@ -156,9 +154,6 @@ class RomanceOrder(WordOrder):
             found.append(unit)
             at += 1
         return found
-
-    def _has_degrees(self, unit: Unit) -> bool:
-        return unit.kind == "adjective" and len(unit.forms) > _SUPERLATIVE
 
     def _is_than(self, units: Sequence[Unit]) -> bool:
         """Tell whether a word compares, and begins no clause: *le plus cher que nous avons*."""

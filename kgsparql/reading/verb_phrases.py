@@ -68,7 +68,8 @@ class VerbPhrases(NounPhrases):
             self.skip()
         elif not self.is_at_comma() or not (self.is_verb() or self.word() in lexicon.auxiliaries):
             return None
-        if self.word() in lexicon.question_words and self.word(1) in lexicon.auxiliaries and self._is_subject_at(2):
+        is_asking = self.word() in lexicon.question_words and self.word(1) in lexicon.auxiliaries
+        if is_asking and (self.word(2) in lexicon.subject_pronouns or self.is_noun_phrase(2)):
             return None  # another question
         if self.word() in lexicon.relatives and not self.is_noun_phrase():
             self.skip()
@@ -93,10 +94,6 @@ class VerbPhrases(NounPhrases):
             share_argument(last, found, is_adjacent=False)
             return None if found.object is None or found.object.is_empty else found
         return None
-
-    def _is_subject_at(self, offset: int) -> bool:
-        """Tell whether a noun phrase or a pronoun begins at a word."""
-        return self.word(offset) in self.lexicon.subject_pronouns or self.is_noun_phrase(offset)
 
     def verb_phrase(self, auxiliary: str = "", *, is_participle: bool = False) -> Predication:
         """Read one verb phrase."""

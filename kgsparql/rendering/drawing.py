@@ -154,7 +154,7 @@ def _node_labels(answer: Answer, terms: Iterable[Term], descriptions: Labels) ->
 def _label_text(label: str, term: Term) -> str:
     """Return the label, on one line; where there is none, what the term says of itself."""
     if isinstance(term, Literal):
-        return printable(value_text(term), _LABEL_LENGTH) or '""'
+        return printable(value_text(term, label), _LABEL_LENGTH) or '""'
     return printable(label, _LABEL_LENGTH) or printable(own_label(term).text, _LABEL_LENGTH)
 
 

@@ -44,7 +44,7 @@ def answer_to_html(answer: Answer) -> str:
 
 
 def _shown_name(term: Term, label: str) -> str:
-    return value_text(term) if isinstance(term, Literal) else label or str(term)
+    return value_text(term, label) if isinstance(term, Literal) else label or str(term)
 
 
 def _html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

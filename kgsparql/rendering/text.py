@@ -74,7 +74,7 @@ def _inferred_lines(answer: Answer) -> list[str]:
 
 
 def _answer_name(one: AnswerTerm) -> str:
-    return printable(value_text(one.term) if isinstance(one.term, Literal) else one.shown, 180)
+    return printable(value_text(one.term, one.label) if isinstance(one.term, Literal) else one.shown, 180)
 
 
 def _titled_items(answer: Answer, cited: Collection[str]) -> Iterator[tuple[str, list[EvidenceItem]]]:

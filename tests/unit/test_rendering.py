@@ -191,7 +191,7 @@ def test_who_is_met_from_several_entities_comes_before_who_is_met_from_one() -> 
 def test_a_value_is_in_a_persons_form_and_listed_where_the_text_has_it_in_no_form() -> None:
     for value, datatype, shown in (
         ("-12345.50", "decimal", "-12,345.5"), ("1903", "gYear", "1903"), ("1E400", "double", "1E400"),
-        ("0.000", "decimal", "0"), ("12345", "string", "12345"),
+        ("0.000", "decimal", "0.000"), ("12345", "string", "12345"),
     ):  # fmt: skip
         made = ranked(answers=(AnswerTerm(Literal(value, datatype=IRI(XSD + datatype)), value, 1.0, ("P1",)),))
         assert lines(made)[0] == f"{shown}  [P1]"

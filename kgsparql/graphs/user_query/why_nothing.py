@@ -71,7 +71,8 @@ def _found(probes: Iterable[Probe], run: Run) -> set[Probe]:
 
 def _sentence(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
     facts = [*dict.fromkeys(_required(patterns.group))]
-    uses = {own.predicate: _use_of(own.predicate) for own in facts if isinstance(own.predicate, IRI)}
+    s, o = Variable("s"), Variable("o")
+    uses = {own.predicate: (g.Fact(s, own.predicate, o),) for own in facts if isinstance(own.predicate, IRI)}
     found = _found([*((own,) for own in facts), *uses.values()], run) if facts else set()
     if not found and not _found([_ALL], run):
         return "the graph gives nothing back: even whether there is any triple it answers with no"
@@ -89,10 +90,6 @@ def _sentence(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
             others = before[0] if n == 2 else f"the {n - 1} patterns before it"
             return f"both {last} and {others} are found here, but never together"
     return f"its triple patterns are found here, together; {_BESIDE} leaves nothing of them" if facts else ""
-
-
-def _use_of(predicate: IRI) -> Probe:
-    return (g.Fact(Variable("s"), predicate, Variable("o")),)
 
 
 def _unmatched(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
