@@ -190,10 +190,11 @@ class _Check:
             yield Gap("word", "", "the question does not say which fact is asked for")
 
     def _is_kind(self, position: int) -> bool:
-        """Whether a word only says of what kind a value is: the `email address`, in which `year`."""
-        is_behind = len(self.pieces[position]) > 1 and position == self.pieces[position][-1]
-        is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns
-        return is_kind and (is_behind or position in self.asked.noun)
+        """Whether a word only says of what kind a value is: the `email address`, in which `year`, which `women`."""
+        is_alone, is_last = len(self.pieces[position]) == 1, position == self.pieces[position][-1]
+        is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns and is_last
+        is_asked = position in self.asked.noun and is_alone
+        return (is_kind and not is_alone) or (is_asked and (is_kind or self.asked.clauses.phrase.of is None))
 
     def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
         """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""
