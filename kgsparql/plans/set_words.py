@@ -254,7 +254,7 @@ class SetWords:
 
     def _summary(self, summary: a.Summary, items: a.ItemSet, measure: a.Measure) -> str:
         """One number for what is measured of a set: *the average price of the products*."""
-        of, word = self.phrase(items).as_owner, self._summary_word(summary, measure)
+        of, word = self.phrase(items).as_owner, self.summary_word(summary, measure)
         if isinstance(measure, a.Value | a.HowMany) and self._is_short(measure):
             if summary == "sum" and isinstance(measure, a.Value):
                 return f"the sum of the {many(self.measure(measure))} of {of}"
@@ -270,9 +270,10 @@ class SetWords:
         """One number for what is measured of the items that the sentence is about."""
         if summary == "sum" and isinstance(measure, a.Value) and len(measure.path.steps) == 1:
             return f"the sum of their {many(self.measure(measure))}"
-        return f"their {self._summary_word(summary, measure)} {self.measure(measure)}"
+        return f"their {self.summary_word(summary, measure)} {self.measure(measure)}"
 
-    def _summary_word(self, summary: a.Summary, measure: a.Measure) -> str:
+    def summary_word(self, summary: a.Summary, measure: a.Measure) -> str:
+        """The word for one number of several: *average*, *latest*."""
         in_time = {"min": "earliest", "max": "latest"} if is_time(measure, self.label) else {}
         return in_time.get(summary, _SUMMARIES[summary])
 
@@ -280,7 +281,7 @@ class SetWords:
         """What is true of the best: *with the largest price*."""
         if isinstance(measure, a.HowMany):
             return self._with_so_many(measure, f"the {'most' if largest else 'fewest'}")
-        word = self._summary_word("max" if largest else "min", measure)
+        word = self.summary_word("max" if largest else "min", measure)
         if isinstance(measure, a.Value) and len(measure.path.steps) > 1:
             return f"whose {self.measure(measure)} is the {word}"
         return f"with the {word} {self.measure(measure)}"

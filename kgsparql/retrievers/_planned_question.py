@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
+from kgsparql.answering.computed import computed_retrieval
 from kgsparql.answering.confidence import calibration, signals_of, support_of_plan
 from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
+from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.plans.algebra import Plan
-from kgsparql.plans.running import Computed
+from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
@@ -74,6 +77,30 @@ class PlannedQuestion:
     notes: tuple[str, ...]
     labels: Mapping[Term, str]
     confidence: float = 0.0
+
+
+@dataclass(frozen=True)
+class GivenPlan(Retriever):
+    """Answers by a plan that is given; the question is only its words."""
+
+    name = "query_plan"
+    summary = "a plan that is given"
+    source = "kgsparql"
+
+    plan: Plan
+
+    def cost(self, **_: int) -> Cost:
+        """Bound what a question costs: the plan, what it rests on, and what it leaves out."""
+        return Cost(calls=0, rounds=0, queries=40)
+
+    def find_mentions(self, _: Session) -> tuple[tuple[str, bool], ...]:
+        """Look for no names: the plan has its terms."""
+        return ()
+
+    def retrieve(self, session: Session) -> Retrieval:
+        """Return what the plan comes to."""
+        found = run(self.plan, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        return replace(computed_retrieval(found, session), support=Support(1.0, 1.0, 1.0, 1.0))
 
 
 def planned_question(session: Session) -> PlannedQuestion:

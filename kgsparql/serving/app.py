@@ -37,6 +37,7 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
+from kgsparql.serving.guiding import asked_plan, run_chips
 from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -73,7 +74,7 @@ class _Correction(Sent):
 
 
 class _Asked(Sent):
-    """A question, and what is set beside it; ``after`` is the run that it follows."""
+    """A question, and what is set beside it: the run that it comes ``after``, the ``plan`` that an option has."""
 
     question: str
     entities: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=20)] | None = None
@@ -81,6 +82,7 @@ class _Asked(Sent):
     use_model: bool | None = None
     after: str | None = None
     corrects: _Correction | None = None
+    plan: Annotated[str, Field(max_length=100_000)] | None = None
 
 
 _RightAnswer = Annotated[str, Field(max_length=2_000, pattern=r"^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$")]
@@ -175,6 +177,8 @@ class ServedPage:
             Route(run + "/events", self.events),
             Route(run + "/recheck", self.recheck, methods=["POST"]),
             Route(run + "/queries/{marker}", self.queries),
+            Route(run + "/chips", self.chips),
+            Route(run + "/chips/{number:int}", self.chips),
             Route(run + "/rating", self.rate, methods=["POST"]),
             Route(run + "/drawing", self.drawing, methods=["POST"]),
             Route("/api/neighbours", self.neighbours),
@@ -248,15 +252,16 @@ class ServedPage:
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
         sent = await _sent_object(_Asked, request)
-        settings = sent.model_dump(exclude_none=True, exclude={"question", "corrects"})
-        question, meanings, corrects = checked_question(sent.question), None, sent.corrects
+        settings = sent.model_dump(exclude_none=True, exclude={"question", "corrects", "plan"})
+        question, meanings, corrects = sent.question, None, sent.corrects
         if corrects is not None:
             meanings = corrected(await self._run_json(corrects.run), corrects.link, corrects.candidate)
             settings["entities"] = [link["term"]["value"] for link in meanings]
         asking = await run_in_threadpool(self._asking_with, settings)
-        if sent.after is not None and (before := (await self._run_json(sent.after)).get("answer")):
-            asking = replace(asking, after=Before.from_json(before))
-        run = self.runs.start(AskedRun(question, asking, settings, meanings))
+        asking = await self._asking_after(asking, sent.after)
+        if sent.plan is not None:
+            question, asking = await run_in_threadpool(asked_plan, self._open_knowledge, asking, sent.plan)
+        run = self.runs.start(AskedRun(checked_question(question), asking, settings, meanings))
         return JSONResponse(run.summary(), status_code=202)
 
     async def run(self, request: Request) -> Response:
@@ -316,6 +321,14 @@ class ServedPage:
             needs_token=self.needs_token,
         )  # fmt: skip
         return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
+
+    async def chips(self, request: Request) -> Response:
+        """Tell the parts of what a run was understood as; of a part with a number, what else could stand there."""
+        found, number = await self._run_of(request), request.path_params.get("number")
+        asking = await self._asking_after(self.asking, found.get("options", {}).get("after"))
+        async with self._looking:
+            told = partial(run_chips, self._open_knowledge, asking, found, number)
+            return JSONResponse(await run_in_threadpool(told))
 
     async def neighbours(self, request: Request) -> Response:
         """Tell what a node of a drawing is, and some of what is around it in the graph as it is now."""
@@ -391,6 +404,11 @@ class ServedPage:
         if kept is None:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
+
+    async def _asking_after(self, asking: AskOptions, name: str | None) -> AskOptions:
+        """Return how a question is asked that follows a run, if that has an answer."""
+        before = None if name is None else (await self._run_json(name)).get("answer")
+        return asking if before is None else replace(asking, after=Before.from_json(before))
 
     def _asking_with(self, settings: dict[str, Any]) -> AskOptions:
         """Return how a question is asked: as usual, but for what was set."""

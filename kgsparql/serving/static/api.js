@@ -18,6 +18,7 @@ export const stop = (id) => json(at(id), { method: "DELETE" });
 export const recheck = (id) => json(at(id, "/recheck"), { method: "POST" });
 const post = (path, value) => json(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value) });
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
+export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));
 export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
 export const rate = (id, rating) => post(at(id, "/rating"), rating);
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);

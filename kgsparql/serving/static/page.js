@@ -73,6 +73,8 @@ at("ask").addEventListener("submit", (event) => {
   ask(at("question").value, [settings(at("method").value), ...(beside ? [settings(beside)] : [])]).catch(show);
 });
 
+runs.addEventListener("plan", ({ detail }) => ask("", [{ plan: detail }]).catch(show));
+
 runs.addEventListener("about", (event) => {
   mean(event.detail);
   at("question").focus();

@@ -1,6 +1,7 @@
 // One run: its question with what each name was taken for, its answer, drawing, evidence, steps and meter.
 import * as api from "./api.js";
 import { answerPart } from "./answer.js";
+import { chipsPart } from "./chips.js";
 import { button, copyButton, count, el, name, put, shortened, troubleOf } from "./dom.js";
 import { Drawing } from "./drawing.js";
 import { evidencePart } from "./evidence.js";
@@ -41,6 +42,7 @@ export class RunView {
         }
         if (this.leaving.signal.aborted) return;
         this.run = await api.run(this.run.id);
+        this.isNew = !this.run.answer?.graphs.some((graph) => graph.startsWith("http")); // endpoints are asked when somebody wants it
       } else {
         for (const event of this.run.events ?? []) this.step(event);
       }
@@ -99,6 +101,7 @@ export class RunView {
     this.meter.replaceChildren();
     put(this.meter, this.run.meter);
     this.meter.after(this.exports());
+    this.body.querySelector(".answer-part").append(chipsPart(this.run, this.isNew));
   }
 
   /** Shows an answer: what it says, its drawing, the card of a node, and its evidence. */
