@@ -292,16 +292,9 @@ class Usage:
         now = Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared)
         took = self.replayed or now
         return {
-            "model_calls": self.model_calls,
-            "cached_calls": took.cached_calls,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "tokens": self.prompt_tokens + self.completion_tokens,
-            "trial_tokens": self.trial_tokens,
-            "cost": None if self.cost is None else round(self.cost, 8),
-            "paid_cost": None if took.paid_cost is None else round(took.paid_cost, 8),
-            "queries": self.queries,
-            "prepared": took.prepared,
-            "rows": self.rows,
-            "seconds": took.seconds,
-        }
+            "model_calls": self.model_calls, "cached_calls": took.cached_calls, "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens, "tokens": self.prompt_tokens + self.completion_tokens,
+            "trial_tokens": self.trial_tokens, "cost": None if self.cost is None else round(self.cost, 8),
+            "paid_cost": None if took.paid_cost is None else round(took.paid_cost, 8), "queries": self.queries,
+            "prepared": took.prepared, "rows": self.rows, "seconds": took.seconds,
+        }  # fmt: skip

@@ -72,17 +72,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     """
 
     def __init__(
-        self,
-        graph: KnowledgeGraph,
-        *,
-        languages: tuple[str, ...] = ("en",),
-        embedder: str | Embedder | None = "auto",
-        prefixes: Mapping[str, str] | None = None,
-        note: Callable[[str], None] = ignore,
-        progress: Callable[[str, int, int | None], None] | None = None,
-        snapshot: Snapshot | None = None,
+        self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), embedder: str | Embedder | None = "auto",
+        prefixes: Mapping[str, str] | None = None, note: Callable[[str], None] = ignore,
+        progress: Callable[[str, int, int | None], None] | None = None, snapshot: Snapshot | None = None,
         index: str | Path | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(graph, languages=languages, prefixes=prefixes)
         self.snapshot = snapshot
         self.opened_with: Mapping[str, Any] | None = None
@@ -462,16 +456,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
 
 def open(
-    *sources: str | Path | rdflib.Graph | pyoxigraph.Store,
-    languages: tuple[str, ...] = ("en",),
-    embedder: str | Embedder | None = "auto",
-    note: Callable[[str], None] = ignore,
-    progress: Callable[[str, int, int | None], None] | None = None,
-    snapshot: Snapshot | None = None,
-    index: str | Path | None = None,
-    prefixes: Mapping[str, str] | None = None,
-    **options: Any,
-) -> KnowledgeBase:
+    *sources: str | Path | rdflib.Graph | pyoxigraph.Store, languages: tuple[str, ...] = ("en",),
+    embedder: str | Embedder | None = "auto", note: Callable[[str], None] = ignore,
+    progress: Callable[[str, int, int | None], None] | None = None, snapshot: Snapshot | None = None,
+    index: str | Path | None = None, prefixes: Mapping[str, str] | None = None, **options: Any,
+) -> KnowledgeBase:  # fmt: skip
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
 
     A ``Graph`` or ``Dataset`` of rdflib is copied, also what is added later; one that Oxrdflib holds is used as it is.

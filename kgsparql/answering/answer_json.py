@@ -300,12 +300,9 @@ def event_json(event: Event) -> dict[str, Any]:
 def unanswered_json(question: str, error: KgsparqlError | None = None) -> UnansweredObject:
     """Return what stands for an answer that an error prevented; without an error, for that to an empty line."""
     return {
-        "schema_version": SCHEMA_VERSION,
-        "question": printable(question),
-        "status": "error" if error else "empty",
-        "answers": [],
-        "error": None if error is None else error_json(error),
-    }
+        "schema_version": SCHEMA_VERSION, "question": printable(question), "status": "error" if error else "empty",
+        "answers": [], "error": None if error is None else error_json(error),
+    }  # fmt: skip
 
 
 def error_json(error: KgsparqlError) -> ErrorObject:

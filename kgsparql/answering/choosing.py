@@ -148,14 +148,9 @@ def reading_call(
 
 
 def ranked_choices(
-    question: str,
-    candidates: Sequence[Candidate],
-    purpose: str,
-    at_most: int,
-    session: Session,
-    *,
+    question: str, candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, *,
     ranker: Ranker | None = None,
-) -> list[Choice]:
+) -> list[Choice]:  # fmt: skip
     """Choose by the ranker's scores; ties go to the lower number."""
     if not candidates:
         return []

@@ -57,15 +57,10 @@ def computed_retrieval(
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
-        kind="computed",
-        text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
-        triples=tuple(CitedTriple(triple, sources=sources) for triple in shown),
-        query=found.query,
-        score=score,
-        ends=found.items,
-        cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (),
-        marker=COMPUTED_MARKER,
-    )
+        kind="computed", text=f"{reading} = {best_text(found, label) if found.measured else value}{basis}",
+        triples=tuple(CitedTriple(triple, sources=sources) for triple in shown), query=found.query, score=score,
+        ends=found.items, cuts=(Cut("rows", len(found.rows)),) if found.is_cut else (), marker=COMPUTED_MARKER,
+    )  # fmt: skip
     session.note_cuts(item.cuts)
     terms = found.items or dict.fromkeys(row[0] for row in found.rows)
     answers = tuple(AnswerTerm(term, label(term), score, (COMPUTED_MARKER,)) for term in terms if term is not None)

@@ -210,13 +210,9 @@ def _content_roots(text: str) -> frozenset[str]:
 
 
 def score_paths(
-    question: ScoredQuestion,
-    paths: Sequence[KindedPath],
-    fit: LabelFit,
-    weights: Weights,
-    *,
+    question: ScoredQuestion, paths: Sequence[KindedPath], fit: LabelFit, weights: Weights, *,
     worded: Sequence[int] | None = None,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # fmt: skip
     """Score each path, with an array of shape ``(n_paths,)``; higher is better, comparable within one question.
 
     Wordings of whole paths, which cost most of the time, are compared only where one has a weight.

@@ -142,30 +142,19 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     text = draft.text or (_not_sure(missing[0], session) if missing else session.say(_NOTHING[outcome]))
     is_known = outcome in {"no_entity", "not_in_graph"} and (known_text := _closed_book_text(session))
     made = Answer(
-        question=session.original,
-        status="partial" if session.graph.failures else outcome,
-        text=known_text if is_known else text,
-        answers=draft.answers,
-        claims=draft.claims,
-        evidence=found.evidence,
+        question=session.original, status="partial" if session.graph.failures else outcome,
+        text=known_text if is_known else text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=tuple(_at_own_place(link, session) for link in session.links),
-        grounding="model" if is_known else draft.grounding,
-        inference=draft.inference,
+        grounding="model" if is_known else draft.grounding, inference=draft.inference,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},
-        retriever=retriever.used(found).name,
-        model=session.asked_model,
-        trust=session.trust,
-        labels=labels,
-        notes=session.notes.lines(link_notes(session.links)),
-        fallbacks=tuple(session.notes.fallbacks),
-        is_ranked=draft.is_ranked,
-        gaps=missing,
-        computed=found.computed,
+        retriever=retriever.used(found).name, model=session.asked_model, trust=session.trust, labels=labels,
+        notes=session.notes.lines(link_notes(session.links)), fallbacks=tuple(session.notes.fallbacks),
+        is_ranked=draft.is_ranked, gaps=missing, computed=found.computed,
         error=session.notes.lost or next(iter(session.graph.errors.values()), None),
         usage={**session.usage.to_json(), "rounds": session.rounds},
-    )
+    )  # fmt: skip
     return _weighed_answer(made, found, session, is_judged=known is not None)
 
 

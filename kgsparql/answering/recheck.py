@@ -124,13 +124,9 @@ class Rechecker(ExitStack):
         with QueryWorker(kept) as before:
             items = tuple(self._rechecked_item(item, before.run, ends) for item in answer.items)
         return Recheck(
-            answer=answer,
-            found=looked_up.found,
-            gone=looked_up.removed,
-            unnamed=len(answer.cited) - len(named),
-            unknown=looked_up.unknown,
-            items=items,
-        )
+            answer=answer, found=looked_up.found, gone=looked_up.removed, unnamed=len(answer.cited) - len(named),
+            unknown=looked_up.unknown, items=items,
+        )  # fmt: skip
 
     def _rechecked_item(self, item: KeptItem, before: _RunQuery, ends: float) -> RecheckedItem:
         if not item.queries:

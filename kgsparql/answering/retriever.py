@@ -117,11 +117,9 @@ def without_lost_items(retrieval: Retrieval, session: Session) -> Retrieval:
         kept = (replace(one, markers=tuple(m for m in one.markers if m not in found.lost)) for one in candidates)
         candidates = [one for one in kept if one.markers]
     return replace(
-        retrieval,
-        evidence=found.evidence,
-        candidates=with_reasons(candidates, found.evidence, session.same),
+        retrieval, evidence=found.evidence, candidates=with_reasons(candidates, found.evidence, session.same),
         draft=None if found.lost else retrieval.draft,
-    )
+    )  # fmt: skip
 
 
 class Cost(NamedTuple):

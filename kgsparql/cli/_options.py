@@ -170,14 +170,9 @@ class GraphOptions(FileOptions):
 
     @contextmanager
     def opened(
-        self,
-        *,
-        languages: tuple[str, ...] = ("en",),
-        embedder: str = "auto",
-        snapshot: Snapshot | None = None,
-        fresh: bool = False,
-        patient: bool = False,
-    ) -> Iterator[KnowledgeBase]:
+        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", snapshot: Snapshot | None = None,
+        fresh: bool = False, patient: bool = False,
+    ) -> Iterator[KnowledgeBase]:  # fmt: skip
         """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs.
 
         :param patient: for many questions, which wait until an endpoint can be asked again.

@@ -45,8 +45,7 @@ _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 _FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
 ColumnsOption = Annotated[
-    str | None,
-    c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…"),
+    str | None, c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…")
 ]
 
 
@@ -79,14 +78,12 @@ def opened_dataset(
 
 @c.command
 def make(
-    graph: GraphOptions,
-    output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
+    graph: GraphOptions, output: Annotated[Path, c.option("-o --output FOLDER", "Where the questions are written.")],
     count: Annotated[int, c.option("-n --number", "How many questions.", min=1, max=100_000)] = 200,
     max_hops: Annotated[int, c.option("--max-hops", "The longest path from topic to answer.", min=1, max=3)] = 3,
     max_answers: Annotated[int, c.option("--max-answers", "Of one question.", min=1, max=1000)] = 20,
-    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0,
-    lang: c.LangOption = "en",
-) -> None:
+    seed: Annotated[int, c.option("--seed", "Which questions are made.")] = 0, lang: c.LangOption = "en",
+) -> None:  # fmt: skip
     """Make questions with known answers from a graph: its frequent paths in English, each verified by execution.
 
     As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
@@ -121,13 +118,10 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
 
 @c.command
 def validate(
-    graph: GraphOptions,
-    dataset: DatasetArgument,
-    columns: ColumnsOption = None,
+    graph: GraphOptions, dataset: DatasetArgument, columns: ColumnsOption = None,
     timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
-    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50,
-    lang: c.LangOption = "en",
-) -> None:
+    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50, lang: c.LangOption = "en",
+) -> None:  # fmt: skip
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
 
     A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing. What could

@@ -138,12 +138,9 @@ class LookupOptions(c.ShownOptions):
 
 @c.command
 def find(
-    graph: GraphOptions,
-    text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
-    how: LookupOptions,
-    snapshots: SnapshotOptions,
-    embedder: c.EmbedderOption = "auto",
-) -> None:
+    graph: GraphOptions, text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
+    how: LookupOptions, snapshots: SnapshotOptions, embedder: c.EmbedderOption = "auto",
+) -> None:  # fmt: skip
     """Search the labels: one line per entity, the best first."""
     with how.opened(graph, snapshots, "find", embedder=embedder, text=text) as knowledge:
         found = knowledge.find(text, limit=how.limit)
@@ -166,10 +163,8 @@ def find(
 def show(
     graph: GraphOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
-    how: LookupOptions,
-    snapshots: SnapshotOptions,
-    direction: c.DirectionOption = "both",
-) -> None:
+    how: LookupOptions, snapshots: SnapshotOptions, direction: c.DirectionOption = "both",
+) -> None:  # fmt: skip
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
     way = c.checked_direction(direction)
     with how.opened(graph, snapshots, "show", entity=entity) as knowledge:
@@ -197,14 +192,11 @@ def show(
 
 @c.command
 def paths(
-    graph: GraphOptions,
-    start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],
-    end: Annotated[str, typer.Argument(help="The same.")],
-    how: LookupOptions,
-    snapshots: SnapshotOptions,
+    graph: GraphOptions, start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],
+    end: Annotated[str, typer.Argument(help="The same.")], how: LookupOptions, snapshots: SnapshotOptions,
     max_hops: Annotated[int, c.option("--max-hops", "The longest path.", min=0, max=10)] = 5,
     direction: c.DirectionOption = "both",
-) -> None:
+) -> None:  # fmt: skip
     """Show the shortest paths between two entities."""
     from kgsparql.evidence.verbalising import path_text
     from kgsparql.exploration.lookups import check_mentioned
@@ -228,12 +220,10 @@ def paths(
 
 @c.command
 def info(
-    graph: GraphOptions,
-    snapshots: SnapshotOptions,
+    graph: GraphOptions, snapshots: SnapshotOptions,
     form: Annotated[str | None, c.format_option("Output: text, json, or void (Turtle).")] = None,
-    output: c.OutputOption = None,
-    lang: c.LangOption = "en",
-) -> None:
+    output: c.OutputOption = None, lang: c.LangOption = "en",
+) -> None:  # fmt: skip
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
     And what can be asked, for example: questions that were made of the graph, and that are answered without a model.

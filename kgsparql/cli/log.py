@@ -51,12 +51,9 @@ def _opened_log(path: Path | None) -> QuestionLog:
 @log.command("list", cls=PlainCommand)
 @c.command
 def list_(
-    log: LogOption = None,
-    newest: Annotated[int, c.option("-n --newest", "At most so many.", min=1)] = 20,
-    rated: Annotated[bool, c.option("--rated", "Only those that somebody rated.")] = False,
-    *,
-    to: c.AloneOptions,
-) -> None:
+    log: LogOption = None, newest: Annotated[int, c.option("-n --newest", "At most so many.", min=1)] = 20,
+    rated: Annotated[bool, c.option("--rated", "Only those that somebody rated.")] = False, *, to: c.AloneOptions,
+) -> None:  # fmt: skip
     """List the questions, the newest first: + was rated right, - wrong."""
     with _opened_log(log) as opened:
         found = opened.entries(newest=newest, rated=rated)

@@ -83,9 +83,7 @@ class _KnownByDefault(PlainGroup):
 
 
 models = typer.Typer(
-    cls=_KnownByDefault,
-    help="How language models are used here, and trying them out.",
-    pretty_exceptions_enable=False,
+    cls=_KnownByDefault, help="How language models are used here, and trying them out.", pretty_exceptions_enable=False
 )
 for command in (known, trial):
     models.command(cls=PlainCommand)(command)

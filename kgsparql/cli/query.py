@@ -282,14 +282,11 @@ def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> d
     from kgsparql.plans.wording import in_words
 
     return {
-        "words": words,
-        "columns": list(found.columns),
+        "words": words, "columns": list(found.columns),
         "rows": [[None if term is None else term_json(term, labels[term]) for term in row] for row in found.rows],
         "is_cut": found.is_cut,
         "empty_part": "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__),
-        "query": found.query.shown,
-        "facts": [[str(term) for term in triple] for triple in found.facts],
-        "all_facts": found.all_facts,
-        "is_confirmed": found.is_confirmed,
+        "query": found.query.shown, "facts": [[str(term) for term in triple] for triple in found.facts],
+        "all_facts": found.all_facts, "is_confirmed": found.is_confirmed,
         "left_out": [own.in_words(labels.__getitem__) for own in found.left_out],
-    }
+    }  # fmt: skip

@@ -143,14 +143,11 @@ def serve(
 
 @c.command
 def mcp(
-    graph: GraphOptions,
-    method: ServedMethodOptions,
-    model: ModelOptions,
-    limits: LimitOptions,
+    graph: GraphOptions, method: ServedMethodOptions, model: ModelOptions, limits: LimitOptions,
     http: Annotated[bool, c.option("--http", "Serve over HTTP instead of stdin and stdout.")] = False,
     host: HostOption = "127.0.0.1",
     port: Annotated[int, c.option("--port", "With --http: 0 takes one that is free.", min=0, max=65535)] = 8000,
-) -> None:
+) -> None:  # fmt: skip
     """Serve a graph to a chat client or an agent, as tools over the Model Context Protocol.
 
     A client starts this command and speaks to it on stdin and stdout; with --http it serves many, at /mcp. The tools

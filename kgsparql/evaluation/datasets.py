@@ -347,12 +347,9 @@ def write_dataset(
     graph = [os.path.relpath(path, folder) for path in paths] if all(path.exists() for path in paths) else []
     about = {
         "name": f"{_own_name(Path(knowledge.graph.name), 'graph')}-made",
-        "source": f"made by kgsparql eval make from {knowledge.graph.name}",
-        "licence": "that of the graph",
-        "graph": graph,
-        "fingerprint": knowledge.graph.fingerprint,
-        "seed": seed,
-    }
+        "source": f"made by kgsparql eval make from {knowledge.graph.name}", "licence": "that of the graph",
+        "graph": graph, "fingerprint": knowledge.graph.fingerprint, "seed": seed,
+    }  # fmt: skip
     entries = (_question_entry(question, number) for number, question in enumerate(made.questions, 1))
     lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
     with store_errors(folder):
@@ -364,13 +361,10 @@ def write_dataset(
 def _question_entry(question: MadeQuestion, number: int) -> dict[str, Any]:
     (hops, direction), walk = question.cell, question.walk
     return {
-        "id": f"made-{number:04}",
-        "question": question.text,
-        "answers": list(question.answers.values()),
+        "id": f"made-{number:04}", "question": question.text, "answers": list(question.answers.values()),
         "answer_iris": [term.value for term in question.answers if isinstance(term, IRI)],
-        "topic_entities": [{"iri": walk.start.value, "label": question.topic}],
-        "hops": hops,
+        "topic_entities": [{"iri": walk.start.value, "label": question.topic}], "hops": hops,
         "type": f"{hops}-hop {direction}",
         "path": [f"{'^' * (step.direction == 'inverse')}{step.predicate.value}" for step in walk.path.steps],
         "sparql": question.query.text,
-    }
+    }  # fmt: skip

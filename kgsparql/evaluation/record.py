@@ -144,16 +144,9 @@ class Record:
 
     @classmethod
     def of(
-        cls,
-        answer: Answer,
-        *,
-        question: str,
-        method: str,
-        degrees: Mapping[Term, int],
-        model_seconds: float = 0.0,
-        chosen_by: Iterable[str] = (),
-        links: bool = True,
-    ) -> Record:
+        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int], model_seconds: float = 0.0,
+        chosen_by: Iterable[str] = (), links: bool = True,
+    ) -> Record:  # fmt: skip
         """Make the record of an answer.
 
         :param degrees: of answers, as far as they were counted.

@@ -219,17 +219,9 @@ def _mean_score(scores: Row, metric: str) -> float:
 
 
 def tune(
-    knowledge: KnowledgeBase,
-    plan: Plan,
-    settings: Sequence[Setting],
-    parts: Split,
-    path: Path,
-    *,
-    method: str,
-    metric: str,
-    configuration: Callable[[Plan], Mapping[str, Any]],
-    tell: Tell = ignore,
-) -> Tuning:
+    knowledge: KnowledgeBase, plan: Plan, settings: Sequence[Setting], parts: Split, path: Path, *, method: str,
+    metric: str, configuration: Callable[[Plan], Mapping[str, Any]], tell: Tell = ignore,
+) -> Tuning:  # fmt: skip
     """Try settings on the development questions, and see the best, beside the default one, on the held-out ones.
 
     :param plan: how to ask; its questions and methods are those of the two runs.

@@ -252,11 +252,9 @@ def _refused_result(how: str, reason: str, hint: str = "") -> _GoldResult:
 
 
 def _gold_results(
-    knowledge: KnowledgeBase,
-    questions: Sequence[Question],
-    timeout_s: float = _TIMEOUT_S,
+    knowledge: KnowledgeBase, questions: Sequence[Question], timeout_s: float = _TIMEOUT_S,
     progress: Progress = no_progress,
-) -> dict[str, _GoldResult]:
+) -> dict[str, _GoldResult]:  # fmt: skip
     """Run the SPARQL of each question or, without SPARQL, walk its path; the results are by the ids of questions."""
     found: dict[str, _GoldResult] = {}
     walked: list[Question] = []

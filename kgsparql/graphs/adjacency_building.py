@@ -118,12 +118,9 @@ def _write_adjacency(
 
 
 def _read_triples(
-    graph: OxigraphGraph,
-    work: Path,
-    predicates: Mapping[IRI, int],
-    counts: Mapping[IRI, int],
+    graph: OxigraphGraph, work: Path, predicates: Mapping[IRI, int], counts: Mapping[IRI, int],
     progress: Progress | None,
-) -> list[Path]:
+) -> list[Path]:  # fmt: skip
     """Read all triples: from the files that a store was filled from, where they are as they were, else from the store.
 
     In a store of ten million triples each term is looked up by its hash in 40 µs, and parsed in one.

@@ -79,14 +79,9 @@ class Child:
         return self._process.poll() is None
 
     def reply_to(
-        self,
-        request: dict[str, Any],
-        content: bytes = b"",
-        *,
-        told: Mapping[str, Callable[..., None] | None],
-        timeout_s: float = math.inf,
-        cancel: threading.Event | None = None,
-    ) -> Frame | None:
+        self, request: dict[str, Any], content: bytes = b"", *, told: Mapping[str, Callable[..., None] | None],
+        timeout_s: float = math.inf, cancel: threading.Event | None = None,
+    ) -> Frame | None:  # fmt: skip
         """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on."""
         until = time.monotonic() + timeout_s
         with suppress(OSError):  # it has ended: no frame comes

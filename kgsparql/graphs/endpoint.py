@@ -147,19 +147,11 @@ class EndpointGraph(KnowledgeGraph):
     is_remote = True
 
     def __init__(
-        self,
-        url: str,
-        *,
-        name: str | None = None,
-        profile: EndpointProfile | None = None,
-        timeout_s: float | None = None,
-        patience_s: float = 0.0,
-        max_bytes: int = MAX_BYTES,
-        note: Callable[[str], None] | None = None,
-        response_cache: ResponseCache | None = None,
-        recording: Recording | None = None,
-        transport: Transport | None = None,
-    ) -> None:
+        self, url: str, *, name: str | None = None, profile: EndpointProfile | None = None,
+        timeout_s: float | None = None, patience_s: float = 0.0, max_bytes: int = MAX_BYTES,
+        note: Callable[[str], None] | None = None, response_cache: ResponseCache | None = None,
+        recording: Recording | None = None, transport: Transport | None = None,
+    ) -> None:  # fmt: skip
         address = self._address = Address.parse(url)
         self.name = address.url if name is None else name
         profile = known_endpoints().at(url) if profile is None else profile
@@ -485,13 +477,9 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
         shows_named_graphs = None
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
-        "url": graph.url,
-        "summary": engine_in_words(profile, graph.probe.found),
-        "said_of_limits": limits_in_words(profile),
-        "profile": None if profile.name == UNKNOWN.name else profile.name,
-        "engine": profile.engine or None,
-        "version": found.version or None,
-        "server": found.server or None,
+        "url": graph.url, "summary": engine_in_words(profile, graph.probe.found),
+        "said_of_limits": limits_in_words(profile), "profile": None if profile.name == UNKNOWN.name else profile.name,
+        "engine": profile.engine or None, "version": found.version or None, "server": found.server or None,
         "shows_named_graphs": shows_named_graphs,
         **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
-    }
+    }  # fmt: skip

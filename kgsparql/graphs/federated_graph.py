@@ -413,13 +413,9 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
 
 
 def _without_classes(
-    found: Solutions,
-    joins: Sequence[Join],
-    select: Callable[[Query], Solutions],
-    chunk_size: int,
-    *,
+    found: Solutions, joins: Sequence[Join], select: Callable[[Query], Solutions], chunk_size: int, *,
     is_at_limit: bool = False,
-) -> Solutions:
+) -> Solutions:  # fmt: skip
     """Return the solutions of joins whose terms are no classes in any graph, where they must not be.
 
     :param is_at_limit: the solutions were limited before, so that classes may have taken the place of others.

@@ -55,16 +55,10 @@ class OxigraphGraph(KnowledgeGraph):
     is_embedded = True
 
     def __init__(
-        self,
-        store: ox.Store,
-        *,
-        name: str,
-        fingerprint: str | Callable[[], str] | None,
-        sources: Mapping[str, Source] | None = None,
-        stored: Iterable[StoredSource] = (),
-        revision: Revision | None = None,
-        directory: Path | None = None,
-    ) -> None:
+        self, store: ox.Store, *, name: str, fingerprint: str | Callable[[], str] | None,
+        sources: Mapping[str, Source] | None = None, stored: Iterable[StoredSource] = (),
+        revision: Revision | None = None, directory: Path | None = None,
+    ) -> None:  # fmt: skip
         self.store = store
         self.directory = directory
         self.name = name

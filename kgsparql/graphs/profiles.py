@@ -348,13 +348,11 @@ def limits_in_words(profile: EndpointProfile) -> list[str]:
     """List the limits of queries there, its own and those that we keep for its sake."""
     saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
     lines = (
-        (profile.timeout_s, "{:g} s a query"),
-        (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
+        (profile.timeout_s, "{:g} s a query"), (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
         (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
-        (profile.pause_s, "{:g} s between queries"),
-        (profile.chunk_size, "{:,} terms looked up at once"),
+        (profile.pause_s, "{:g} s between queries"), (profile.chunk_size, "{:,} terms looked up at once"),
         (profile.max_solutions, "{:,} solutions a query"),
         (profile.errors_per_minute, "a ban from {} errors a minute on"),
         (profile.keep_s and in_words(profile.keep_s), "results kept for {}"),
-    )
+    )  # fmt: skip
     return [line.format(limit) for limit, line in lines if limit]

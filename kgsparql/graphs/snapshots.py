@@ -46,13 +46,9 @@ class Snapshot(ClosedAtExit):
     """
 
     def __init__(
-        self,
-        directory: Path,
-        mode: Literal["write", "only"],
-        *,
-        about: Mapping[str, Any] | None = None,
+        self, directory: Path, mode: Literal["write", "only"], *, about: Mapping[str, Any] | None = None,
         note: Callable[[str], None] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.directory = Path(directory)
         self.is_replay = mode == "only"
         self.recording = Recording(self.directory / RESPONSE_FILE, mode=mode)

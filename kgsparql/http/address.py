@@ -112,8 +112,6 @@ class Address:
         return cls(
             url=urlunsplit((scheme, where, path, "&".join(shown), "")),
             target=urlunsplit((scheme, where, path, parts.query, "")),
-            origin=(scheme, host, port or (443 if scheme == "https" else 80)),
-            keys=(*keys, *map(unquote_plus, keys)),
-            user=user,
-            password=password,
-        )
+            origin=(scheme, host, port or (443 if scheme == "https" else 80)), keys=(*keys, *map(unquote_plus, keys)),
+            user=user, password=password,
+        )  # fmt: skip

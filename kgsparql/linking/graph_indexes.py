@@ -77,14 +77,9 @@ def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
 
 
 def label_index(
-    graph: KnowledgeGraph,
-    directory: Location,
-    *,
-    embedder: Embedder | None = None,
-    progress: Progress = silent,
-    cancel: threading.Event | None = None,
-    slices: Path | None = None,
-) -> LabelIndex:
+    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None, progress: Progress = silent,
+    cancel: threading.Event | None = None, slices: Path | None = None,
+) -> LabelIndex:  # fmt: skip
     """Return an index that is ready within seconds, whatever was built before.
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
@@ -202,12 +197,9 @@ def build_label_index(
 
 
 def _index_builder(
-    graph: KnowledgeGraph,
-    directory: Location,
-    embedder: Embedder | None,
-    progress: Progress,
+    graph: KnowledgeGraph, directory: Location, embedder: Embedder | None, progress: Progress,
     cancel: threading.Event | None = None,
-) -> Builder:
+) -> Builder:  # fmt: skip
     """Make the builder of an index, which names the files of the graph: older indexes of them go."""
     has_files = graph.is_embedded and all(source.source != "-" for source in graph.stored)
     more = {"made_of": sorted(os.path.realpath(source.source) for source in graph.stored)} if has_files else {}
@@ -268,16 +260,10 @@ class GraphIndexes:
     """
 
     def __init__(
-        self,
-        graph: KnowledgeGraph,
-        *,
-        languages: tuple[str, ...],
-        embedder: str | Embedder | None,
-        note: Callable[[str], None],
-        progress: Progress | None = None,
-        snapshot: Snapshot | None = None,
+        self, graph: KnowledgeGraph, *, languages: tuple[str, ...], embedder: str | Embedder | None,
+        note: Callable[[str], None], progress: Progress | None = None, snapshot: Snapshot | None = None,
         place: str | Path | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.progress = progress or silent
         self._languages = languages

@@ -117,14 +117,9 @@ def _weight(word: str, vocabulary: Vocabulary, stops: Collection[str]) -> float:
 
 
 def best_fit(
-    key: str,
-    question: Sequence[TextToken],
-    allowed: Sequence[int],
-    vocabulary: Vocabulary,
-    stops: Collection[str],
-    *,
+    key: str, question: Sequence[TextToken], allowed: Sequence[int], vocabulary: Vocabulary, stops: Collection[str], *,
     well_spelled: Collection[int] = (),
-) -> Fit | None:
+) -> Fit | None:  # fmt: skip
     """The best fit of a label's words to tokens of a question, each token used once; ``None`` if no word fits.
 
     :param allowed: numbers of the tokens that may be matched.
@@ -139,8 +134,7 @@ def best_fit(
         idf = vocabulary.idf(word)
         total += idf
         likeness, _, best = max(
-            ((_likeness(word, question[i].text, vocabulary, i in well_spelled), -i, i) for i in free),
-            default=(0, 0, 0),
+            ((_likeness(word, question[i].text, vocabulary, i in well_spelled), -i, i) for i in free), default=(0, 0, 0)
         )
         if likeness > 0:
             free.remove(best)

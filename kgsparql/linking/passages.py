@@ -15,15 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from kgsparql.errors import InputError, LimitError, StoreError
-from kgsparql.linking.documents import (
-    Excerpt,
-    Gazetteer,
-    Skipped,
-    TextMention,
-    files_of,
-    pages_of,
-    passage_spans,
-)
+from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, pages_of, passage_spans
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
@@ -171,14 +163,9 @@ class IndexedTexts:
 
 
 def build_passages(
-    directory: Location,
-    texts: Path,
-    *,
-    source: str,
-    passage_tokens: int = PASSAGE_TOKENS,
-    languages: tuple[str, ...] = ("en",),
-    progress: Progress = silent,
-) -> IndexedTexts:
+    directory: Location, texts: Path, *, source: str, passage_tokens: int = PASSAGE_TOKENS,
+    languages: tuple[str, ...] = ("en",), progress: Progress = silent,
+) -> IndexedTexts:  # fmt: skip
     """Cut the documents of a directory into passages, and find the entities they mention.
 
     They replace those that were indexed before, all at once: a run that is stopped leaves the old ones. Documents that

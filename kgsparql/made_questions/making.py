@@ -87,15 +87,9 @@ class MadeQuestions:
 
 
 def make(
-    knowledge: KnowledgeBase,
-    count: int,
-    *,
-    seed: int = 0,
-    max_hops: int = 3,
-    max_answers: int = MAX_ANSWERS,
-    size: SampleSize = FULL,
-    progress: Progress = no_progress,
-) -> MadeQuestions:
+    knowledge: KnowledgeBase, count: int, *, seed: int = 0, max_hops: int = 3, max_answers: int = MAX_ANSWERS,
+    size: SampleSize = FULL, progress: Progress = no_progress,
+) -> MadeQuestions:  # fmt: skip
     """Make questions from a graph, the same for the same graph and seed.
 
     Each number of hops and direction (forward, inverse, mixed) has as many as the graph allows, made of its commonest

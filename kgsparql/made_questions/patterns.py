@@ -173,14 +173,9 @@ def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
 
 
 def patterns_of(
-    graph: KnowledgeGraph,
-    starts: Starts,
-    *,
-    max_hops: int,
-    seed: int,
-    size: SampleSize = FULL,
+    graph: KnowledgeGraph, starts: Starts, *, max_hops: int, seed: int, size: SampleSize = FULL,
     progress: Progress = no_progress,
-) -> Patterns:
+) -> Patterns:  # fmt: skip
     """Find the property paths that lead somewhere from these starts, with a few queries for each hop.
 
     From each start a few ways are walked on, drawn by the seed; none through blank nodes.

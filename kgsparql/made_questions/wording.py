@@ -221,15 +221,9 @@ class _Phrase:
 
 
 def question_text(
-    path: PropertyPath,
-    topic: str,
-    wordings: Mapping[IRI, Wording],
-    kinds: Sequence[str],
-    *,
-    several: bool,
-    many: Collection[Step] = (),
-    dates: Collection[Step] = (),
-) -> str:
+    path: PropertyPath, topic: str, wordings: Mapping[IRI, Wording], kinds: Sequence[str], *, several: bool,
+    many: Collection[Step] = (), dates: Collection[Step] = (),
+) -> str:  # fmt: skip
     """Ask for the ends of a path.
 
     :param kinds: what each step leads to: a class in the singular; empty if unknown.

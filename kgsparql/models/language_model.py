@@ -66,15 +66,9 @@ class LanguageModel(ClosedAtExit):
     """
 
     def __init__(
-        self,
-        name: str,
-        client: OpenAIClient,
-        *,
-        response_cache: ResponseCache | Recording | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
-        reply_tokens: int = 4096,
-    ) -> None:
+        self, name: str, client: OpenAIClient, *, response_cache: ResponseCache | Recording | None = None,
+        temperature: float = 0.0, seed: int = 0, reply_tokens: int = 4096,
+    ) -> None:  # fmt: skip
         self.name = name
         self.client = client
         self.response_cache = response_cache
@@ -320,18 +314,10 @@ def _seconds_since(began: float) -> float:
 
 
 def open_model(
-    name: str | None = None,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    mode: Mode | None = "use",
-    recording: Recording | None = None,
-    timeout_s: float = 60.0,
-    temperature: float = 0.0,
-    seed: int = 0,
-    reply_tokens: int = 4096,
-    transport: Transport | None = None,
-) -> LanguageModel:
+    name: str | None = None, *, base_url: str | None = None, api_key: str | None = None, mode: Mode | None = "use",
+    recording: Recording | None = None, timeout_s: float = 60.0, temperature: float = 0.0, seed: int = 0,
+    reply_tokens: int = 4096, transport: Transport | None = None,
+) -> LanguageModel:  # fmt: skip
     """Open the model that the user means.
 
     :param name: ``KGSPARQL_MODEL`` if not given, else the one model that the server has.

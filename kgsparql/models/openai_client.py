@@ -82,13 +82,9 @@ class OpenAIClient(ClosedAtExit):
     """
 
     def __init__(
-        self,
-        base_url: str | None = None,
-        *,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
+        self, base_url: str | None = None, *, api_key: str | None = None, timeout_s: float = 60.0,
         transport: Transport | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
         self.timeout_s = timeout_s
 
@@ -100,13 +96,9 @@ class OpenAIClient(ClosedAtExit):
         self._client: Any = None
 
     def chat(
-        self,
-        body: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        began: float | None = None,
+        self, body: Mapping[str, Any], *, timeout_s: float | None = None, began: float | None = None,
         cancel: threading.Event | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Return the JSON object that the server replies to a request for a completion, whatever is in it.
 
         :param began: when the time began to run, as :func:`time.monotonic` tells it; now, if ``None``.
@@ -168,15 +160,9 @@ class OpenAIClient(ClosedAtExit):
         return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _final_reply(
-        self,
-        path: str,
-        body: Mapping[str, Any] | None,
-        *,
-        max_bytes: int,
-        timeout_s: float | None = None,
-        began: float | None = None,
-        cancel: threading.Event | None = None,
-    ) -> dict[str, Any]:
+        self, path: str, body: Mapping[str, Any] | None, *, max_bytes: int, timeout_s: float | None = None,
+        began: float | None = None, cancel: threading.Event | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """Send a request until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
         self.prepare()

@@ -12,14 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kgsparql.models.reply_json import (
-    by_lower_name,
-    filled_body,
-    find_json,
-    first_member,
-    plain_text,
-    unusable,
-)
+from kgsparql.models.reply_json import by_lower_name, filled_body, find_json, first_member, plain_text, unusable
 from kgsparql.rdf.terms import normalised, printable
 
 _NONE = {"none", "nothing", "no", "n/a", "none of them", "none of these", "none of the above", "[]"}

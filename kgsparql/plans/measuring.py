@@ -131,14 +131,9 @@ class Measuring(ABC):
     # --- measures
 
     def measures(
-        self,
-        given: Denotation,
-        positions: Sequence[int],
-        hints: Sequence[str] = (),
-        *,
-        counts: bool = False,
+        self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = False,
         among: Collection[IRI] = (),
-    ) -> list[MeasureChoice]:
+    ) -> list[MeasureChoice]:  # fmt: skip
         """What may be measured of the items of a set, the likeliest first.
 
         :param positions: of the words that name it. :param hints: words for it where an adjective tells.

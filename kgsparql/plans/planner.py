@@ -8,16 +8,7 @@ from decimal import Decimal
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import LEAP, Connector
-from kgsparql.plans.denotation import (
-    NOT_READ,
-    Denotation,
-    Doubt,
-    Match,
-    PlannedReading,
-    best,
-    ends,
-    unplanned,
-)
+from kgsparql.plans.denotation import NOT_READ, Denotation, Doubt, Match, PlannedReading, best, ends, unplanned
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
 from kgsparql.plans.pairs import PairPlanner, value_of

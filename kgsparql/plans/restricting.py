@@ -145,15 +145,10 @@ class Restricting(Predicating):
             role = "of"  # `the languages in films`: the noun names the predicate
         asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("who",)
         sought = Sought(
-            (*verb, *head),
-            role,
-            said.preposition,
-            wanted,
+            (*verb, *head), role, said.preposition, wanted,
             asked=given.asked if given.asked in asks and (said.subject is not None or given.is_free) else "",
-            hints=self.question.measures if given.is_free and said.subject is not None else (),
-            verb=verb,
-            head=head,
-        )
+            hints=self.question.measures if given.is_free and said.subject is not None else (), verb=verb, head=head,
+        )  # fmt: skip
         found = met(given.headless(), self.connector.connect(start, sought))
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         if said.light == "do" and not verb:  # the verb was not read

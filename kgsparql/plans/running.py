@@ -190,20 +190,14 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
-        plan=plan,
-        query=query,
-        columns=tuple(columns.values())[0 if shown else 1 :],
-        rows=rows if shown else tuple(row[1:] for row in rows),
-        facts=facts,
-        all_facts=are_all,
-        is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None,
-        is_cut=is_cut,
-        empty_part=_first_empty(plan, beside, own) if is_nothing else None,
-        left_out=_left_out(plan, beside, own),
+        plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
+        rows=rows if shown else tuple(row[1:] for row in rows), facts=facts, all_facts=are_all,
+        is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None, is_cut=is_cut,
+        empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None,
         unread=beside.failed or found.missing,
-    )
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -413,10 +407,7 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witne
     new, below = g.Variables(), vocabulary.narrower
     narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
     direct, further = g.Fact(narrow, one, of), g.Fact(narrow, other, broad)
-    arms = (
-        (g.Values(one, below), direct),
-        (g.Values(other, below), further, classes_below(broad, of, vocabulary)),
-    )
+    arms = ((g.Values(one, below), direct), (g.Values(other, below), further, classes_below(broad, of, vocabulary)))
     head = tuple((name, None) for name in (narrow, one, other, broad))
     select = g.Select(head, (g.Union(arms),), distinct=True, limit=limit)
     return Witnesses(g.select_query("subclasses", select), (direct, further))

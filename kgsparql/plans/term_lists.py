@@ -272,11 +272,9 @@ class TermLister:
         kept = found if len(found) <= MOST_PREDICATES else self.likeliest(found)
         self.find_names(kept)
         shown = [
-            *entities,
-            *classes,
-            *(kind for own in kinds_of.values() for kind in own),
+            *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
             *(t for one in kept for t in one.terms),
-        ]
+        ]  # fmt: skip
         lines = TermLines(self.labels(shown, in_grace=True))
         known: dict[Term, str] = {term: ", ".join(lines.labels[kind] for kind in own) for term, own in kinds_of.items()}
         namesakes = namesake_groups((term, lines.labels[term]) for term in entities)

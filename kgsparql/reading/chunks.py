@@ -83,13 +83,9 @@ class Chunked:
 
 
 def chunked(
-    question: str,
-    linker: Linker | None,
-    language: Lexicon | None = None,
-    *,
-    links: Sequence[LinkedEntity] | None = None,
-    values: Sequence[tuple[int, int, Name]] = (),
-) -> Chunked:
+    question: str, linker: Linker | None, language: Lexicon | None = None, *,
+    links: Sequence[LinkedEntity] | None = None, values: Sequence[tuple[int, int, Name]] = (),
+) -> Chunked:  # fmt: skip
     """Cover the words of a question by the names and classes of a graph, and numbers.
 
     :param links: what was linked, or given; without them, the linker is asked.
@@ -120,11 +116,7 @@ class _Chunker:
     """Finds the chunks of one question: exact names first, the longest first; then what the linker found besides."""
 
     def __init__(
-        self,
-        read: Chunked,
-        language: Lexicon,
-        search: LabelSearch | None,
-        values: Sequence[tuple[int, int, Name]],
+        self, read: Chunked, language: Lexicon, search: LabelSearch | None, values: Sequence[tuple[int, int, Name]]
     ) -> None:
         self.read = read
         self.language = language

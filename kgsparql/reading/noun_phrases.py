@@ -7,14 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Literal as OneOf
 
-from kgsparql.reading.clauses import (
-    Chunk,
-    Light,
-    NounPhrase,
-    Predication,
-    Restriction,
-    Superlative,
-)
+from kgsparql.reading.clauses import Chunk, Light, NounPhrase, Predication, Restriction, Superlative
 from kgsparql.reading.openings import Openings
 
 

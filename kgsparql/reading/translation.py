@@ -122,13 +122,9 @@ class _Names:
     """Finds the names in a question, which are not translated."""
 
     def __init__(
-        self,
-        question: str,
-        own: Sequence[TextToken],
-        words: Glossary,
-        search: LabelSearch | None,
+        self, question: str, own: Sequence[TextToken], words: Glossary, search: LabelSearch | None,
         called: Callable[[IRI], str] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.question, self.tokens, self.words, self.search, self.called = question, own, words, search, called
         self.type_stems = frozenset[str]() if search is None else search.vocabulary(set()).type_stems
 
@@ -213,15 +209,9 @@ class _Translator:
     """Translates one question."""
 
     def __init__(
-        self,
-        question: str,
-        own: Sequence[TextToken],
-        names: dict[int, _Known],
-        words: Glossary,
-        search: LabelSearch | None,
-        *,
-        is_label: bool = False,
-    ) -> None:
+        self, question: str, own: Sequence[TextToken], names: dict[int, _Known], words: Glossary,
+        search: LabelSearch | None, *, is_label: bool = False,
+    ) -> None:  # fmt: skip
         self.is_label = is_label  # then the first word has a capital for what it is
         self.question, self.tokens, self.names, self.words = question, own, names, words
         raw = [question[token.start : token.end].lower() for token in own]
@@ -394,18 +384,15 @@ class _Translator:
         """Return what a word of English is that shapes a sentence."""
         first, own = english.split(maxsplit=1)[0], self.lexicon
         kinds: tuple[tuple[Kind, bool], ...] = (
-            ("asking", first in own.question_words and english not in own.as_words),
-            ("number", first in own.months),
-            ("auxiliary", first in own.auxiliaries),
-            ("joint", first in own.and_words | own.or_words | own.but_words),
+            ("asking", first in own.question_words and english not in own.as_words), ("number", first in own.months),
+            ("auxiliary", first in own.auxiliaries), ("joint", first in own.and_words | own.or_words | own.but_words),
             ("determiner", first in own.determiners | own.no_words | own.quantifiers.keys()),
             ("negation", first in own.negations - own.without_words),
             ("preposition", first in own.prepositions | own.without_words | own.except_words),
             ("pronoun", first in own.subject_pronouns | own.pronouns),
-            ("adjective", first in own.superlatives or first in own.comparatives),
-            ("number", first in own.numbers),
+            ("adjective", first in own.superlatives or first in own.comparatives), ("number", first in own.numbers),
             ("adverb", first in own.adverbs | own.time_adverbs | own.together_words),
-        )
+        )  # fmt: skip
         return next((kind for kind, holds in kinds if holds), "word")
 
     # --- Names

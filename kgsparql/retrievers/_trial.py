@@ -26,15 +26,7 @@ from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import (
-    FAILED_S,
-    TRIAL,
-    Trust,
-    keep_failure,
-    keep_trust,
-    kept_failure,
-    kept_trust,
-)
+from kgsparql.models.trust import FAILED_S, TRIAL, Trust, keep_failure, keep_trust, kept_failure, kept_trust
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.evaluating import Facts

@@ -206,13 +206,9 @@ def best_answers_first(answers: Iterable[AnswerTerm]) -> tuple[AnswerTerm, ...]:
 
 
 def item_of_ways(
-    kind: ItemKind,
-    cited_ways: Sequence[Path],
-    query: Query,
-    text: Callable[[Mapping[Term, str]], str],
-    session: Session,
-    **more: Any,
-) -> EvidenceItem:
+    kind: ItemKind, cited_ways: Sequence[Path], query: Query, text: Callable[[Mapping[Term, str]], str],
+    session: Session, **more: Any,
+) -> EvidenceItem:  # fmt: skip
     """Make ways evidence, with the query that finds them and a text of the labels of all their terms."""
     labels = session.labels(terms_of(cited_ways), in_grace=True)
     named, beside = statement_labels(cited_ways, session.labels, labels)

@@ -262,15 +262,12 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
     drawings = {name: with_shapes(run[name]) for name in ("drawing", "whole_drawing") if run[name]}
     return {
-        **drawings,
-        "said": said_by(answer),
-        "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
-        "prose_title": prose_title(answer["model"]),
-        "gaps": [*map(without_commands, gaps)],
+        **drawings, "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
+        "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
         "meter": " · ".join([*_confidence_part(answer), *cost_parts(answer["usage"]), *left]),
-    }
+    }  # fmt: skip
 
 
 def _confidence_part(answer: Mapping[str, Any]) -> list[str]:

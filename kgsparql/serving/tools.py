@@ -47,8 +47,7 @@ _Entity: TypeAlias = Annotated[
     ),
 ]
 _Direction: TypeAlias = Annotated[
-    Directions,
-    Field(description="`forward` is from subject to object, `inverse` from object to subject."),
+    Directions, Field(description="`forward` is from subject to object, `inverse` from object to subject.")
 ]
 _WholeQueries: TypeAlias = Annotated[
     bool, Field(description=f"Give also SPARQL of more than {LONG_QUERY:,} characters.")

@@ -215,13 +215,9 @@ class Recording(Exchanges):
 
     @contextmanager
     def exclusive(
-        self,
-        kind: str,
-        request: Mapping[str, Any],
-        *,
-        within_s: float = math.inf,
+        self, kind: str, request: Mapping[str, Any], *, within_s: float = math.inf,
         cancel: threading.Event | None = None,
-    ) -> Iterator[None]:
+    ) -> Iterator[None]:  # fmt: skip
         """Hold a request while it is made: a second thread with the same request waits, and then finds the reply."""
         until, has_lock = time.monotonic() + within_s, False
         lock = self._request_locks.setdefault(key_of(kind, request), threading.Lock())

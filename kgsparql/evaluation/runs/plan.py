@@ -132,13 +132,9 @@ def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def load_methods(
-    names: Sequence[str],
-    options: Mapping[str, Mapping[str, Any]],
-    knowledge: KnowledgeBase,
-    *,
-    model: bool = False,
+    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], knowledge: KnowledgeBase, *, model: bool = False,
     oracle: bool = False,
-) -> tuple[list[Method], list[str]]:
+) -> tuple[list[Method], list[str]]:  # fmt: skip
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
     :param model: there is a model, or an oracle: then a method without either is a baseline.

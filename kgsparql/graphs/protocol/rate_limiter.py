@@ -109,13 +109,10 @@ class RateLimiter:
     """
 
     def __init__(
-        self,
-        seed: str = "",
-        clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait,
-        file: Path | None = None,
+        self, seed: str = "", clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait, file: Path | None = None,
         time_of_day: Callable[[], float] = time.time,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.clock, self.wait, self.file, self.time_of_day = clock, wait, file, time_of_day
         self.trouble = ""
         self.random = Random(seed)  # noqa: S311 - so that threads do not come back together, no secret

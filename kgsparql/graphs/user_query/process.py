@@ -57,11 +57,9 @@ def _graph_of(target: dict[str, Any], content: bytes, replies: BinaryIO) -> Oxig
         store.bulk_extend(ox.parse(content, ox.RdfFormat.N_QUADS))  # blank nodes keep their names
         return OxigraphGraph(store, name="", fingerprint="")
     return open_embedded(
-        target["sources"],
-        progress=progress_to_parent(replies),
-        notes=lambda text: write_frame(replies, {"note": [text]}),
-        **target["options"],
-    )
+        target["sources"], progress=progress_to_parent(replies),
+        notes=lambda text: write_frame(replies, {"note": [text]}), **target["options"],
+    )  # fmt: skip
 
 
 def _repeats_triples(graph: OxigraphGraph) -> bool:

@@ -55,14 +55,9 @@ class QueryWorker(ClosedAtExit):
     """
 
     def __init__(
-        self,
-        target: Target,
-        *,
-        options: Mapping[str, Any] | None = None,
-        memory_bytes: int = 4 * 2**30,
-        progress: Callable[[str, int, int], None] | None = None,
-        notes: Callable[[str], None] | None = None,
-    ) -> None:
+        self, target: Target, *, options: Mapping[str, Any] | None = None, memory_bytes: int = 4 * 2**30,
+        progress: Callable[[str, int, int], None] | None = None, notes: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
         self._store = target if isinstance(target, ox.Store) else None
         given = (target,) if isinstance(target, str | Path) else () if isinstance(target, ox.Store) else target
         self._sources = [str(source) for source in given]
@@ -96,14 +91,9 @@ class QueryWorker(ClosedAtExit):
             self._ensure_started()
 
     def run(
-        self,
-        query: CheckedQuery,
-        *,
-        timeout_s: float = 30.0,
-        max_rows: int = 100_000,
-        max_bytes: int = 2**28,
+        self, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, max_bytes: int = 2**28,
         cancel: threading.Event | None = None,
-    ) -> QueryResult:
+    ) -> QueryResult:  # fmt: skip
         """Run one query over all graphs as one. Several threads take turns.
 
         :param timeout_s: from the moment the worker has the query; it is killed then.
@@ -201,14 +191,9 @@ def _placed_syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
 
 
 def run_on_endpoint(
-    graph: EndpointGraph,
-    query: CheckedQuery,
-    *,
-    timeout_s: float = 30.0,
-    max_rows: int = 100_000,
-    max_bytes: int = 2**28,
-    cancel: threading.Event | None = None,
-) -> QueryResult:
+    graph: EndpointGraph, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000,
+    max_bytes: int = 2**28, cancel: threading.Event | None = None,
+) -> QueryResult:  # fmt: skip
     """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`."""
     from kgsparql.graphs.protocol.replies import boolean, read_solutions, refuse_other_variables, triples, why_cut
 

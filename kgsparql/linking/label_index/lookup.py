@@ -43,12 +43,9 @@ class FoundLabels(MemoryLabels):
     """
 
     def __init__(
-        self,
-        rows: Iterable[LabelRow],
-        embedder: Embedder | None = None,
-        common: Collection[str] = (),
+        self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = (),
         small: Collection[str] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(rows, embedder)
         self._common = common
         self._small = small
@@ -261,13 +258,9 @@ def _rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]
 
 
 def label_search(
-    kind: TextSearch,
-    searches: Iterable[Sequence[str]],
-    *,
-    predicates: Sequence[IRI],
-    languages: Sequence[str],
+    kind: TextSearch, searches: Iterable[Sequence[str]], *, predicates: Sequence[IRI], languages: Sequence[str],
     limit: int,
-) -> Query:
+) -> Query:  # fmt: skip
     """Make a query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
 
     :param searches: at most :data:`MAX_ARMS`; those without a letter or digit are left out.

@@ -365,15 +365,9 @@ def _term_value(term: object) -> str:
 
 
 def build_slice(
-    graph: KnowledgeGraph,
-    classes: Iterable[IRI],
-    directory: Path,
-    *,
-    limit: int,
-    languages: Sequence[str] = ("en",),
-    embedder: Embedder | None = None,
-    progress: Progress = silent,
-) -> LabelIndex:
+    graph: KnowledgeGraph, classes: Iterable[IRI], directory: Path, *, limit: int, languages: Sequence[str] = ("en",),
+    embedder: Embedder | None = None, progress: Progress = silent,
+) -> LabelIndex:  # fmt: skip
     """Index the labels of the instances of some classes, read a page at a time, in place of those indexed before."""
     # A result of as many as the endpoint gives may have been cut. So the last page is an empty one.
     most = min(PAGE, max(1, (graph.profile.max_solutions or PAGE + 1) - 1))

@@ -418,8 +418,6 @@ def federated_index(indexes: Mapping[str, LabelIndex]) -> LabelIndex:
     parts = indexes.values()
     embedders = {index.embedder for index in parts}
     return LabelIndex(
-        CombinedLabels(tuple(index.search for index in parts), tuple(indexes)),
-        rows=sum(index.rows for index in parts),
-        texts=sum(index.texts for index in parts),
-        embedder=embedders.pop() if len(embedders) == 1 else None,
-    )
+        CombinedLabels(tuple(index.search for index in parts), tuple(indexes)), rows=sum(index.rows for index in parts),
+        texts=sum(index.texts for index in parts), embedder=embedders.pop() if len(embedders) == 1 else None,
+    )  # fmt: skip
