@@ -246,14 +246,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             if graph.is_remote:  # likewise; then nobody looks for named graphs again where there are none
                 graph.ask_each(lambda one: one.profile.has_many_labels or one.may_repeat_triples)
         except BudgetExceededError as error:
-            urls = [member.name for member in graph.members if member.is_remote]
-            message = f"{error.message} before the question was asked, while {', '.join(urls)} said what there is"
-            index = f"kgsparql index -k {' -k '.join(map(shlex.quote, urls))}"
-            hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
-            raise BudgetExceededError(message, hint=hint, **error.detail) from error
+            raise _over_before_asking(error, [m.name for m in graph.members if m.is_remote]) from error
         usage.begin_asking(is_remote=asked.is_remote)
-        emit = numbered(asking.emit, lambda: usage.seconds)
-        metered = MeteredGraph(asked, usage, emit, ignored=replace(ignored, qualifiers=asking.qualifiers))
+        own = replace(ignored, qualifiers=asking.qualifiers)
+        metered = MeteredGraph(asked, usage, numbered(asking.emit, lambda: usage.seconds), ignored=own)
         notes = Notes(metered)
         notes.extend([*(Note("graph", line) for line in lines), *missing])
         session = Session(
@@ -292,8 +288,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 raise empty_graph_error(graph)
             if not with_labels:
                 return ignored, None, ()
-            linker = indexes.linker_for(graph, usage.cancel)
-            return ignored, linker, indexes.missing_notes
+            return ignored, indexes.linker_for(graph, usage.cancel), indexes.missing_notes
         finally:
             self._preparing.release()
 
@@ -453,6 +448,13 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}
         return {**found, **said, "label_index": indexed}
+
+
+def _over_before_asking(error: BudgetExceededError, urls: list[str]) -> BudgetExceededError:
+    message = f"{error.message} before the question was asked, while {', '.join(urls)} said what there is"
+    index = f"kgsparql index -k {' -k '.join(map(shlex.quote, urls))}"
+    hint = f"{error.hint}; if the labels there were never read, `{index}` does that once"
+    return BudgetExceededError(message, hint=hint, **error.detail)
 
 
 def open(

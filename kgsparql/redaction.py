@@ -26,8 +26,7 @@ def redacted(text: str, *secrets: str | None) -> str:
     >>> redacted("POST https://me:pass@host/sparql?api_key=abc failed")
     'POST https://***@host/sparql?api_key=*** failed'
     """
-    text = without(text, *secrets, os.environ.get(KEY_VARIABLE))
-    return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub("***@", text))
+    return _IN_QUERY.sub(r"\1***", _IN_AUTHORITY.sub("***@", without(text, *secrets, os.environ.get(KEY_VARIABLE))))
 
 
 def without(text: str, *secrets: str | None) -> str:

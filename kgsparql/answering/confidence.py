@@ -112,8 +112,7 @@ class Calibration:
 
     def score(self, signals: Mapping[str, float]) -> float:
         """Return the logistic of the weighted sum."""
-        total = self.bias + sum(weight * signals[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-total))
+        return 1 / (1 + math.exp(-(self.bias + sum(weight * signals[name] for name, weight in self.weights.items()))))
 
     def probability(self, signals: Mapping[str, float]) -> float:
         """Tell how likely an answer with these signals is right; better signals never make it less.

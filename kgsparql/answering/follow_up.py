@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.english_forms import is_past_form, plural, singular
 from kgsparql.linking.words import roots_of
+from kgsparql.plans.phrases import listed
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import language_in
@@ -105,10 +106,8 @@ def rules(language: str) -> Rules | None:
     if (own := tomllib.loads(text).get(language)) is None:
         return None
     openings = sorted((one.replace("_", " ") for one in own["openings"].split()), key=len, reverse=True)
-    words = {key: value for key, value in own.items() if isinstance(value, str) and "{" not in value}
-    return Rules(
-        **{**own, **{key: frozenset(text.split()) for key, text in words.items()}, "openings": tuple(openings)}
-    )
+    words = {key: frozenset(v.split()) for key, v in own.items() if isinstance(v, str) and "{" not in v}
+    return Rules(**{**own, **words, "openings": tuple(openings)})
 
 
 def completed(question: str, before: Before, language: str, is_person: Callable[[Term], bool | None]) -> Completed:
@@ -152,12 +151,13 @@ class _Completion:
 
     def of(self, question: str) -> Completed:
         begun = question.lstrip("¿¡ ")
-        opening = next((one for one in self.rules.openings if _begins(begun, one)), "")
+        low = begun.lower()
+        opening = next((one for one in self.rules.openings if re.match(rf"{re.escape(one)}(?!\w)", low)), "")
         text = begun[len(opening) :].lstrip(" ,") if opening else question
         bare = text.rstrip(" ?.!¿¡").lstrip("¿¡ ")
         if self.language == "en" and (made := self._about_set(bare)) is not None:
             return made
-        filled = self._pronouns(text)
+        filled = self._with_names(text)
         if opening and (made := self._in_place(filled.text.rstrip(" ?.!¿¡").lstrip("¿¡ "), bare)) is not None:
             return replace(made, taken=(*filled.taken, *made.taken))
         if filled.taken:
@@ -178,7 +178,7 @@ class _Completion:
         if things is not None:
             whom, asked = _as_phrase(things), "Which" if asked.lower() in {"who", "what"} else asked
         elif 1 < len(answers) <= MOST_NAMES:
-            whom, asked = _listed(answers), f"{asked} of"
+            whom, asked = listed([own.label for own in answers]), f"{asked} of"
         else:
             return None
         return Completed(f"{asked} {whom}{rest}?", (f"'{them}' was taken for {whom}",))
@@ -205,23 +205,21 @@ class _Completion:
 
     # --- pronouns
 
-    def _pronouns(self, text: str) -> Completed:
+    def _with_names(self, text: str) -> Completed:
         """Put what was named before in the place of pronouns."""
         made, taken, done = "", list[str](), 0
         found = list(_WORD.finditer(text))
         for at, word in enumerate(found):
             said = word[0].lower()
-            noun = found[at + 1] if at + 1 < len(found) and _is_beside(text, word, found[at + 1]) else None
+            noun = found[at + 1] if at + 1 < len(found) else None
+            noun = noun if noun is not None and text[word.end() : noun.start()] == " " else None
             is_owner = said in self.rules.possessives and noun is not None and not self._ends_phrase(noun[0])
             before = found[at - 1][0].lower() if at else ""
             is_of_them = said in self.rules.sets and before == "of"
             is_there = said in self.rules.places and before in lexicon().auxiliaries  # how many are there
-            if (
-                word.start() < done
-                or is_of_them
-                or is_there
-                or (whom := self._referent(said, is_owner=is_owner)) is None
-            ):
+            if word.start() < done or is_of_them or is_there:
+                continue
+            if (whom := self._name_of_pronoun(said, is_owner=is_owner)) is None:
                 continue
             name, end = self.rules.place.format(place=whom) if said in self.rules.places else whom, word.end()
             if is_owner and noun is not None:
@@ -240,8 +238,7 @@ class _Completion:
         low = word.lower()
         return low in self.rules.prepositions or (self.language == "en" and is_past_form(low))
 
-    def _referent(self, said: str, *, is_owner: bool) -> str | None:
-        """Name what a pronoun stands for."""
+    def _name_of_pronoun(self, said: str, *, is_owner: bool) -> str | None:
         own, answers, topics = self.rules, self.before.answers, tuple(reversed(self.before.topics))
         one = answers if len(answers) == 1 else ()
         persons = [own for own in (*one, *topics) if self.is_person(own.term)]
@@ -251,7 +248,7 @@ class _Completion:
         if is_plural and not is_owner and (things := self._set_phrase()) is not None and self.language == "en":
             return f"the {_as_phrase(things)}"
         if is_plural and 1 < len(answers) <= MOST_NAMES:
-            return _listed(answers)
+            return listed([own.label for own in answers])
         if said in own.places:
             return next((meant.label for meant in (*others, *unknown)), None)
         if said in own.persons or (is_owner and said != "its"):
@@ -271,19 +268,20 @@ class _Completion:
         first = before.split(maxsplit=1)
         if words[0].lower() in self.rules.asking:
             if len(words) > 1 or first[0].lower() not in self.rules.asking or len(first) < 2:
-                return self._dropped(text) if self.rules.drops and len(words) > 1 and text == said else None
+                if not self.rules.drops or len(words) == 1 or text != said:
+                    return None
+                whom = self._name_of_pronoun(next(iter(self.rules.persons)), is_owner=False)  # ¿y dónde murió?
+                return None if whom is None else Completed(f"¿{text} {whom}?", (f"asked about {whom}",))
             return Completed(f"{words[0].capitalize()} {first[1]}", (f"asked again, with '{said}': {before}",))
-        preposition, name = (
-            (words[0], " ".join(words[1:])) if words[0].lower() in self.rules.prepositions else ("", text)
-        )
-        old = self._replaced(preposition, name)
-        if old is None or not name:
+        is_told = words[0].lower() in self.rules.prepositions
+        preposition, name = (words[0], " ".join(words[1:])) if is_told else ("", text)
+        if not name or (old := self._place_replaced(preposition, name)) is None:
             return None
         start, end = old
         now = f"{before[:start]}{name}{before[end:]}"
         return Completed(now, (f"asked again, with '{name}' in the place of '{before[start:end]}'",))
 
-    def _replaced(self, preposition: str, name: str) -> tuple[int, int] | None:
+    def _place_replaced(self, preposition: str, name: str) -> tuple[int, int] | None:
         """Find what a name or number takes the place of: where it begins in the question before, and where it ends."""
         before = self.before.question
         if _NUMBER.fullmatch(name):
@@ -299,26 +297,7 @@ class _Completion:
         found = behind if preposition and behind else places
         return found[-1] if found else None
 
-    def _dropped(self, text: str) -> Completed | None:
-        """Name somebody in a language that says a verb alone: ``¿y dónde murió?``."""
-        if (whom := self._referent(next(iter(self.rules.persons)), is_owner=False)) is None:
-            return None
-        return Completed(f"¿{text} {whom}?", (f"asked about {whom}",))
-
-
-def _begins(question: str, opening: str) -> bool:
-    return re.match(rf"{re.escape(opening)}(?!\w)", question.lower()) is not None
-
-
-def _is_beside(text: str, one: re.Match[str], other: re.Match[str]) -> bool:
-    return text[one.end() : other.start()] == " "
-
 
 def _as_phrase(things: tuple[str, str]) -> str:
     noun, clause = things
     return f"{noun} who {clause}" if clause else noun
-
-
-def _listed(some: Sequence[Meant]) -> str:
-    *most, last = [own.label for own in some]
-    return f"{', '.join(most)} and {last}" if most else last

@@ -108,10 +108,8 @@ def predicates_of(session: Session) -> tuple[IRI, ...]:
 
 def _counted_once(
     kept: WeakKeyDictionary[KnowledgeGraph, _Kept],
-    count: Callable[[KnowledgeGraph, Callable[[Query], Solutions]], _Kept],
-    nothing: _Kept,
-    session: Session,
-) -> _Kept:
+    count: Callable[[KnowledgeGraph, Callable[[Query], Solutions]], _Kept], nothing: _Kept, session: Session,
+) -> _Kept:  # fmt: skip
     """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
     graph = session.graph.graph.origin
     if any(member.profile.has_many_labels for member in graph.members):

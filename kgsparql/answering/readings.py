@@ -278,7 +278,6 @@ def _quoted_passage(item: EvidenceItem, quote: str, found: Retrieval) -> Retriev
     text = f"“{printable(words, _MAX_QUOTE)}” [{item.marker}] (words of {printable(source, 200)})"
     claim = Claim(item.text, (item.marker,))
     if item.excerpt is None:
-        draft = Draft(text, (), (claim,), sufficient=True)
-        return replace(found, draft=draft, computed=None, readings=None)
+        return replace(found, draft=Draft(text, (), (claim,), sufficient=True), computed=None, readings=None)
     draft = Draft(text, (), (claim,), grounding="document", sufficient=True)
     return replace(found, draft=draft, computed=None, readings=None, gaps=(_OF_DOCUMENT,), is_judged=True)

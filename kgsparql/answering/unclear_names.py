@@ -120,9 +120,9 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
             named, is_part = _named_alike(link)
             meant += named
             near |= {one.term for one in named} if is_part else set()
-        others = [one for one in _known(meant) if one.term in (alike | near) - {start}]
+        others = [one for one in _known_meanings(meant) if one.term in (alike | near) - {start}]
         if others and start in {one.term for one in meant}:
-            yield _ambiguous(link, meant)
+            yield _ambiguous_gap(link, meant)
 
 
 def _named_alike(link: LinkedEntity) -> tuple[list[LinkedEntity], bool]:
@@ -137,12 +137,12 @@ def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
     """The doubt where something else has the name of what a mention is taken for, and no word says which is meant."""
     said = {word for word in content_words(question) if word not in content_words(link.mention.text)}
     meant = [link, *link.likely_alternatives]
-    if link.matched == "exact" and len(_known(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
-        yield _ambiguous(link, meant)
+    if link.matched == "exact" and len(_known_meanings(meant)) > 1 and said.isdisjoint(words(normalised(link.label))):
+        yield _ambiguous_gap(link, meant)
     elif link.matched in {"text", "vector"}:
         named, is_part = _named_alike(link)
-        if is_part and len(_known([link, *named])) > 1:
-            yield _ambiguous(link, [link, *named])
+        if is_part and len(_known_meanings([link, *named])) > 1:
+            yield _ambiguous_gap(link, [link, *named])
 
 
 def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], question: str) -> Iterator[Gap]:
@@ -166,13 +166,13 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
             yield from () if others else equally_named(link, question)
 
 
-def _known(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
+def _known_meanings(meant: Sequence[LinkedEntity]) -> list[LinkedEntity]:
     """The different things that are not so little known that nobody means them without saying so."""
     known = max(one.degree for one in meant) / _LITTLE_KNOWN
     return list({one.term: one for one in meant if one.degree >= known}.values())
 
 
-def _ambiguous(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
+def _ambiguous_gap(link: LinkedEntity, meant: Sequence[LinkedEntity]) -> Gap:
     told = [f"{printable(one.label, 60)} (-e {quote(one.term.value)})" for one in dict.fromkeys(meant)]
     left = [f"{len(told) - _MEANINGS} others"] if len(told) > _MEANINGS else []
     named = " or ".join([*told[:_MEANINGS], *left])

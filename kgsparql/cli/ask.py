@@ -190,7 +190,6 @@ def _opened_with(
     question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshots: SnapshotOptions,
     how: AnswerOptions,
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
-    """Open what is asked, and say how it is asked."""
     method, options = method_with(how.preset, how.retriever, options_of(how.option))
     shown = 0 if graph.quiet else how.verbose
     about = {
@@ -307,9 +306,8 @@ def _answer_lines(
 
     c.write_lines(results(), how.output)
     is_lacking = bool(codes - {0}) if how.fail_if_unanswered and codes else 0 not in codes
-    worst = next(
-        (code for code in (1, 5, 6, _EXIT_BAD_LINE) if code in codes), NotFoundError.exit_code if is_lacking else 0
-    )
+    worst = NotFoundError.exit_code if is_lacking else 0
+    worst = next((code for code in (1, 5, 6, _EXIT_BAD_LINE) if code in codes), worst)
     if worst:
         raise typer.Exit(worst)
 

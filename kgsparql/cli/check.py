@@ -129,7 +129,6 @@ def _outcomes_json(kept: AnswerFile, checked: list[Recheck]) -> Any:
 
 
 def _unchecked_lines(kept: AnswerFile) -> Iterator[str]:
-    """Say what of a file is no answer that could be checked."""
     if kept.damaged:
         yield f"NOT READ: {len(kept.damaged):,} of {len(kept.damaged) + len(kept.answers) + kept.unanswered:,}"
         messages = [f"  {printable(one.message, 300)}" for one in kept.damaged]

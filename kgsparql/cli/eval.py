@@ -283,7 +283,6 @@ def run(
 def _asked_methods(
     retriever: str | None, preset: Path | None, option: list[str] | None
 ) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Read which methods are asked, and the options of each; a preset has those of one of them."""
     from kgsparql.evaluation.runs import plan as plans
     from kgsparql.retrievers._loading import Preset
 

@@ -108,7 +108,6 @@ def _method_lines(one: dict[str, Any]) -> Iterator[str]:
 
 
 def _methods_table(found: list[dict[str, Any]]) -> Iterator[str]:
-    """Write the methods as a Markdown table."""
     yield "| method | evidence | calls | rounds | queries | source |\n|---|---|---|---|---|---|"
     for one in found:
         summary, source = (printable(text, 500).replace("|", "\\|") for text in (one["summary"], one["source"]))

@@ -176,8 +176,7 @@ def _read_literal(term: str) -> _Literal:
     datatype = literal.datatype.value
     if datatype == f"{_XSD}string":
         return _Literal(f"string {text}", text, is_plain=True)
-    value = _typed_value(datatype, text.strip(" \t\r\n"))
-    return _Literal(value or f"^^{datatype} {text}", text, is_plain=False)
+    return _Literal(_typed_value(datatype, text.strip(" \t\r\n")) or f"^^{datatype} {text}", text, is_plain=False)
 
 
 def _typed_value(datatype: str, text: str) -> str | None:

@@ -224,8 +224,7 @@ class _Result(_WithoutNulls):
             found = list(parse_query_results(written, format=QueryResultsFormat.JSON))  # type: ignore[arg-type]
         except SyntaxError as error:
             raise InputError(f"answers: {printable(error.msg, 200)}") from error
-        bound = [{name: term for name in names if (term := row[name]) is not None} for row in found]
-        return gold_terms(bound, names)
+        return gold_terms([{name: term for name in names if (term := row[name]) is not None} for row in found], names)
 
 
 def _query_text(value: Any) -> Any:

@@ -284,11 +284,9 @@ def has_a_name(triple: Triple) -> bool:
 
 
 def _confirmed_item(
-    item: EvidenceItem,
-    parts: Sequence[_Lookup],
-    sources: Mapping[Triple, tuple[Source, ...] | None],
+    item: EvidenceItem, parts: Sequence[_Lookup], sources: Mapping[Triple, tuple[Source, ...] | None],
     likely: Mapping[Triple, tuple[Source, ...]],
-) -> EvidenceItem:
+) -> EvidenceItem:  # fmt: skip
     """Mark the triples of an item, with a query for each graph that holds some, where none holds them all."""
     plain = [c.triple for c in item.triples if has_a_name(c.triple)]
     own = [

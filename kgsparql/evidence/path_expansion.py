@@ -71,15 +71,9 @@ class _FollowedWalk:
 
 
 def expanded_items(
-    walks: Sequence[Walk],
-    terms: TermLabels,
-    *,
-    shown: int = SHOWN,
-    limit: int = ENDS,
-    keep: Callable[[Sequence[Term]], list[Term]] = list,
-    question: str = "",
-    columns: Collection[Walk] = (),
-) -> list[EvidenceItem | None]:
+    walks: Sequence[Walk], terms: TermLabels, *, shown: int = SHOWN, limit: int = ENDS,
+    keep: Callable[[Sequence[Term]], list[Term]] = list, question: str = "", columns: Collection[Walk] = (),
+) -> list[EvidenceItem | None]:  # fmt: skip
     """Follow each walk to all its ends: an item with the triples of the first of them; ``None`` without any end.
 
     Two queries for up to 50 walks, and the labels. The start counts as an end only if there is no other; a blank node
@@ -254,8 +248,7 @@ def first_to_show(names: Sequence[str], question: str, at_most: int) -> list[int
     if sum(key[0][0] == 0 for key in keys if key) >= _SHARE_OF_VALUES * len(names):
         half = max(0, at_most - len(kept)) // 2
         kept |= dict.fromkeys((*range(half), *range(len(names) - half, len(names))))
-    rest = (i for i in range(len(names)) if i not in kept)
-    return sorted((*kept, *islice(rest, max(0, at_most - len(kept)))))
+    return sorted((*kept, *islice((i for i in range(len(names)) if i not in kept), max(0, at_most - len(kept)))))
 
 
 def _row_texts(one: _FollowedWalk, labels: Labels) -> dict[Term, str]:

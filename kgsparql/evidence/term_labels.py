@@ -82,19 +82,16 @@ class TermLabels:
         """Tell whether the graph itself says what a term is called, as far as it was asked."""
         return term not in self._derived
 
-    def majority_types(
-        self, groups: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False, ask: bool = True
-    ) -> list[list[str]]:
+    def majority_types(self, groups: Sequence[Sequence[Sequence[Term]]], *, in_grace: bool = False) -> list[list[str]]:
         """Say what the terms at each place of some paths are: the name of the class that most of them have.
 
         ``date``, ``number`` or ``text`` for literals.
 
         :param groups: groups of paths as terms in order; all paths of a group have the same length.
-        :param ask: without it, only terms count whose classes were asked for before.
         :return: for each group, a name for each place.
         """
         places = [list(zip(*group, strict=True)) for group in groups]
-        counts = iter(self._type_counts([place for own in places for place in own], ask=ask, in_grace=in_grace))
+        counts = iter(self._type_counts([place for own in places for place in own], in_grace=in_grace))
         names = [[next(counts) for _ in own] for own in places]
         return [[min(own, key=lambda name: (-own[name], name), default="") for own in group] for group in names]
 
@@ -103,10 +100,10 @@ class TermLabels:
         counts = self._type_counts(groups, in_grace=in_grace)
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
 
-    def _type_counts(self, groups: Sequence[Sequence[Term]], *, ask: bool = True, in_grace: bool) -> list[Counter[str]]:
+    def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[Counter[str]]:
         """Count how many of the terms of each group have each class, by its name; classes are remembered."""
         terms = [term for term in dict.fromkeys(t for group in groups for t in group) if isinstance(term, IRI)]
-        if missing := [term for term in terms if ask and term not in self._types]:
+        if missing := [term for term in terms if term not in self._types]:
             found: Mapping[IRI, tuple[IRI, ...]] = {}
             called: Mapping[Term, Label] = {}
             with self.asking(in_grace=in_grace) as graph:
@@ -120,7 +117,8 @@ class TermLabels:
             counts: Counter[str] = Counter()
             for term in dict.fromkeys(group):
                 if isinstance(term, Literal):
-                    counts[_literal_type(term)] += 1
+                    kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
+                    counts[{"date": "date year", "number": "number"}.get(kind, "text")] += 1
                 elif isinstance(term, IRI):
                     counts.update(dict.fromkeys([names[c] for c in self._types.get(term, ())], 1))
             counted.append(counts)
@@ -138,11 +136,6 @@ class TermLabels:
             self.notes.lose(error)
         except BudgetExceededError as error:
             self.notes.end(error)
-
-
-def _literal_type(literal: Literal) -> str:
-    is_time = literal.datatype.value.endswith("#time")
-    return {"date": "date year", "number": "number"}.get("date" if is_time else literal_kind(literal), "text")
 
 
 def namesake_groups(named: Iterable[tuple[Term, str]]) -> list[list[IRI]]:

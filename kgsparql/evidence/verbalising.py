@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -59,15 +59,9 @@ def _with_aside(term: Term, labels: Labels, beside: Labels) -> str:
 
 
 def line_text(
-    line: Line,
-    labels: Labels,
-    *,
-    shown: int = 12,
-    times: Mapping[Term, int] = MappingProxyType({}),
-    beside: Labels = _NOTHING,
-    more_are: str = "more",
-    bar: str = " | ",
-) -> str:
+    line: Line, labels: Labels, *, shown: int = 12, times: Mapping[Term, int] = MappingProxyType({}),
+    beside: Labels = _NOTHING, more_are: str = "more", bar: str = " | ",
+) -> str:  # fmt: skip
     """Write a line of evidence: ends that are reached through the same terms stand together.
 
     :param times: in how many ways an end is reached, said where more than are shown.
@@ -236,27 +230,21 @@ class DecisionTree:
         return "\n".join(lines)
 
 
-def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels, *, only: Collection[Triple] = ()) -> DecisionTree:
-    """Draw every item as a path from its start; paths share their beginnings, and leaves carry markers.
-
-    :param only: the triples that count, where not all do: a path is drawn as far as the last of them.
-    """
+def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels) -> DecisionTree:
+    """Draw every item as a path from its start; paths share their beginnings, and leaves carry markers."""
     roots: dict[Term, Node] = {}
     for item in evidence:
         above: dict[int, Node] = {}
         paths = [path for path in item.paths or _paths_through(item) if path.hops]
         named = with_statements(labels, paths, [cited.triple for cited in item.triples])
         for path in paths:
-            drawn = [i for i, hop in enumerate(path.hops, 1) if not only or hop.triple in only]
-            if not drawn:
-                continue
             before = node = roots.setdefault(path.start, Node(name_of(path.start, named)))
-            for hop in path.hops[: drawn[-1]]:
+            for hop in path.hops:
                 below = Node(name_of(hop.end, named), name_of(hop.step.predicate, named), hop.step.direction)
                 before, node = node, node.children.setdefault((hop.step, hop.end), below)
             above[id(before)] = before
             node.markers += [item.marker] if item.marker not in node.markers else []
-        if len(above) == 1 and not only:  # where several lead to the ends, nobody knows whose the others are
+        if len(above) == 1:  # where several lead to the ends, nobody knows whose the others are
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))
     return DecisionTree(tuple(roots.values()))

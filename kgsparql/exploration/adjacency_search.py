@@ -141,8 +141,7 @@ def ranges(begins: Numbers, counts: Numbers) -> Numbers:
     """
     if len(begins) == 1:
         return np.arange(begins[0], begins[0] + counts[0])
-    before = np.cumsum(counts) - counts
-    return np.repeat(begins - before, counts) + np.arange(int(counts.sum()))
+    return np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
 
 
 def _sorted_distinct(numbers: Numbers) -> Numbers:
@@ -266,12 +265,9 @@ class AdjacencyHops:
     """
 
     def __init__(
-        self,
-        asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]],
-        view: AdjacencyView,
-        direction: Directions,
-        skipped: frozenset[IRI],
-    ) -> None:
+        self, asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]], view: AdjacencyView,
+        direction: Directions, skipped: frozenset[IRI],
+    ) -> None:  # fmt: skip
         self._asked, self._view, self._adjacency = asked, view, view.adjacency
         self._walked = walked_steps(view.adjacency, skipped, view.drops, direction)[0]
         self._terms: dict[int, Term] = {}
@@ -326,8 +322,7 @@ class AdjacencyHops:
             parts.append(hops.at(first)._replace(counts=sizes))
         found = Hops.together(parts).in_order()
         first, _ = found.starts_and_sizes()
-        counts = np.add.reduceat(found.counts, first) if len(first) else found.counts
-        return found.at(first)._replace(counts=counts)
+        return found.at(first)._replace(counts=(np.add.reduceat(found.counts, first) if len(first) else found.counts))
 
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """Yield all hops from some terms that are walked, as many at a time as are sorted together."""

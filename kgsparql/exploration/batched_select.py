@@ -109,15 +109,10 @@ class BatchedSolutions(Generic[K]):
 
 
 def batched_select(
-    graph: KnowledgeGraph,
-    query_of: Callable[[Sequence[K], int], Query],
-    keys: Iterable[K],
-    *,
-    key_of: Callable[[Solution], object],
-    bound: int | Callable[[int], int] = BOUND,
-    weight: Callable[[Solution], int] | None = None,
-    chunk_size: int | None = None,
-) -> BatchedSolutions[K]:
+    graph: KnowledgeGraph, query_of: Callable[[Sequence[K], int], Query], keys: Iterable[K], *,
+    key_of: Callable[[Solution], object], bound: int | Callable[[int], int] = BOUND,
+    weight: Callable[[Solution], int] | None = None, chunk_size: int | None = None,
+) -> BatchedSolutions[K]:  # fmt: skip
     """Ask about all keys in chunks; a chunk whose solutions exceed the bound, or were cut, is asked about in parts.
 
     A chunk within its bound is complete, so ordinary keys cost one query a chunk. A single key that exceeds the bound,
@@ -155,31 +150,21 @@ def batched_select(
 
 
 def select_about(
-    graph: KnowledgeGraph,
-    arms: Sequence[Query],
-    terms: Iterable[TermT],
-    *,
-    parameter: str = "entity",
+    graph: KnowledgeGraph, arms: Sequence[Query], terms: Iterable[TermT], *, parameter: str = "entity",
     bound: int = BOUND,
-) -> BatchedSolutions[TermT]:
+) -> BatchedSolutions[TermT]:  # fmt: skip
     """Ask queries about terms, all of which have one parameter for these; as :func:`batched_select`."""
     union = limited_union(tuple(arms), bound + 1)
     return batched_select(
-        graph,
-        lambda chunk, _: union.bind(**{parameter: chunk}),
-        terms,
-        key_of=lambda solution: solution[parameter],
+        graph, lambda chunk, _: union.bind(**{parameter: chunk}), terms, key_of=lambda solution: solution[parameter],
         bound=bound,
-    )
+    )  # fmt: skip
 
 
 def _split_chunk(
-    chunk: list[K],
-    found: Solutions,
-    at_most: int,
-    key_of: Callable[[Solution], object],
+    chunk: list[K], found: Solutions, at_most: int, key_of: Callable[[Solution], object],
     weight: Callable[[Solution], int] | None,
-) -> tuple[K | None, list[list[K]]]:
+) -> tuple[K | None, list[list[K]]]:  # fmt: skip
     """Return the key of a chunk that alone has too many solutions, if any, and the parts to ask about in its place."""
     if len(chunk) == 1:
         return chunk[0], []
@@ -322,18 +307,13 @@ def walk_ends(graph: KnowledgeGraph, walks: Sequence[Walk], *, limit: int = 10_0
     ends: list[set[Term]] = [set() for _ in walks]
     for solution in solutions:
         ends[_number_of_walk(solution)].add(solution["end"])
-    ordered = [sorted(own, key=order_key) for own in ends]
-    return _limited_items("ends", walks, ordered, limit, complete=complete)
+    return _limited_items("ends", walks, [sorted(own, key=order_key) for own in ends], limit, complete=complete)
 
 
 def walk_ways(
-    graph: KnowledgeGraph,
-    walks: Sequence[Walk],
-    ends: Sequence[Sequence[Term] | None],
-    *,
-    limit: int = 1_000,
+    graph: KnowledgeGraph, walks: Sequence[Walk], ends: Sequence[Sequence[Term] | None], *, limit: int = 1_000,
     through: Sequence[Mapping[int, Sequence[Term]]] = (),
-) -> list[Found[Way]]:
+) -> list[Found[Way]]:  # fmt: skip
     """Find the ways along each walk to its ends, in lexical order; one query for 50 walks, each to one chunk of ends.
 
     :param ends: for each walk the ends that are asked for, no blank node among them; ``None`` for all.
@@ -364,8 +344,7 @@ def walk_ways(
     def key(way: Way) -> list[object]:
         return [order_key(term) for term in (*way.path.terms, *(hop.end for hop in way.aside))]
 
-    ordered = [sorted(own, key=key) for own in ways]
-    return _limited_items("walks", walks, ordered, limit, complete=complete)
+    return _limited_items("walks", walks, [sorted(own, key=key) for own in ways], limit, complete=complete)
 
 
 def _limited_items(
@@ -381,7 +360,6 @@ def _limited_items(
 def _solutions_of_walks(
     graph: KnowledgeGraph, arms: Sequence[Query], names_of: Callable[[Solution], Iterable[str]]
 ) -> tuple[list[Solution], bool]:
-    """Find the solutions of the queries for some walks, and whether these are all."""
     solutions: list[Solution] = []
     complete = True
     some = [arm for arm in arms if not arm.empty]

@@ -62,13 +62,10 @@ def predicates(
     skipped = skipped_in(graph, skip)
     arms = [skipping(Query.load(f"counts_{way}"), "predicate", skipped) for way in directions(direction)]
     batched = batched_select(
-        graph,
-        lambda chunk, _: union_of([arm.bind(entity=chunk) for arm in arms]),
-        starts,
-        key_of=lambda solution: solution["entity"],
-        bound=COUNTED,
+        graph, lambda chunk, _: union_of([arm.bind(entity=chunk) for arm in arms]), starts,
+        key_of=lambda solution: solution["entity"], bound=COUNTED,
         weight=lambda solution: whole_number(solution["solutions"]),
-    )
+    )  # fmt: skip
     counts: dict[Term, list[PredicateCount]] = {entity: [] for entity in starts}
     for solution in batched.seen:
         entity, predicate = solution["entity"], solution["predicate"]
@@ -153,14 +150,11 @@ def graph_info(graph: KnowledgeGraph, labels: Labels, prefixes: PrefixMap, *, sh
     cuts = [Cut("named graphs", shown, graphs)] if len(named) > shown else []
     cuts += [Cut(what, shown) for what, rows in commonest.items() if len(rows) > shown]
     return {
-        "name": graph.name,
-        "triples": triples,
-        "sources": [asdict(source) for source in graph.stored],
+        "name": graph.name, "triples": triples, "sources": [asdict(source) for source in graph.stored],
         "named_graphs": named[:shown],
         **{what: counter.described(what, rows[:shown], labels, prefixes) for what, rows in commonest.items()},
-        "cuts": [str(cut) for cut in cuts],
-        "missing": counter.missing,
-    }
+        "cuts": [str(cut) for cut in cuts], "missing": counter.missing,
+    }  # fmt: skip
 
 
 @dataclass(slots=True)

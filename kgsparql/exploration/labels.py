@@ -66,7 +66,8 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     query = _texts_query(graph, predicates)
     found = select_about(graph, _with_links(query, naming, tuple(languages)), iris).seen
     best: dict[Term, Label] = _best_texts(found, languages, predicates)
-    rest = _worth_asking(graph, [term for term in iris if term not in best], naming)
+    may_all = not graph.is_embedded or bool(naming.links) or naming.labels != LABELS
+    rest = [term for term in iris if term not in best and (may_all or graph.may_have_name(term))]
     if rest:
         of_nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
         arms = (*_with_links(query, naming, None), Query.load("labels_by_name"), of_nodes)
@@ -82,8 +83,7 @@ def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str] = ("en",)) 
     """Find the labels of all predicates that are labelled on other nodes, as far as one query gives them."""
     naming = graph.naming
     query = Query.load("linked_predicates").bind(predicate=naming.labels, link=naming.links[:1])
-    found = graph.select(query.bind(range=language_ranges(languages)))
-    return _best_texts(found, languages, naming.labels)
+    return _best_texts(graph.select(query.bind(range=language_ranges(languages))), languages, naming.labels)
 
 
 def own_label(term: Term) -> Label:
@@ -94,8 +94,7 @@ def own_label(term: Term) -> Label:
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
-    own = graph.held(frozenset(predicates)) if graph.is_embedded else None
-    return _bound_texts_query(predicates, own)
+    return _bound_texts_query(predicates, graph.held(frozenset(predicates)) if graph.is_embedded else None)
 
 
 @lru_cache(maxsize=64)
@@ -113,13 +112,6 @@ def _with_links(query: Query, naming: Naming, languages: tuple[str, ...] | None)
     return tuple(query if languages is None else query.bind(range=language_ranges(languages)) for query in queries)
 
 
-def _worth_asking(graph: KnowledgeGraph, terms: list[IRI], naming: Naming) -> list[IRI]:
-    """Keep the terms that may have a label in another language, or a name by a graph's own predicate."""
-    if not graph.is_embedded or naming.links or naming.labels != LABELS:
-        return terms
-    return [term for term in terms if graph.may_have_name(term)]
-
-
 def language_ranges(languages: Sequence[str]) -> list[Literal]:
     """Return the language ranges that are asked for first; labels without a tag come with them."""
     return [Literal(tag) for tag in dict.fromkeys(tag.lower() for tag in (*languages, "mul", "en"))]
@@ -133,11 +125,9 @@ def _best_names(solutions: Iterable[Solution]) -> list[Solution]:
 
 
 def _best_texts(
-    solutions: Iterable[Solution],
-    languages: Sequence[str],
-    predicates: Sequence[IRI],
+    solutions: Iterable[Solution], languages: Sequence[str], predicates: Sequence[IRI],
     about: Callable[[Solution], K] = itemgetter("entity"),
-) -> dict[K, Label]:
+) -> dict[K, Label]:  # fmt: skip
     """Choose the best text of each thing: by its language, then its predicate, then in lexical order."""
     places: dict[Term, int] = {predicate: place for place, predicate in enumerate(predicates)}
     best: dict[K, tuple[tuple[object, ...], Label]] = {}

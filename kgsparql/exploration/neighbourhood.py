@@ -163,14 +163,9 @@ class _Selection:
 
 
 def neighbours(
-    graph: KnowledgeGraph,
-    entities: Iterable[Term],
-    *,
-    direction: Directions = "both",
-    steps: Steps | None = None,
-    skip: Iterable[IRI] = UNWALKED,
-    limit: int = 10,
-) -> Found[NeighbourGroup]:
+    graph: KnowledgeGraph, entities: Iterable[Term], *, direction: Directions = "both", steps: Steps | None = None,
+    skip: Iterable[IRI] = UNWALKED, limit: int = 10,
+) -> Found[NeighbourGroup]:  # fmt: skip
     """Find the neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
     A few queries for all entities; the neighbours of many come from the graph's adjacency, if it has one. They are in

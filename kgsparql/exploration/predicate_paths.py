@@ -42,15 +42,9 @@ _MOST = 10_000_000
 
 
 def predicate_paths(
-    graph: KnowledgeGraph,
-    start: Term,
-    *,
-    max_hops: int = 3,
-    frontier: int = 200,
-    direction: Directions = "both",
-    skip: Iterable[IRI] = UNWALKED,
-    keep: Keep | None = None,
-) -> Found[PredicatePath]:
+    graph: KnowledgeGraph, start: Term, *, max_hops: int = 3, frontier: int = 200, direction: Directions = "both",
+    skip: Iterable[IRI] = UNWALKED, keep: Keep | None = None,
+) -> Found[PredicatePath]:  # fmt: skip
     """Find the distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
 
     A few queries for each length, however many paths there are; where the graph has an adjacency, only literals are
@@ -66,13 +60,9 @@ def predicate_paths(
 
 
 def paths_of_several(
-    graph: KnowledgeGraph,
-    starts: Iterable[tuple[Term, Iterable[IRI], Keep | None]],
-    *,
-    max_hops: int,
-    frontier: int,
+    graph: KnowledgeGraph, starts: Iterable[tuple[Term, Iterable[IRI], Keep | None]], *, max_hops: int, frontier: int,
     direction: Directions,
-) -> list[Found[PredicatePath]]:
+) -> list[Found[PredicatePath]]:  # fmt: skip
     """Find the paths from several entities, each with its ``skip`` and ``keep``: the same few queries serve them all.
 
     :raises InputError: for a start that is not an IRI.
@@ -82,7 +72,12 @@ def paths_of_several(
     for start, skip, keep in starts:
         (entity,), skipped = entities_of([start]), skipped_in(graph, skip)
         own = asked.setdefault(skipped, _Asked(graph, direction, skipped, frontier))
-        searches.append(_SearchFrom(_first_level(_steps_from(graph, entity, own), entity, frontier), keep))
+        steps, none = _steps_from(graph, entity, own), np.array([_NONE])
+        first = _Level(
+            steps, entity, frontier, (PropertyPath(()),), none, none + 1, np.array([steps.numbers[entity]]),
+            np.array([[_NONE] * 2]), np.empty((0, 4), np.int64),
+        )  # fmt: skip
+        searches.append(_SearchFrom(first, keep))
     for hops in range(1, max_hops + 1):
         is_last = hops == max_hops and hops > 1
         for own in asked.values():
@@ -92,14 +87,6 @@ def paths_of_several(
         for one in searches:
             one.walk_on(is_last=is_last, is_kept=hops < max_hops)
     return [Found(tuple(one.found), tuple(one.cuts)) for one in searches]
-
-
-def _first_level(steps: _QuerySteps, entity: IRI, frontier: int) -> _Level:
-    none = np.array([_NONE])
-    return _Level(
-        steps, entity, frontier, (PropertyPath(()),), none, none + 1, np.array([steps.numbers[entity]]),
-        np.array([[_NONE] * 2]), np.empty((0, 4), np.int64),
-    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -142,9 +129,8 @@ class _Asked:
 
     def counts(self, entities: Sequence[IRI]) -> Found[PredicateCount]:
         """Count the neighbours of each entity by each step."""
-        return self._known(
-            entities, self._counts, partial(predicates, self.graph, direction=self.direction, skip=self.skipped)
-        )
+        ask = partial(predicates, self.graph, direction=self.direction, skip=self.skipped)
+        return self._known(entities, self._counts, ask)
 
     def _known(
         self, entities: Sequence[IRI], known: dict[IRI, list[Row]], ask: Callable[[Sequence[IRI]], Found[Row]]
@@ -450,7 +436,6 @@ class _Level:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
     def _leads_straight_back(self, rows: Numbers, steps: Numbers, terms: Numbers) -> Marks:
-        """Tell which steps lead straight back, to the only term before."""
         is_only_before = (terms == self.before[rows, 0]) & (self.before[rows, 1] == _NONE)
         return np.asarray(self._goes_back(rows, steps) & is_only_before)
 

@@ -52,15 +52,9 @@ _TWO_HOPS: dict[str, tuple[str, str, str, Direction, Direction]] = {
 
 
 def shortest_paths(
-    graph: KnowledgeGraph,
-    start: Term,
-    end: Term,
-    *,
-    max_hops: int = 5,
-    direction: Directions = "both",
-    skip: Iterable[IRI] = UNWALKED,
-    limit: int = 1_000,
-) -> Found[Path]:
+    graph: KnowledgeGraph, start: Term, end: Term, *, max_hops: int = 5, direction: Directions = "both",
+    skip: Iterable[IRI] = UNWALKED, limit: int = 1_000,
+) -> Found[Path]:  # fmt: skip
     """Find all shortest paths from ``start`` to ``end``; none if they are more than ``max_hops`` apart.
 
     A path does not lead through a literal, nor along a skipped predicate, nor through a class unless both ends are

@@ -197,10 +197,8 @@ def _json_with_depth_checked(chunks: Iterable[bytes], name: str) -> Iterator[byt
         brackets = b"".join(parts[::3]).translate(None, _NO_BRACKET)
         *depths, depth = accumulate(map(_BRACKET_STEP.__getitem__, brackets), initial=depth)
         if max(depths, default=0) > MAX_JSON_DEPTH or depth > MAX_JSON_DEPTH:
-            message = f"{name}: objects or lists nested deeper than {MAX_JSON_DEPTH}"
-            raise LimitError(
-                message, hint="name them by @id and list them side by side, or convert the file to N-Quads"
-            )
+            hint = "name them by @id and list them side by side, or convert the file to N-Quads"
+            raise LimitError(f"{name}: objects or lists nested deeper than {MAX_JSON_DEPTH}", hint=hint)
         yield chunk
 
 

@@ -408,8 +408,7 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
         places.add(int(found[1]))
         return BlankNode(found[2])
 
-    own = renamed(triple, local)
-    return (min(places) if len(places) == 1 else None), own
+    return (min(places) if len(places) == 1 else None), renamed(triple, local)
 
 
 def _without_classes(

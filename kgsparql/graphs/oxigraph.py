@@ -218,9 +218,8 @@ class OxigraphGraph(KnowledgeGraph):
         except (OSError, RuntimeError, ValueError, MemoryError) as error:
             if isinstance(error, KgsparqlError):
                 raise
-            raise engine_error(
-                str(self.directory or self.name), f"query {query.name}", error, query=query.text
-            ) from error
+            place = str(self.directory or self.name)
+            raise engine_error(place, f"query {query.name}", error, query=query.text) from error
 
 
 def engine_error(graph: str, what: str, error: Exception, **detail: Any) -> KgsparqlError:

@@ -108,8 +108,7 @@ class Snapshot(ClosedAtExit):
         if self.is_replay:
             with suppress(ReplayMissError):
                 kept: dict[str, Any] = self.recording.get(_QUESTION, question) or {}
-                pairs = {name: tuple(pair) for name, pair in kept.items() if isinstance(pair, list)}
-                return Elapsed(**kept | pairs)
+                return Elapsed(**kept | {name: tuple(pair) for name, pair in kept.items() if isinstance(pair, list)})
         return None
 
     def keep_elapsed(self, question: Mapping[str, Any], usage: Usage, reported: Mapping[str, Any]) -> None:

@@ -33,23 +33,13 @@ CACHE_FROM_BYTES = 50_000_000
 
 
 def open_graph(
-    sources: GraphSource | Sequence[GraphSource],
-    *,
-    name: str | None = None,
+    sources: GraphSource | Sequence[GraphSource], *, name: str | None = None,
     format: str | None = None,  # noqa: A002 - the word of the specifications
-    base: str | None = None,
-    encoding: str | None = None,
-    skip_bad: bool = False,
-    context: str | None = None,
-    cache: bool = True,
-    fresh: bool = False,
-    endpoint_timeout_s: float | None = None,
-    patience_s: float = 0.0,
-    recording: Recording | None = None,
-    progress: Progress | None = None,
-    notes: Callable[[str], None] | None = None,
+    base: str | None = None, encoding: str | None = None, skip_bad: bool = False, context: str | None = None,
+    cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None, patience_s: float = 0.0,
+    recording: Recording | None = None, progress: Progress | None = None, notes: Callable[[str], None] | None = None,
     transport: Transport | None = None,
-) -> KnowledgeGraph:
+) -> KnowledgeGraph:  # fmt: skip
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
 
     A single file goes to the default graph; of several files each gets its own named graph, so that citations tell
@@ -144,7 +134,6 @@ def _read_files(
     files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, cache: bool, progress: Progress | None,
     notes: Callable[[str], None] | None,
 ) -> OxigraphGraph:  # fmt: skip
-    """Read files into memory, or where they are big into a store that is kept."""
     if cache and _exceed_cache_threshold(files):
         try:
             return graph_in_cache(files, options, name=name, progress=progress, notes=notes)

@@ -270,12 +270,8 @@ def graph_in_memory(
         triples = sum(sizes.values()) - before
         stored.append(stored_source(file, options, source=file.name, graph=graph, triples=triples))
     own = options.base == OWN_BASE  # then where a file lies is in its triples
-    fingerprint = digest_of(
-        [
-            [[s.sha256, s.graph or (own and file.iri.value) or ""] for s, file in zip(stored, files, strict=True)],
-            options.recipe,
-        ]
-    )
+    placed = ([s.sha256, s.graph or (own and f.iri.value) or ""] for s, f in zip(stored, files, strict=True))
+    fingerprint = digest_of([[*placed], options.recipe])
     return OxigraphGraph(
         store, name=name or ", ".join(file.name for file in files), fingerprint=fingerprint,
         sources=sources_of_files(files, stored) if several else {}, stored=stored,

@@ -37,16 +37,13 @@ class Completions:
         words = list(re.finditer(r"[^\s?!,;:\"“”()]+", text))[-_MOST_WORDS:]
         for word in words if text[-1:].isalnum() else ():
             written = normalised(text[word.start() :])
-            if (
-                len(written) >= _LEAST_CHARACTERS
-                and written not in STOP_WORDS["en"]
-                and (found := self._begun(written))
-            ):
+            is_short = len(written) < _LEAST_CHARACTERS or written in STOP_WORDS["en"]
+            if not is_short and (found := self._names_begun(written)):
                 named = {self._rows[number].iri: self._rows[number] for number in reversed(found)}
                 return word.start(), list(reversed(named.values()))[:limit]
         return len(text), []
 
-    def _begun(self, written: str) -> list[int]:
+    def _names_begun(self, written: str) -> list[int]:
         """Find the names with a word that begins so, the best first."""
         start = bisect_left(self._beginnings, written)
         end = bisect_left(self._beginnings, f"{written}\U0010ffff")

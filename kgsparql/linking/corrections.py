@@ -62,11 +62,6 @@ def _likeness(text: str, other: str, edits: int = 1) -> float:
     return 1 - (edits + sum(unlikely) / 10) / len(text)
 
 
-def _differs_at_end(text: str, other: str) -> bool:
-    same = max(len(text), len(other)) - 1
-    return text[:same] == other[:same]
-
-
 @dataclass(frozen=True)
 class Corrections:
     """The words of a question that no label has, or that make no label together, and the labels nearest to them.
@@ -155,7 +150,8 @@ class Corrections:
 
         Another last letter makes another name: `Faust` and `Fausta`, `Mario` and `Maria`.
         """
-        near = [other for other, _ in self.search.near(key, edits=1) if not _differs_at_end(key, other)]
+        others = ((other, max(len(key), len(other)) - 1) for other, _ in self.search.near(key, edits=1))
+        near = [other for other, same in others if key[:same] != other[:same]]  # they differ not only at the end
         likely = near if len(near) <= _FEW else [other for other in near if not any(unlikeliness(key, other, 0))]
         for other in near:
             yield Correction(other, _likeness(key, other), other in likely and len(likely) <= _FEW)

@@ -68,8 +68,7 @@ if TYPE_CHECKING:
 def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
     """Return where to keep the index of a graph. Other data or another recipe gives another place."""
     # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
-    made_of = graph.url if graph.profile.has_many_labels else graph.fingerprint
-    return parent / "labels" / _key_of(graph, made_of)
+    return parent / "labels" / _key_of(graph, graph.url if graph.profile.has_many_labels else graph.fingerprint)
 
 
 def _key_of(graph: KnowledgeGraph, made_of: str) -> str:

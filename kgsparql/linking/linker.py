@@ -318,8 +318,7 @@ class Linker:
             links.append((_linked_entity(detector, candidate, rivals), candidate.is_common))
             if len(links) == MAX_LINKS:
                 break
-        named = [link for link, is_common in links if not is_common]
-        return tuple(named or [link for link, _ in links])
+        return tuple([link for link, is_common in links if not is_common] or [link for link, _ in links])
 
 
 def _share_right(key: str, edits: int) -> float:

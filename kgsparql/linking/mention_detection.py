@@ -265,8 +265,7 @@ class MentionDetector:
         asked = [self.tokens[i].text for i in self.content]
         forms = [form for word in asked for form in inflections(word)]
         counts = self.search.vocabulary(forms).counts
-        forms = [form for form in forms if counts.get(form)]
-        return list(dict.fromkeys([*asked, *forms, *self._corrections.words]))
+        return list(dict.fromkeys([*asked, *[form for form in forms if counts.get(form)], *self._corrections.words]))
 
     def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]

@@ -164,9 +164,8 @@ def written(text: str) -> str:
     """
     if not text.isascii():
         small = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>"))]  # other signs
-        text = unicodedata.normalize(
-            "NFC", "".join(c if c in small else unicodedata.normalize("NFKC", c) for c in text)
-        )
+        folded = "".join(c if c in small else unicodedata.normalize("NFKC", c) for c in text)
+        text = unicodedata.normalize("NFC", folded)
     return " ".join(text.replace("_", " ").translate(_ALIKE).casefold().split())
 
 

@@ -164,8 +164,7 @@ def _can_be_asked(knowledge: KnowledgeBase) -> bool:
     graph = knowledge.graph
     if not graph.is_embedded or knowledge.snapshot is not None or knowledge.is_empty:
         return False
-    triples = sum(predicate_counts(graph).values())
-    return triples <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)
+    return sum(predicate_counts(graph).values()) <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)
 
 
 def _about_things(knowledge: KnowledgeBase, examples: Sequence[_Example]) -> Iterator[_Example]:

@@ -127,9 +127,8 @@ def sampled_starts(graph: KnowledgeGraph, seed: int, size: SampleSize) -> Starts
     :raises NotFoundError: for a graph that has nothing to ask about.
     """
     counted = predicate_counts(graph)
-    skip = (
-        UNWALKED | set(TYPES) | {p for p in counted if _NOT_ASKED.search(p.value) or local_name(p).casefold() in _NAMES}
-    )
+    unasked = {p for p in counted if _NOT_ASKED.search(p.value) or local_name(p).casefold() in _NAMES}
+    skip = UNWALKED | set(TYPES) | unasked
     common = [p for p in counted if p not in skip][:_MAX_PREDICATES]
     if not common:
         raise NotFoundError(

@@ -161,11 +161,8 @@ def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyErro
         what, code = "was cut off at its limit of tokens", "E_LLM_LENGTH"
         hint = "--reply-tokens allows longer replies; a reasoning model needs many"
     elif not text.strip() and (said := message_in(json.dumps(choice.get("error")))) != "null":
-        what, code, hint = (
-            f"is an error: {printable(said, 200)}",
-            "E_LLM_FORMAT",
-            "the trouble is at the server; try later",
-        )
+        what, code = f"is an error: {printable(said, 200)}", "E_LLM_FORMAT"
+        hint = "the trouble is at the server; try later"
     elif not text.strip():
         what, code, hint = "is empty", "E_LLM_EMPTY", "try another model; kgsparql doctor tests this one"
     else:
@@ -290,5 +287,4 @@ def fewer_tokens(refusal: str, tokens: int) -> int | None:
 
 def _refusing_words(refusal: str) -> str:
     """Read the message of a refusal and the parameter that it names, in lower case."""
-    named = re.findall(r'"(?:param|loc)":\s*(\[[^\]]*\]|"[^"]*")', refusal)
-    return " ".join([message_in(refusal), *named]).lower()
+    return " ".join([message_in(refusal), *re.findall(r'"(?:param|loc)":\s*(\[[^\]]*\]|"[^"]*")', refusal)]).lower()

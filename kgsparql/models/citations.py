@@ -76,8 +76,7 @@ def cited_text(text: str, known: Collection[str]) -> CitedText:
 
     text = _FULL_WIDTH.sub(lambda marker: unicodedata.normalize("NFKC", marker[0]), text)
     shown = _SQUARE.sub(square, text)
-    shown = _BARE.sub(bare, _ROUND.sub(round_, shown)).strip()
-    return CitedText(shown, tuple(found), tuple(unknown))
+    return CitedText(_BARE.sub(bare, _ROUND.sub(round_, shown)).strip(), tuple(found), tuple(unknown))
 
 
 def _markers_in(run: str) -> list[str]:

@@ -267,7 +267,6 @@ class OpenAIClient(ClosedAtExit):
         return ModelError(said, hint=hint, status=status), pause_s
 
     def _redacted_text(self, text: str) -> str:
-        """Take the key out of the text of an error."""
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False)  # no escape hides the key
         except (ValueError, RecursionError):

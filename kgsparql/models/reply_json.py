@@ -144,16 +144,13 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text, start)
         depths = accumulate((char in "[{") - (char in "]}") for char in text[start:end])
-        return (
-            FoundJson(_unwrapped(_without_surrogates(value)), start, end, whole=True)
-            if max(depths) <= _MAX_DEPTH
-            else None
-        )
+        is_deep = max(depths) > _MAX_DEPTH
+        return None if is_deep else FoundJson(_inner_value(_without_surrogates(value)), start, end, whole=True)
     bare = _COMMENT.sub(lambda found: found[1] or " ", text[start:])
     repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", bare))
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(repaired)
-        return FoundJson(_unwrapped(_without_surrogates(value)), start, end + len(text) - len(repaired), whole=True)
+        return FoundJson(_inner_value(_without_surrogates(value)), start, end + len(text) - len(repaired), whole=True)
     repaired = _CUT_END.sub("", _CUT_END.sub("", repaired))
     try:
         _DECODER.decode(repaired)
@@ -166,14 +163,14 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     return None
 
 
-def _unwrapped(value: Any, most: int = _MAX_WRAPPERS) -> Any:
+def _inner_value(value: Any, most: int = _MAX_WRAPPERS) -> Any:
     """Take a value out of an object that only holds it, such as the call of a tool, or a result."""
     members = by_lower_name(value)
     inner = [name for name, own in members.items() if isinstance(own, dict | list) or name in _WRAPPERS]
     own = members[inner[0]] if len(inner) == 1 and inner[0] in _WRAPPERS else None
     with suppress(ValueError, RecursionError):
         own = json.loads(own) if isinstance(own, str) else own
-    return _unwrapped(own, most - 1) if isinstance(own, dict | list) and most else value
+    return _inner_value(own, most - 1) if isinstance(own, dict | list) and most else value
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -58,8 +58,7 @@ class Trust:
     @classmethod
     def of_json(cls, known: Mapping[str, Any]) -> Trust:
         """Read what was written as a JSON object."""
-        right = {part: (counts[0], counts[1]) for part, counts in known["right"].items()}
-        return cls(**{**known, "right": right})
+        return cls(**{**known, "right": {part: (counts[0], counts[1]) for part, counts in known["right"].items()}})
 
 
 def kept_trust(tried: Mapping[str, str]) -> Trust | None:

@@ -155,8 +155,7 @@ def read_plan_file(content: Any) -> a.Plan:
         is_question = isinstance(content, dict) and "candidates" in content
         why = ": of this question none was made" if is_question else ': an object with "names" and "plan" is expected'
         raise PlanError(f"not a plan{why}")
-    names = {str(name): _name_of(str(name), one) for name, one in content["names"].items()}
-    return read_plan(content["plan"], names)
+    return read_plan(content["plan"], {str(name): _name_of(str(name), one) for name, one in content["names"].items()})
 
 
 def _name_of(name: str, one: Any) -> ListedName:

@@ -122,10 +122,10 @@ def _part_at(plan: Any, place: Place) -> Any:
     return plan
 
 
-def _replaced(plan: Any, place: Place, part: Any) -> Any:
+def _plan_with(plan: Any, place: Place, part: Any) -> Any:
     if not place:
         return part
-    key, inner = place[0], _replaced(_part_at(plan, place[:1]), place[1:], part)
+    key, inner = place[0], _plan_with(_part_at(plan, place[:1]), place[1:], part)
     if isinstance(key, str):
         return replace(plan, **{key: inner})
     made = (*plan[:key], inner, *plan[key + 1 :])
@@ -233,7 +233,7 @@ class _OptionFinder:
     def _with(self, part: Any, up: int = 0) -> a.Plan:
         plan = self.plan
         for place in self.chip.places:
-            plan = _replaced(plan, place[: len(place) - up], part)
+            plan = _plan_with(plan, place[: len(place) - up], part)
         return plan
 
     def _steps(self, place: Place) -> Iterator[tuple[Step, a.Plan]]:
@@ -265,7 +265,7 @@ class _OptionFinder:
         """Read what is open in a part, the most frequent first."""
         place, x, n = self.chip.places[0], Variable("open"), Variable("n")
         compiler = _OpenCompiler(self.profiler.vocabulary, _PAIRS)
-        group = compiler.members(_binding_set(_replaced(self.plan, place, part), place), ITEM)
+        group = compiler.members(_binding_set(_plan_with(self.plan, place, part), place), ITEM)
         pairs = g.Select(((x, compiler.bound), (ITEM, None)), group, distinct=True, limit=_PAIRS)
         head = ((x, None), (n, g.Aggregate("COUNT", ITEM)))
         by = ((n, True), (g.Apply("STR", (x,)), False))
@@ -311,7 +311,7 @@ def _binding_set(part: Any, place: Place) -> a.ItemSet:
     key, rest, inner = place[0], place[1:], _part_at(part, place[:1])
     match part, key:
         case a.Both(), _:
-            return cast("a.ItemSet", _replaced(part, place[:2], _binding_set(inner[rest[0]], rest[1:])))
+            return cast("a.ItemSet", _plan_with(part, place[:2], _binding_set(inner[rest[0]], rest[1:])))
         case a.Ends(), _:
             return replace(part, start=_binding_set(inner, rest))
         case ((a.Has() | a.Lacks()), "to"):

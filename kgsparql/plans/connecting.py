@@ -158,7 +158,6 @@ class _Search:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
-        """The paths one step longer."""
         first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
             if use.step.predicate == first.step.predicate:

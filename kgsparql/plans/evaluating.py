@@ -115,8 +115,7 @@ class Facts:
         if top.number == 1:
             overall = choose(best.values(), default=None)
             return {x for x, key in best.items() if key == overall}
-        order = sorted(best, key=lambda x: (-best[x] if top.largest else best[x], term_text(x)))
-        return set(order[: top.number])
+        return set(sorted(best, key=lambda x: (-best[x] if top.largest else best[x], term_text(x)))[: top.number])
 
     def _ways(self, start: Term, path: PropertyPath) -> set[tuple[Term, ...]]:
         """The ways along a path: no step that goes back returns to the term just left."""
@@ -128,7 +127,6 @@ class Facts:
         return ways
 
     def _along(self, start: Term, path: PropertyPath) -> set[Term]:
-        """The ends of a path."""
         return {way[-1] for way in self._ways(start, path)}
 
     def _onward(self, x: Term, path: PropertyPath, to: a.ItemSet | None) -> set[Term]:

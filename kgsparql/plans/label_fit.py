@@ -307,8 +307,7 @@ _DASHES = re.compile(r"[–—\-\s]+")
 @lru_cache(maxsize=50_000)
 def _roots(label: str, function: frozenset[str]) -> frozenset[str]:
     found = words(normalised(label))
-    said = frozenset(root(word) for word in found if word not in function)
-    return said or frozenset(map(root, found))
+    return frozenset(root(word) for word in found if word not in function) or frozenset(map(root, found))
 
 
 @lru_cache(maxsize=20_000)

@@ -21,7 +21,8 @@ from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST
 
 A_LIST = "what was found is a list of what is asked for, and not what is in it"
-_PLACE = re.compile(re.escape(LIST_FIRST.value.removesuffix("first")) + r"_([1-9][0-9]*)\Z")
+_RDF = LIST_FIRST.value.removesuffix("first")
+_PLACE = re.compile(re.escape(_RDF) + r"_([1-9][0-9]*)\Z")
 _LONGEST, _READ = 25, 5_000
 """Members of a list that are told apart; cells of lists, or predicates at them, that are read."""
 
@@ -50,21 +51,21 @@ class ListMembers:
                 doubts += left_out([position])
         measured = [part for part in parts(made) if isinstance(part, a.HowMany | a.Value | a.Summarised)]
         of = next((part.items for part in parts(made) if hasattr(part, "items")), a.Items(()))
-        if self.is_unread or any(self._ways(of, one.path) for one in measured):
+        if self.is_unread or any(self._ways_in_lists(of, one.path) for one in measured):
             doubts += (Doubt(-1, A_LIST),)
         return replace(reading, plan=made, doubts=doubts)
 
     def in_place(self, part: Any) -> Any:
         """Return a part of a plan with the members of lists in the place of these."""
         match part:
-            case a.Ends(start, path) if ways := self._ways(start, path):
+            case a.Ends(start, path) if ways := self._ways_in_lists(start, path):
                 return a.Either(tuple(a.Ends(start, way) for way in ways))
-            case a.Has(items, path) | a.Lacks(items, path) if ways := self._ways(items, path):
+            case a.Has(items, path) | a.Lacks(items, path) if ways := self._ways_in_lists(items, path):
                 sets = tuple(replace(part, path=way) for way in ways)
                 return a.Either(sets) if isinstance(part, a.Has) else a.Both(sets)
         return part
 
-    def _ways(self, start: a.ItemSet, path: PropertyPath) -> list[PropertyPath]:
+    def _ways_in_lists(self, start: a.ItemSet, path: PropertyPath) -> list[PropertyPath]:
         """Find the paths to each place of the lists that a path leads to; none where it leads to none."""
         for at, step in enumerate(path.steps):
             if not self.profiler.at_ends(step.predicate).lead_to_lists:
@@ -74,21 +75,18 @@ class ListMembers:
             before = a.Ends(start, PropertyPath(path.steps[: at + 1]))
             is_forward = step.direction == "forward"
             lists = compiler.members(before, x) if is_forward else (g.Fact(Variable("of"), step.predicate, x),)
-            first, last = (
-                (path.steps[: at + 1], path.steps[at + 1 :]) if is_forward else (path.steps[:at], path.steps[at:])
-            )
-            ways = [own if is_forward else back(own) for own in self._places(lists, x, cell)]
+            first, last = path.steps[: at + is_forward], path.steps[at + is_forward :]
+            ways = [own if is_forward else back(own) for own in self._ways_to_members(lists, x, cell)]
             return [PropertyPath((*first, *way.steps, *last)) for way in ways]
         return []
 
-    def _places(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
-        """Yield the steps from a list to each of its members."""
+    def _ways_to_members(self, lists: g.Group, x: Variable, cell: Variable) -> Iterator[PropertyPath]:
         p, graph = Variable("p"), self.profiler.graph
         head = g.Select(((p, None),), (*lists, g.Fact(x, p, cell)), distinct=True, limit=_READ)
         used = {own for found in graph.select(g.select_query("at_lists", head)) if isinstance(own := found["p"], IRI)}
         numbers = sorted(int(found[1]) for own in used if (found := _PLACE.match(own.value)) is not None)
         for number in numbers:
-            yield PropertyPath((Step(IRI(LIST_FIRST.value.removesuffix("first") + f"_{number}")),))
+            yield PropertyPath((Step(IRI(f"{_RDF}_{number}")),))
         if LIST_FIRST in used:
             rest = g.OneOfPredicates(x, (), cell, then=(LIST_REST,))
             cells = (*lists, rest, g.Fact(cell, LIST_FIRST, Variable("member")))
@@ -99,9 +97,8 @@ class ListMembers:
                 yield PropertyPath((*[Step(LIST_REST)] * place, Step(LIST_FIRST)))
         elif not numbers:
             some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
-            yield from (
-                [PropertyPath((Step(LIST_FIRST),))] if {one["x"] for one in some} == {LIST_END} else []
-            )  # empty: nothing
+            if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
+                yield PropertyPath((Step(LIST_FIRST),))
 
 
 def mapped(part: Any, change: Callable[[Any], Any]) -> Any:
@@ -138,8 +135,7 @@ def without_places(plan: Any) -> Any:
 
 def _without_list_steps(part: Any) -> Any:
     if isinstance(part, PropertyPath):
-        kept = (
-            s for s in part.steps if s.predicate not in {LIST_FIRST, LIST_REST} and not _PLACE.match(s.predicate.value)
-        )
+        of_lists = {LIST_FIRST, LIST_REST}
+        kept = (s for s in part.steps if s.predicate not in of_lists and not _PLACE.match(s.predicate.value))
         return PropertyPath(tuple(kept))
     return part

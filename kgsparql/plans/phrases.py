@@ -237,8 +237,7 @@ class Phrase:
     @property
     def definite(self) -> str:
         """With an article where one is needed: *the universities whose …*."""
-        article = {"class": "the ", "ends": "the ", "theirs": "their "}.get(self.kind, "")
-        return article + self.all_of_them
+        return {"class": "the ", "ends": "the ", "theirs": "their "}.get(self.kind, "") + self.all_of_them
 
     @property
     def as_owner(self) -> str:

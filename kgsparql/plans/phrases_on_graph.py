@@ -75,7 +75,9 @@ class Phrases(Restricting):
         positions = self.positions(phrase.chunks)
         if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
-        is_small = self._asks_for(phrase) and self.chunked.raw[head.start][:1].islower()
+        is_counted = self.question.form == "count" and phrase is self.question.phrase
+        is_asked = phrase.asked in {"what", "which", "how"} or is_counted
+        is_small = is_asked and self.chunked.raw[head.start][:1].islower()
         options: list[Denotation] = []
         is_defined = self.question.is_definition and phrase is self.question.phrase
         if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
@@ -86,11 +88,6 @@ class Phrases(Restricting):
         if is_small or not head.is_name:
             options += self._words(phrase, head)
         return best(options, _PHRASES)
-
-    def _asks_for(self, phrase: NounPhrase) -> bool:
-        """Whether a phrase is what is asked for: which N, how many N."""
-        is_counted = self.question.form == "count" and phrase is self.question.phrase
-        return phrase.asked in {"what", "which", "how"} or is_counted
 
     def _joined(self, phrase: NounPhrase) -> list[Denotation]:
         """All of some phrases together, each in its likeliest meaning."""

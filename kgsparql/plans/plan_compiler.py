@@ -403,8 +403,7 @@ class PlanCompiler:
             case a.Exists(items):
                 number, x = self.new("n"), self.new("i")
                 any_one = g.Select(((x, None),), self.members(items, x), limit=1)
-                found = g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,))
-                return (found,), Apply(">", (number, Literal(0)))
+                return (g.Select(((number, g.Aggregate("COUNT", x)),), (any_one,)),), Apply(">", (number, Literal(0)))
             case a.Compares(left, comparison, right):
                 one, other = self.number(left), self.number(right)
                 return (*one.group, *other.group), Apply(comparison, (one.key, other.key))

@@ -145,11 +145,8 @@ class Planner:
             return found
         chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
         persons = self.phrases.denotations(replace(phrase, chunks=[chunk]))
-        read = (
-            replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID)
-            for one in persons
-            if not one.is_free
-        )
+        own = (one for one in persons if not one.is_free)
+        read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID) for one in own)
         return best([*found, *(one for one in read if self._comes_to(one))])
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan] | None = None) -> PlannedReading:
@@ -336,9 +333,8 @@ def _of_any_class(items: a.ItemSet, kinds: Sequence[IRI]) -> a.ItemSet:
     """The same items, not only those of some classes, where something else restricts them: a prize is a club's, too."""
     if not isinstance(items, a.Both):
         return items
-    kept = tuple(
-        _of_any_class(one, kinds) for one in items.sets if not (isinstance(one, a.Instances) and one.of in kinds)
-    )
+    others = (one for one in items.sets if not (isinstance(one, a.Instances) and one.of in kinds))
+    kept = tuple(_of_any_class(one, kinds) for one in others)
     return items if not kept else kept[0] if len(kept) == 1 else a.Both(kept)
 
 

@@ -202,8 +202,7 @@ class Predicating(Measuring):
         if by.quantity is not None:
             if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if one.kind == "number"]
-            made = [self.keep(given, one, by.quantity) for one in options]
-            return made or [given.leaving_out([by.position])]
+            return [self.keep(given, one, by.quantity) for one in options] or [given.leaving_out([by.position])]
         if (beside := [*self._beside_itself(given, said, by, options)]) and said.object is None:
             return beside
         others = self.denotations(said.object)[:_TRIED] if said.object is not None else []

@@ -336,8 +336,7 @@ class Restricting(Predicating):
         other = next(iter([*of, *(one for _, one in said.more)]), None)
         if other is None:
             return [given.leaving_out(said.verb)]
-        noun = NounPhrase(chunks=phrase.chunks, of=other, same=said.verb[:1])
-        return self._sharing(given, noun, (), "")
+        return self._sharing(given, NounPhrase(chunks=phrase.chunks, of=other, same=said.verb[:1]), (), "")
 
 
 def _denied_statement(one: Denotation) -> Denotation | None:

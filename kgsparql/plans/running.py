@@ -173,13 +173,13 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     own = vocabulary or GraphVocabulary()
     query = compiled(plan, vocabulary=own, limit=MOST_ROWS)
     found = graph.select(query)
-    columns = _columns(plan)
+    columns = _columns_of(plan)
     rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
     if isinstance(plan, a.Top):  # the value is evidence, and no column
         best = {solution.get(ITEM.name): solution.get(VALUE.name) for solution in reversed([*found])}
         rows = tuple(dict.fromkeys(rows))
     if isinstance(plan, a.Condition):
-        rows = tuple(tuple(map(_boolean, row)) for row in rows)
+        rows = tuple(tuple(map(_as_boolean, row)) for row in rows)
     beside = _BesideValue(graph)
     facts, are_all = _facts_of(plan, beside, own)
     if not isinstance(plan, a.Top | a.Table):
@@ -188,6 +188,9 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
     known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
+    compared = (
+        _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
+    )
     is_nothing = not rows or (len(rows) == 1 and term_text(rows[0][0]) in {"", "0", "false"})
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
@@ -195,8 +198,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None, is_cut=is_cut,
         empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
-        compared=_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None,
-        unread=beside.failed or found.missing,
+        compared=compared, unread=beside.failed or found.missing,
     )  # fmt: skip
 
 
@@ -217,7 +219,7 @@ class _BesideValue:
         return Solutions(failed=(self.graph.name,))
 
 
-def _columns(plan: a.Plan) -> dict[str, str]:
+def _columns_of(plan: a.Plan) -> dict[str, str]:
     """The columns of a plan's rows, by the variables of its query."""
     if isinstance(plan, a.BestOfEach):
         return {"key": "group", ITEM.name: "item"}
@@ -243,7 +245,7 @@ def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) ->
     return tuple(sorted(triples, key=str)), are_all
 
 
-def _compared(
+def _best_compared(
     plan: a.Top, best: Sequence[Term | None], graph: _BesideValue, vocabulary: GraphVocabulary, *, is_small: bool
 ) -> Compared:
     """Tell what the best of a set are the best of; an endpoint is not asked for the next of a large set."""
@@ -254,9 +256,8 @@ def _compared(
         others = a.Top(a.Minus(plan.items, a.Items(named)), plan.measure, 1, plan.largest)
         found = graph.select(compiled(others, vocabulary=vocabulary, limit=_MOST_NEXT))
         following = {row[ITEM.name]: row.get(VALUE.name) for row in found if ITEM.name in row}
-        count = term_text(
-            next(iter(graph.select(compiled(a.Count(plan.items), vocabulary=vocabulary))), {}).get(VALUE.name)
-        )
+        counted = graph.select(compiled(a.Count(plan.items), vocabulary=vocabulary))
+        count = term_text(next(iter(counted), {}).get(VALUE.name))
         size = int(count) if count.isdecimal() else 0
     next_named = tuple(item for item in following if isinstance(item, IRI | Literal))
     facts = []
@@ -276,7 +277,7 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
         return all(item in known and all(map(facts.says, repeat(item), measures, values)) for item, values in own)
     if isinstance(plan, a.Grouped):
         groups = facts.groups(plan)
-        return all(row[0] in groups and _agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
+        return all(row[0] in groups and _terms_agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
     if isinstance(plan, a.BestOfEach):
         return set(rows) == facts.best_of_each(plan)
     first = rows[0][0] if rows else None
@@ -285,11 +286,11 @@ def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts:
         return first is None if again is None else term_text(first) == str(again).lower()
     if isinstance(plan, a.Number):
         again = facts.number(plan)
-        return first is None if again is None else _agree((first,), (again,))
+        return first is None if again is None else _terms_agree((first,), (again,))
     return {row[0] for row in rows} == facts.items(plan)
 
 
-def _agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
+def _terms_agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
     """Whether numbers are the same, to the digits that engines calculate to."""
     return all(one is None if other is None else _is_close(one, other) for one, other in zip(found, again, strict=True))
 
@@ -301,7 +302,7 @@ def _is_close(value: Term | None, again: Any) -> bool:
     return bool(again in in_time or is_near(number, again, digits=5 if is_single else 9))
 
 
-def _boolean(term: Term | None) -> Term | None:
+def _as_boolean(term: Term | None) -> Term | None:
     """A yes or no as everywhere: Virtuoso gives 1 and 0."""
     return {"1": Literal(value=True), "0": Literal(value=False)}.get(term_text(term), term)
 
@@ -313,7 +314,7 @@ def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary)
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
         if found.failed:
             return None
-        if not found or term_text(_boolean(next(iter(found)).get(VALUE.name))) == "false":
+        if not found or term_text(_as_boolean(next(iter(found)).get(VALUE.name))) == "false":
             return part
     return None
 
@@ -321,7 +322,7 @@ def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary)
 def _left_out(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[LeftOut, ...]:
     """What a plan leaves out: one query for each thing that it measures."""
     found = []
-    for items, measure, of in dict.fromkeys(_measured(plan)):
+    for items, measure, of in dict.fromkeys(_measure_group(plan)):
         compiler = PlanCompiler(vocabulary, MOST_LEFT_OUT)
         if isinstance(of, Literal) and isinstance(measure, a.Value):
             name, group = VALUE, compiler.matching(items, measure, coarser_pattern(of))
@@ -339,7 +340,7 @@ def _left_out(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) ->
     return tuple(found)
 
 
-def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool | Literal]]:
+def _measure_group(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, bool | Literal]]:
     """The sets of a plan, with each value of their items that is measured, divided by, or compared with a date."""
     for part in parts(plan):
         match part:
@@ -355,18 +356,18 @@ def _measured(plan: a.Plan) -> Iterator[tuple[a.ItemSet, a.Measure | a.Number, b
             case _:
                 continue
         for one in measures:
-            yield from ((items, own, is_divisor) for own, is_divisor in _values(one))
+            yield from ((items, own, is_divisor) for own, is_divisor in _value_witnesses(one))
 
 
-def _values(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
+def _value_witnesses(measure: a.Measure | a.Number) -> Iterator[tuple[a.Measure | a.Number, bool]]:
     match measure:
         case a.Value(_, kind) if kind in {"number", "date", "time", "year"}:
             yield measure, False
         case a.Summarised(_, path, unit):
             yield a.Value(path, "number", unit), False
         case a.Calculated(operator, left, right):
-            yield from _values(left)
-            yield from _values(right)
+            yield from _value_witnesses(left)
+            yield from _value_witnesses(right)
             if operator == "/" and not (isinstance(right, a.Constant) and right.value):
                 yield right, True
 
@@ -399,7 +400,7 @@ def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit:
     'http://e.org/Book'
     """
     known = vocabulary or GraphVocabulary()
-    return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*part)) for part in _witnessed(plan))
+    return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*part)) for part in _witnessed_facts(plan))
 
 
 def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witnesses:
@@ -413,7 +414,9 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witne
     return Witnesses(g.select_query("subclasses", select), (direct, further))
 
 
-def _witnessed(plan: a.Plan | a.Measure) -> Iterator[tuple[a.ItemSet, tuple[a.Measure, ...], tuple[PropertyPath, ...]]]:
+def _witnessed_facts(
+    plan: a.Plan | a.Measure,
+) -> Iterator[tuple[a.ItemSet, tuple[a.Measure, ...], tuple[PropertyPath, ...]]]:
     """The sets that a plan looks at, with what is measured of their items, and the paths to what groups them."""
     match plan:
         case a.Count(items) | a.Exists(items):
@@ -427,13 +430,13 @@ def _witnessed(plan: a.Plan | a.Measure) -> Iterator[tuple[a.ItemSet, tuple[a.Me
         case a.Grouped(items, key, columns):
             yield items, tuple(c.measure for c in columns if c.measure is not None), (key,)
         case a.Calculated(_, left, right) | a.Compares(left, _, right) | a.SameItems(left, right):
-            yield from _witnessed(left)
-            yield from _witnessed(right)
+            yield from _witnessed_facts(left)
+            yield from _witnessed_facts(right)
         case a.Not(inner):
-            yield from _witnessed(inner)
+            yield from _witnessed_facts(inner)
         case a.AllOf(conditions) | a.AnyOf(conditions):
             for one in conditions:
-                yield from _witnessed(one)
+                yield from _witnessed_facts(one)
         case a.Constant():
             return
         case items:

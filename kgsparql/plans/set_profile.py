@@ -418,8 +418,7 @@ def _kind_of_end(end: Term) -> a.Kind:
 def _common_classes(terms: Sequence[Term], classes: dict[Term, set[IRI]]) -> tuple[IRI, ...]:
     counts = Counter(c for term in terms for c in classes.get(term, ()))
     least = _SHARE * max(1, sum(isinstance(term, IRI) for term in terms))
-    kept = [c for c, n in counts.items() if n >= least]
-    return tuple(sorted(kept, key=lambda c: (-counts[c], c.value)))
+    return tuple(sorted([c for c, n in counts.items() if n >= least], key=lambda c: (-counts[c], c.value)))
 
 
 def _unit_of(predicate: IRI, ends: Sequence[Term]) -> str:

@@ -147,8 +147,7 @@ class SetWords:
         steps = self.relations(measure.path)
         if steps[-1].is_noun:
             return says(steps, said)
-        clause = Clause(f"whose '{self.label(measure.path.steps[-1].predicate)}' {said}")
-        return _behind_steps(steps[:-1], clause)
+        return _behind_steps(steps[:-1], Clause(f"whose '{self.label(measure.path.steps[-1].predicate)}' {said}"))
 
     def _is_item(self, measure: a.Measure, comparison: a.Comparison, item: Phrase) -> Clause:
         if comparison == "=" and isinstance(measure, a.Value):
@@ -329,8 +328,7 @@ def says(steps: list[Relation], said: str) -> Clause:
     """What is said of that to which some steps lead: *whose author's date of birth is before 1950*."""
     last = max((i + 1 for i, step in enumerate(steps) if not step.is_noun), default=0)
     back = NOT_BACK if any(step.is_back for step in steps[last:]) else ""
-    clause = Clause(f"whose {owned([step.text for step in steps[last:]])} {said}{back}")
-    return _behind_steps(steps[:last], clause)
+    return _behind_steps(steps[:last], Clause(f"whose {owned([step.text for step in steps[last:]])} {said}{back}"))
 
 
 def _behind_steps(steps: list[Relation], clause: Clause) -> Clause:

@@ -79,7 +79,6 @@ class TablePlanner:
     def _best_of(
         self, key: Denotation, things: NounPhrase, by: NounPhrase, extreme: Superlative
     ) -> Iterator[PlannedReading]:
-        """The best of the things that have to do with each."""
         for thing in self.phrases.settled_of(self.phrases.denotations(things))[:_KEYS]:
             if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
                 ways = [(key, back(way))]

@@ -34,12 +34,12 @@ def in_words(plan: a.Plan, label: Label) -> str:
     if isinstance(plan, a.Number):
         return sets.measure(plan)
     if isinstance(plan, a.Condition):
-        return f"whether {_condition(plan, sets)}"
+        return f"whether {_condition_text(plan, sets)}"
     if isinstance(plan, a.ItemSet):
         return sets.phrase(plan).own_number
     if isinstance(plan, a.BestOfEach):
-        return _best(plan, sets)
-    return _item_table(plan, sets) if isinstance(plan, a.ItemTable) else _groups(plan, sets)
+        return _best_text(plan, sets)
+    return _item_table(plan, sets) if isinstance(plan, a.ItemTable) else _groups_text(plan, sets)
 
 
 def none_in_words(items: a.ItemSet, label: Label) -> str:
@@ -49,15 +49,15 @@ def none_in_words(items: a.ItemSet, label: Label) -> str:
     >>> none_in_words(a.Instances(IRI("http://e.org/City")), lambda term: "city")
     'there are no cities'
     """
-    return _condition(a.Not(a.Exists(items)), SetWords(label))
+    return _condition_text(a.Not(a.Exists(items)), SetWords(label))
 
 
-def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 - one arm a form
+def _condition_text(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 - one arm a form
     match condition:
         case a.Exists(items):
-            return _exists(items, sets, is_so=True)
+            return _existence_text(items, sets, is_so=True)
         case a.Not(a.Exists(items)):
-            return _exists(items, sets, is_so=False)
+            return _existence_text(items, sets, is_so=False)
         case a.Compares(a.Count(items), comparison, a.Constant(value)):
             phrase, number = sets.phrase(items), how_many(comparison, str(value))
             if is_for_one(comparison, str(value)):
@@ -69,14 +69,14 @@ def _condition(condition: a.Condition, sets: SetWords) -> str:  # noqa: PLR0911 
         case a.SameItems(left, right):
             return f"{sets.phrase(left).definite} and {sets.phrase(right).definite} are the same"
         case a.Not(inner):
-            return f"it is not so that {_condition(inner, sets)}"
+            return f"it is not so that {_condition_text(inner, sets)}"
         case a.AllOf(conditions):
-            return listed([_condition(own, sets) for own in conditions])
+            return listed([_condition_text(own, sets) for own in conditions])
         case a.AnyOf(conditions):
-            return listed([_condition(own, sets) for own in conditions], "or")
+            return listed([_condition_text(own, sets) for own in conditions], "or")
 
 
-def _exists(items: a.ItemSet, sets: SetWords, *, is_so: bool) -> str:
+def _existence_text(items: a.ItemSet, sets: SetWords, *, is_so: bool) -> str:
     phrase = sets.phrase(items)
     if phrase.kind == "names" and not phrase.is_plain:
         return _is_among(phrase, is_so=is_so)
@@ -103,25 +103,25 @@ def _is_among(named: Phrase, *, is_so: bool) -> str:
 
 
 def _item_table(table: a.ItemTable, sets: SetWords) -> str:
-    columns = [_named(sets.measure(column.measure), column.name) for column in table.columns]
+    columns = [_column_text(sets.measure(column.measure), column.name) for column in table.columns]
     items = sets.phrase(table.items)
     of = items.definite if items.is_singular else f"each of {items.definite}"
-    return f"for {of}: {listed(columns)}{_order(table, sets)}"
+    return f"for {of}: {listed(columns)}{_order_text(table, sets)}"
 
 
-def _best(table: a.BestOfEach, sets: SetWords) -> str:
+def _best_text(table: a.BestOfEach, sets: SetWords) -> str:
     key, best = sets.phrase(a.Ends(table.items, table.key)), sets.most(table.measure, largest=table.largest)
     each = f"each {key.single}{key.tail}" if key.kind == "ends" else f"each of {key.definite}"
     return f"for {each}: the one {best} among {sets.phrase(table.items).definite}"
 
 
-def _groups(table: a.Grouped, sets: SetWords) -> str:
+def _groups_text(table: a.Grouped, sets: SetWords) -> str:
     columns = []
     for column in table.columns:
         text = "how many of them"
         if column.summary is not None and column.measure is not None:
             text = sets.summary_of_them(column.summary, column.measure)
-        columns.append(_named(text, column.name))
+        columns.append(_column_text(text, column.name))
     key = sets.phrase(a.Ends(table.items, table.key))
     each = f"each {key.single}{key.tail}" if key.kind == "ends" else f"each of {key.definite}"
     kept = ""
@@ -129,15 +129,14 @@ def _groups(table: a.Grouped, sets: SetWords) -> str:
         name, comparison, number = table.having
         what = "it" if len(columns) == 1 else name
         kept = f", where {what} {NUMBERS_COMPARED[comparison]} {number_text(str(number))}"
-    return f"for {each}: {listed(columns)}{kept}{_order(table, sets)}"
+    return f"for {each}: {listed(columns)}{kept}{_order_text(table, sets)}"
 
 
-def _named(text: str, name: str) -> str:
-    """A column, with its own name where it has one."""
+def _column_text(text: str, name: str) -> str:
     return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
 
 
-def _order(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
+def _order_text(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
     if not table.order_by:
         return ""
     measures = [column.measure for column in table.columns if column.name == table.order_by]

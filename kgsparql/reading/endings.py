@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 
-from kgsparql.linking.english_forms import is_person
 from kgsparql.reading.clauses import NounPhrase, Superlative
 from kgsparql.reading.verb_phrases import VerbPhrases
 
@@ -54,24 +53,13 @@ class Endings(VerbPhrases, ABC):
             gap, is_joined = self.read.gaps[at - 1], self.word(at - 1) in self.lexicon.and_words
             is_new = " " in gap and not _BREAKS.isdisjoint(gap)
             start = self._start_of_request(at) if is_new or is_joined or "," in gap else at
-            is_theirs = self.word(start) in self.lexicon.possessive_pronouns
-            is_beside = is_theirs and start == at and self._is_beside(at)
-            if is_beside or (start > at and (is_new or is_theirs)):
+            if start > at and (is_new or self.word(start) in self.lexicon.possessive_pronouns):
                 ends = (p for p in range(start + 1, self.end) if not _CLOSING.isdisjoint(self.read.gaps[p - 1].split()))
                 self.request = range(start, next(ends, self.end))
-                self.inserted = range(at - (is_joined or is_beside), self.request.stop)
+                self.inserted = range(at - is_joined, self.request.stop)
                 self.signposts += range(self.inserted.start, start)
                 self.end = self.inserted.start if self.request.stop == self.end else self.end
                 return
-
-    def _is_beside(self, at: int) -> bool:
-        """Tell whether `with their ages` is asked for besides, and no company: `with their wives` may be."""
-        if self.word(at - 1) not in self.lexicon.companions or self.word(at) != "their":
-            return False
-        is_apart = "," in self.read.gaps[at - 2]
-        nouns = self.texts[at + 1 : self.end]
-        is_listed = self.word(0) in self.lexicon.imperatives and not any(map(is_person, nouns))
-        return is_apart or is_listed
 
     def _start_of_request(self, at: int) -> int:
         """Return where the nouns of a request begin, after ``for each of them give me``, ``what are``; else its own."""

@@ -84,7 +84,6 @@ class NounPhrases(Openings, ABC):
         return "" if self.is_at_comma() and self.is_noun_phrase() else None
 
     def _one_noun_phrase(self, *, with_modifiers: bool) -> NounPhrase:
-        """Read one noun phrase."""
         with self.one_deeper():
             phrase = NounPhrase()
             while not self.is_done and self.takes_opening(phrase):

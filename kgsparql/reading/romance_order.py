@@ -252,8 +252,7 @@ class RomanceOrder(WordOrder):
             for i in range(nouns[0] + 1 if nouns else at, len(units))
             if units[i].kind == "name" or (units[i].kind == "determiner" and units[i - 1].kind != "preposition")
         )
-        plural = (i for i in range(at, len(units)) if units[i].said in self.words["partitives"])
-        return next(starts, next(plural, at))
+        return next(starts, next((i for i in range(at, len(units)) if units[i].said in self.words["partitives"]), at))
 
     def _stands_alone(self, unit: Unit) -> bool:
         """Tell whether no noun belongs to a question word."""

@@ -97,7 +97,6 @@ class _Writer:
 
 
 def _chunk_text(chunk: Chunk) -> str:
-    """Write a chunk with signs that tell what it is."""
     if chunk.entities:
         return f"‹{chunk.text}›"
     return f"<{chunk.text}>" if chunk.classes else chunk.text

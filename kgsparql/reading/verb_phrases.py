@@ -80,8 +80,7 @@ class VerbPhrases(NounPhrases):
         if compared := self.comparison(last.verb):  # after A died and before B died, taller than 2 and wider than 3
             return replace(compared, is_negated=is_negated)
         if self.word() in lexicon.prepositions and self.begins_object(1) and not self.is_bound():
-            preposition = self.texts[self.skip()[0]]
-            return with_preposition(last, preposition, self.noun_phrase(), is_negated)
+            return with_preposition(last, self.texts[self.skip()[0]], self.noun_phrase(), is_negated)
         begins_verb = self.word() in lexicon.auxiliaries | lexicon.negations | lexicon.adverbs or self.is_verb()
         if begins_verb and not (is_negated and self.is_noun_phrase()):
             is_adjacent = bool(last.verb) and self.at == last.verb[-1] + 2
@@ -328,8 +327,7 @@ class VerbPhrases(NounPhrases):
                 comparative = replace(comparative, event=self.verb_of_event())
             return Predication(verb=verb, light="" if verb else "be", object=other, compared=comparative)
         quantity = self.with_unit(self.take_quantity(comparative.comparison))
-        compared = replace(comparative, quantity=quantity)
-        return Predication(verb=verb, light="" if verb else "be", compared=compared)
+        return Predication(verb=verb, light="" if verb else "be", compared=replace(comparative, quantity=quantity))
 
     def _takes_measured_comparison(self, relation: Predication, found: NounPhrase) -> bool:
         """Take ``than France`` after ``has more inhabitants``: the noun becomes the verb; return whether it was one."""

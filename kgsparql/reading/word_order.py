@@ -216,8 +216,7 @@ class VerbLastOrder(WordOrder):
         end = 0 if is_subject else self.end_of_phrase(middle)
         negation, more = self._split_negation(middle[end:])
         first, last = self._verb_group(finite, main, is_split=not is_subject or bool(negation))
-        parts = [*before, *first, *middle[:end], *negation, *last, *more, *after]
-        return self.with_governed(parts, main)
+        return self.with_governed([*before, *first, *middle[:end], *negation, *last, *more, *after], main)
 
     def _each_first(self, units: list[Unit]) -> list[Unit]:
         """Put what something is asked for each of before the question."""

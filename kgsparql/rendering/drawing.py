@@ -128,8 +128,7 @@ def drawing_of(answer: Answer, *, most_nodes: int = MOST_NODES) -> Drawing:
         )
         for (term, markers), place in zip(terms.items(), places, strict=True)
     )  # fmt: skip
-    everything = {term for item in items for term in item.terms}
-    return Drawing(nodes, edges, len(everything - ids.keys()))
+    return Drawing(nodes, edges, len({term for item in items for term in item.terms} - ids.keys()))
 
 
 def _whole_parts(item: EvidenceItem) -> list[list[Hop]]:

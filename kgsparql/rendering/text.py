@@ -116,7 +116,6 @@ def _fallback_lines(answer: Answer) -> Iterator[str]:
 
 
 def _cost_line(answer: Answer, *, verbose: int = 0) -> str:
-    """Write one line: the status, what was verified, and the cost."""
     confidence = [f"confidence {answer.confidence:.2f}"] * bool(verbose)
     return " · ".join([answer.status, *confidence, *_verified_counts(answer), *cost_parts(answer.usage)])
 
@@ -197,8 +196,7 @@ def text_lines(answer: Answer, *, verbose: int = 0, told_graphs: bool = False) -
 
 def draft_line(answer: Answer) -> str:
     """Say what an answer is, on one line."""
-    told = [line for line in _first_lines(answer) if line and not line.startswith("(")]
-    return "; ".join(told[:2])
+    return "; ".join([line for line in _first_lines(answer) if line and not line.startswith("(")][:2])
 
 
 def model_outcome(draft: Answer, answer: Answer) -> str:
@@ -318,11 +316,8 @@ def markdown_lines(answer: Answer) -> Iterator[str]:
             yield from ("", f"**{item.marker}** {escaped_markdown(item.sourced_text, _MOST_EVIDENCE)}")
             if item.query.text and item.marker in answer.cited:
                 for source, query in shown_queries(item):
-                    yield from (
-                        "",
-                        f"<details><summary>{f'SPARQL {escaped_markdown(source)}'.rstrip(' :')}</summary>",
-                        "",
-                    )
+                    said = f"SPARQL {escaped_markdown(source)}".rstrip(" :")
+                    yield from ("", f"<details><summary>{said}</summary>", "")
                     yield from ("```sparql", query.replace("```", "` ` `"), "```", "", "</details>")
     notes = [*answer.notes, *_fallback_lines(answer)]
     yield from _markdown_section("Notes", [f"- {escaped_markdown(note, _MOST_NOTE)}" for note in notes])

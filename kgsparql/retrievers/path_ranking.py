@@ -100,7 +100,9 @@ class PathRanking(Weights, Retriever):
         defining: list[EvidenceItem] = []
         evidence = Evidence()
         with session.within_budget():
-            first = self._listed_first(found, session)
+            # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
+            likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
+            first = likely[: self.prompt_paths]
             choices = choose(judged(numbered_list(first, session), session), "paths", self.paths_kept, session)
             chosen = from_all_nodes(_taken_paths(first, choices)[: self.paths_kept], session)
             if all(one.by_ranker for one in chosen):
@@ -153,11 +155,6 @@ class PathRanking(Weights, Retriever):
     def readings_about(self, meant: Sequence[LinkedEntity], session: Session) -> list[Reading]:
         """List the paths from these entities, which names of the question may mean, the best first."""
         return self._readings_of(self._enumerations_from(meant, session), session)
-
-    def _listed_first(self, found: Sequence[LikelyPath], session: Session) -> list[LikelyPath]:
-        # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
-        likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
-        return likely[: self.prompt_paths]
 
     def _readings_of(self, enumerations: Sequence[Enumeration], session: Session) -> list[Reading]:
         """List paths as readings: the likeliest, and after the first list those of one step before the others."""

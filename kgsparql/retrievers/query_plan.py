@@ -197,7 +197,8 @@ class _PlanWriting:
         for _ in range(_ASKED):
             if self.remark and session.usage.calls_left == 0:
                 break
-            written = self._written_plan(self.asked.lists(self.found))
+            session = self.asked.session
+            written = session.ask_model(plan_call(session.original, self.asked.lists(self.found), self.remark))
             if written is None or self._is_settled(written):
                 break
         if self.best is not None:
@@ -206,11 +207,6 @@ class _PlanWriting:
         elif self.remark and not self.refused:
             why = (self.fault or self.remark).partition(";")[0]
             session.fall_back("plan", f"no plan that can be run: {printable(why, 160)!r}")
-
-    def _written_plan(self, terms: TermLists) -> WrittenPlan | None:
-        """Ask a model for a plan; ``None`` where its reply is of no use."""
-        session = self.asked.session
-        return session.ask_model(plan_call(session.original, terms, self.remark))
 
     def _is_settled(self, written: WrittenPlan) -> bool:
         """Take in a reply; whether nothing more is asked."""

@@ -167,27 +167,16 @@ class ServedPage:
         self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
         run = "/api/runs/{name}"
         served: list[BaseRoute] = [
-            Route("/", self.html),
-            Route("/runs/{name}.{suffix}", self.file),
-            Route("/runs/{name}", self.html),
-            Route("/api/graph", self.graph),
-            Route("/api/ask", self.ask, methods=["POST"]),
-            Route(run, self.run, methods=["GET"]),
-            Route(run, self.stop, methods=["DELETE"]),
-            Route(run + "/events", self.events),
-            Route(run + "/recheck", self.recheck, methods=["POST"]),
-            Route(run + "/queries/{marker}", self.queries),
-            Route(run + "/chips", self.chips),
-            Route(run + "/chips/{number:int}", self.chips),
-            Route(run + "/rating", self.rate, methods=["POST"]),
-            Route(run + "/drawing", self.drawing, methods=["POST"]),
-            Route("/api/neighbours", self.neighbours),
-            Route(TEXT2SPARQL_PATH, self.text2sparql),
-            Route("/api/names", self.names),
-            HEALTH,
-            Mount("/static", StaticFiles(directory=STATIC)),
-            *([] if queries is None else [sparql_route(queries)]),
-        ]
+            Route("/", self.html), Route("/runs/{name}.{suffix}", self.file), Route("/runs/{name}", self.html),
+            Route("/api/graph", self.graph), Route("/api/ask", self.ask, methods=["POST"]),
+            Route(run, self.run, methods=["GET"]), Route(run, self.stop, methods=["DELETE"]),
+            Route(run + "/events", self.events), Route(run + "/recheck", self.recheck, methods=["POST"]),
+            Route(run + "/queries/{marker}", self.queries), Route(run + "/chips", self.chips),
+            Route(run + "/chips/{number:int}", self.chips), Route(run + "/rating", self.rate, methods=["POST"]),
+            Route(run + "/drawing", self.drawing, methods=["POST"]), Route("/api/neighbours", self.neighbours),
+            Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
+            Mount("/static", StaticFiles(directory=STATIC)), *([] if queries is None else [sparql_route(queries)]),
+        ]  # fmt: skip
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
         self.app = Starlette(routes=served, lifespan=self._app_lifespan, exception_handlers=handlers)
 
@@ -196,16 +185,13 @@ class ServedPage:
         shown = self._shown_answer(answer)
         answered = shown["answer"]
         frozen = {
-            **run.summary(),
-            **shown,
-            "state": "finished",
+            **run.summary(), **shown, "state": "finished",
             "asked_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "outcome": model_outcome(run.draft, answer) if run.draft is not None else "",
-            "events": list(run.events),
+            "outcome": model_outcome(run.draft, answer) if run.draft is not None else "", "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
             **(self.log.add_run(answered, run=run.id) if self.log else {}),
-        }
+        }  # fmt: skip
         try:
             self.kept.put(run.id, frozen)
         except OSError as error:
@@ -274,9 +260,8 @@ class ServedPage:
         """Log that the answer of a run was right or wrong, and what is right."""
         log = self.log
         if log is None:
-            raise InputError(
-                "no log is kept, so nothing can be rated", hint="whoever started this page can have it keep one"
-            )
+            hint = "whoever started this page can have it keep one"
+            raise InputError("no log is kept, so nothing can be rated", hint=hint)
         sent, found = await _sent_object(_Rating, request), await self._run_of(request)
         if sent.is_right is None and sent.right_answers is None:
             raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
@@ -359,12 +344,12 @@ class ServedPage:
         """Send names of the graph that complete what is written."""
         text = request.query_params.get("text", "")
         async with self._looking:
-            start, rows = await run_in_threadpool(lambda: self._completions.of(text))
+            start, rows = await run_in_threadpool(lambda: self._name_completions.of(text))
         names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
         return JSONResponse({"start": start, "names": names})
 
     @cached_property
-    def _completions(self) -> Completions:
+    def _name_completions(self) -> Completions:
         return Completions(self._open_knowledge.indexes.linker.index.search.held_rows())
 
     async def drawing(self, request: Request) -> Response:
@@ -383,9 +368,8 @@ class ServedPage:
         elif suffix in _MEDIA_TYPES and suffix in found.get("files", {}):
             text = found["files"][suffix]
         else:
-            raise NotFoundError(
-                f"this run is no .{printable(suffix, 20)}", hint="there are .json, .md, .trig, .svg and .rq"
-            )
+            hint = "there are .json, .md, .trig, .svg and .rq"
+            raise NotFoundError(f"this run is no .{printable(suffix, 20)}", hint=hint)
         disposition = f'attachment; filename="kgsparql-{found["id"][:8]}.{suffix}"'
         return Response(text, media_type=_MEDIA_TYPES[suffix], headers={"content-disposition": disposition})
 

@@ -168,8 +168,7 @@ def corrected(run: Mapping[str, Any], link: int, candidate: int) -> list[dict[st
         raise InputError("that name has no such meaning", hint="open the run again, and choose one that is listed")
     old = dict(links[link])
     place, others = {name: old.pop(name) for name in ("mention", "start", "end")}, list(old.pop("candidates"))
-    new = {**others.pop(candidate), **place, "candidates": [old, *others]}
-    return [*links[:link], new, *links[link + 1 :]]
+    return [*links[:link], {**others.pop(candidate), **place, "candidates": [old, *others]}, *links[link + 1 :]]
 
 
 # -- Finished runs as files, and in the log of questions ----------------------------------------------------------
@@ -260,19 +259,15 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     aside = _ASIDE | ({"namesakes"} if any(gap["code"] == "ambiguous" for gap in answer["not_understood"]) else set())
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
+    likely = [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
     drawings = {name: with_shapes(run[name]) for name in ("drawing", "whole_drawing") if run[name]}
     return {
         **drawings, "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
         "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),
-        "meter": " · ".join([*_confidence_part(answer), *cost_parts(answer["usage"]), *left]),
+        "meter": " · ".join([*likely, *cost_parts(answer["usage"]), *left]),
     }  # fmt: skip
-
-
-def _confidence_part(answer: Mapping[str, Any]) -> list[str]:
-    """Say how likely an answer is right; of one without an answer, and of an earlier run, nothing."""
-    return [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
 
 
 def page_error(error: KgsparqlError) -> dict[str, Any]:

@@ -310,10 +310,10 @@ def _ask_result(answer: Answer, given: Any) -> Json:
         "notes": notes if answer.error is None else [*notes, f"part of the graph failed: {answer.error.message}"],
         "more": _joined_texts(*more, _left_out_queries([item.query for item in shown], given)),
     }  # fmt: skip
-    return made if best or given.model_fields_set - {"question", "entities"} else _shortened(made)
+    return made if best or given.model_fields_set - {"question", "entities"} else _shortened_reply(made)
 
 
-def _shortened(made: Json) -> Json:
+def _shortened_reply(made: Json) -> Json:
     """Leave the doubt, and as many of the last members of its lists as :data:`DOUBTFUL` characters have room for."""
     text = printable(made["text"].partition("\n")[0], _MAX_CHARACTERS)
     told = [

@@ -108,8 +108,7 @@ class Tool(BaseModel):
             f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}"
             for one in error.errors(include_url=False, include_context=False, include_input=False)
         ]
-        hint = f"{cls.name} takes: {', '.join(cls.model_fields)}"
-        return InputError(printable("; ".join(wrong), 400), hint=hint)
+        return InputError(printable("; ".join(wrong), 400), hint=f"{cls.name} takes: {', '.join(cls.model_fields)}")
 
 
 class AskTool(Tool):

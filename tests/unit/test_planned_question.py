@@ -70,15 +70,3 @@ def test_who_won_both_of_two(nobel: kgsparql.KnowledgeBase) -> None:
     assert (answer.status, [own.label for own in answer.best]) == ("answered", ["Marie Curie"])
     assert nobel.ask("Who studied physics in Germany?").status == "partial"  # nobody, in a reading that nobody means
     assert nobel.ask("Who else worked there?").status == "partial"  # not even `people` is restricted by anything
-
-
-def test_what_is_asked_for_besides_is_a_column_and_company_is_none(nobel: kgsparql.KnowledgeBase) -> None:
-    for question in (
-        "List the laureates born in Warsaw with their dates of birth",
-        "Which laureates were born in Warsaw, with their dates of birth?",
-    ):
-        computed = nobel.plan(question).computed
-        assert computed is not None
-        assert [str(row[-1].value) for row in computed.rows if row[-1] is not None] == ["1867-11-07"]
-    company = nobel.plan("List the laureates who shared a prize with their spouse").chosen
-    assert company is None or not isinstance(company.plan, a.ItemTable)

@@ -31,7 +31,6 @@ _bert_f1: dict[tuple[str, str], float] = {}
 
 
 def _text_and_reference(question: Question, record: Record) -> tuple[str, str] | None:
-    """Return the text of the answer and the reference; ``None`` where there is no reference."""
     reference = question.reference.strip() or _label_list(answer.label for answer in question.answers or ())
     if not reference:
         return None

@@ -221,8 +221,7 @@ def excerpt(body: bytes, request: SparqlRequest) -> str:
     if text.lstrip().startswith("<"):
         text = _TAG.sub(" ", _HIDDEN.sub(" ", text))
     contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    words = _FRAME.sub("", message_in(text)).split()
-    return printable(redacted(" ".join(words), *request.secrets, contact), _SHOWN)
+    return printable(redacted(" ".join(_FRAME.sub("", message_in(text)).split()), *request.secrets, contact), _SHOWN)
 
 
 def status_of(reply: HttpReply) -> int:

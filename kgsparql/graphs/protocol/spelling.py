@@ -62,8 +62,7 @@ def utf8_body(reply: HttpReply) -> bytes:
 def respelt(body: bytes) -> bytes:
     """Replace Virtuoso's own spellings by those of the specifications."""
     node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
-    body = node_id.sub(rb"\1", body)
-    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), body)
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), node_id.sub(rb"\1", body))
 
 
 def mended(body: bytes) -> bytes:

@@ -102,7 +102,7 @@ class _PatternReader:
         """Read a group."""
         match part.name:
             case "BGP":
-                return tuple(one for triple in part.triples for one in self._triple(*triple))
+                return tuple(one for s, p, o in part.triples for one in self._path(self.node(s), p, self.node(o)))
             case "Join":
                 return (*self.group(part.p1), *self.group(part.p2))
             case "Union":
@@ -119,8 +119,7 @@ class _PatternReader:
                 return self.group(part.p)
             case "ToMultiSet" | "Filter" | "Extend" | "Group" | "AggregateJoin" | "OrderBy" | "Distinct" | "Reduced":
                 known = self.group(part.p)
-                looked_for = self._within(_variables_in(known)).looked_for
-                return (*known, *looked_for([part.get("expr"), part.get("A")]))
+                return (*known, *self._within(_variables_in(known)).looked_for([part.get("expr"), part.get("A")]))
         raise InputError(f"over several graphs {part.name.upper()} cannot be asked for", hint=_HINT)
 
     def _within(self, shared: Iterable[Variable]) -> _PatternReader:
@@ -167,9 +166,6 @@ class _PatternReader:
                 and not any(isinstance(t, Variable) for t in terms)
             ):
                 yield g.Values(own, cast("tuple[IRI | Literal, ...]", tuple(terms)))
-
-    def _triple(self, subject: Any, predicate: Any, far: Any) -> g.Group:
-        return tuple(self._path(self.node(subject), predicate, self.node(far)))
 
     def _path(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
         """Read a property path: any number of steps only of one of several predicates."""

@@ -44,21 +44,21 @@ def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
     except InputError:
         return ""  # such as SPARQL 1.2, which rdflib does not read
     try:
-        return _sentence(patterns, run, prefixes.merged(patterns.prefixes))
+        return _reason_of(patterns, run, prefixes.merged(patterns.prefixes))
     except KgsparqlError as error:
         return f"why there is nothing could not be found out: {printable(error.message, 200)}"
 
 
-def _required(group: g.Group) -> Iterator[g.Fact]:
+def _required_facts(group: g.Group) -> Iterator[g.Fact]:
     """Yield the triple patterns without which a group has no solution."""
     for pattern in group:
         if isinstance(pattern, g.Fact):
             yield pattern
         elif isinstance(pattern, g.Select):
-            yield from _required(pattern.group)
+            yield from _required_facts(pattern.group)
 
 
-def _found(probes: Iterable[Probe], run: Run) -> set[Probe]:
+def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
     """Return the probes that have a solution: one query for all of them."""
     asked, n, queries = [*dict.fromkeys(probes)][:MAX_ARMS], Variable("n"), []
     for number, facts in enumerate(asked):
@@ -69,30 +69,30 @@ def _found(probes: Iterable[Probe], run: Run) -> set[Probe]:
     return {facts for number, facts in enumerate(asked) if str(number) in numbers}
 
 
-def _sentence(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
-    facts = [*dict.fromkeys(_required(patterns.group))]
+def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
+    facts = [*dict.fromkeys(_required_facts(patterns.group))]
     s, o = Variable("s"), Variable("o")
     uses = {own.predicate: (g.Fact(s, own.predicate, o),) for own in facts if isinstance(own.predicate, IRI)}
-    found = _found([*((own,) for own in facts), *uses.values()], run) if facts else set()
-    if not found and not _found([_ALL], run):
+    found = _probes_found([*((own,) for own in facts), *uses.values()], run) if facts else set()
+    if not found and not _probes_found([_ALL], run):
         return "the graph gives nothing back: even whether there is any triple it answers with no"
     unused = [prefixes.compress(one) for one, use in uses.items() if use not in found]
     if unused:
         return f"no triple here has the predicate {printable(', '.join(unused), 400)}"
     alone = [own for own in facts if (own,) not in found]
     if alone:
-        return _unmatched(alone[0], patterns.names, prefixes)
+        return _unmatched_text(alone[0], patterns.names, prefixes)
     numbers = range(2, len(facts) + 1)
-    together = _found((tuple(facts[:n]) for n in numbers), run) if numbers else set()
+    together = _probes_found((tuple(facts[:n]) for n in numbers), run) if numbers else set()
     for n in numbers:
         if tuple(facts[:n]) not in together:
-            *before, last = (_written(own, patterns.names, prefixes) for own in facts[:n])
+            *before, last = (_written_fact(own, patterns.names, prefixes) for own in facts[:n])
             others = before[0] if n == 2 else f"the {n - 1} patterns before it"
             return f"both {last} and {others} are found here, but never together"
     return f"its triple patterns are found here, together; {_BESIDE} leaves nothing of them" if facts else ""
 
 
-def _unmatched(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
+def _unmatched_text(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
     if fact.predicate == RDF_TYPE and isinstance(fact.object, IRI):
         return f"nothing here is of the class {printable(prefixes.compress(fact.object), 200)}"
     with_tag = (
@@ -100,10 +100,10 @@ def _unmatched(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap)
         if isinstance(fact.object, Literal)
         else ""
     )
-    return f"no triple here matches {_written(fact, names, prefixes)}{with_tag}"
+    return f"no triple here matches {_written_fact(fact, names, prefixes)}{with_tag}"
 
 
-def _written(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
+def _written_fact(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
     """Write a pattern as the user knows it."""
 
     def text(node: g.Node) -> str:

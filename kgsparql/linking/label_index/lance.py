@@ -147,8 +147,7 @@ class LanceLabels(LabelSearch):
 
     def _columns_of(self, table: str, *columns: str) -> Any:
         """Read some columns of a table that the manifest names, whole."""
-        query = self._tables.opened(self._manifest[table]).search()
-        return self._tables.rows(query, columns).combine_chunks()
+        return self._tables.rows(self._tables.opened(self._manifest[table]).search(), columns).combine_chunks()
 
     @cached_property
     def _label_table(self) -> Any:

@@ -227,9 +227,8 @@ class EndpointLabels(FoundLabels):
             found: dict[str, Kind] = dict.fromkeys(chunk, "entity")
             for solution in sorted(solutions, key=lambda solution: "predicate" in solution):
                 if "triples" not in solution and "label" not in solution:
-                    found[getattr(solution["entity"], "value", "")] = (
-                        "predicate" if "predicate" in solution else "class"
-                    )
+                    kind: Kind = "predicate" if "predicate" in solution else "class"
+                    found[getattr(solution["entity"], "value", "")] = kind
             self._kinds |= found
             self._keep_degrees(solutions)
         return names
