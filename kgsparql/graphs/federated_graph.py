@@ -408,7 +408,8 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
         places.add(int(found[1]))
         return BlankNode(found[2])
 
-    return (min(places) if len(places) == 1 else None), renamed(triple, local)
+    own = renamed(triple, local)  # which fills places
+    return (min(places) if len(places) == 1 else None), own
 
 
 def _without_classes(
