@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def test_the_nobel_file_as_it_was_published(shared_data: Path, run: Run, tmp_pat
     for command in (("ask", "Who?", "-k", dirty), ("load", dirty, "--store", tmp_path / "S")):
         done = run(*command)
         assert done.exit_code == 4
-        assert "as_published_invalid.ttl:15:" in done.stderr
+        assert re.search(r"as_published_invalid.ttl:(15|41):", done.stderr)
         assert done.stdout == ""
     assert not (tmp_path / "S").exists()
 

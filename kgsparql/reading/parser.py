@@ -72,10 +72,13 @@ class _Parser(Differences):
         """Tell whether a word is a pronoun of which nobody tells whom or what it means: no name is before it."""
         lexicon, text = self.lexicon, self.texts[at]
         first = min((chunk.end for chunk in self.read.chunks if chunk.is_name), default=len(self.texts))
-        if text in lexicon.anaphors:
-            return 0 < at < first and self.texts[at - 1] not in lexicon.auxiliaries
-        if first == len(self.texts):
-            return at > 0 and text in lexicon.pronouns
+        last, before = len(self.texts) - 1, self.texts[at - 1] if at else ""
+        if text in lexicon.anaphors:  # and not: there are, are there
+            is_there = not {before, self.texts[min(at + 1, last)]}.isdisjoint(lexicon.auxiliaries)
+            return 0 < at < first and not is_there
+        if first > last:
+            is_it = text == "it" and at < last  # is it true that …
+            return at > 0 and text in lexicon.pronouns and not is_it and before not in lexicon.than_words
         is_personal = text in lexicon.personal_pronouns - lexicon.generic_pronouns and at not in self.opening
         is_seen = text in lexicon.pronouns and at not in passed
         return text in lexicon.possessive_pronouns or is_seen or (is_personal and at < first)

@@ -161,7 +161,9 @@ def test_what_is_computed_from_a_file_is_computed_at_an_endpoint(
         here, there = nobel.ask(question), remote.ask(question)
         assert (there.status, there.confidence) == (here.status, here.confidence), question
         unlike = differences(told(here), told(there))
-        assert unlike == [] or (engine == "virtuoso" and unlike == ["evidence"]), question  # it has fewer facts
+        is_best_of = "most" in question  # of a large set an endpoint is not asked what comes next
+        may_differ = ["evidence"] if engine == "virtuoso" or is_best_of else []
+        assert unlike in ([], may_differ), question
 
 
 @pytest.mark.parametrize("server", ["Oxigraph", *(deep(name) for name in SERVERS if name != "Oxigraph")])

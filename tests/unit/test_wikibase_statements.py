@@ -107,7 +107,8 @@ def test_a_statement_is_named_by_what_it_joins(knowledge: KnowledgeBase, method:
         (REPLACED, "←replaces— [Angela Merkel] —position held→ Federal Chancellor of Germany"),
         (REPLACED, f"←replaces— [{held}] —replaced by→ Olaf Scholz"),
     ):
-        answer = knowledge.ask(question, retriever=method, qualifiers=True)
+        own = {"predicates_per_step": 1} if method == "struct_gpt" else {}  # else it goes on through a second statement
+        answer = knowledge.ask(question, retriever=method, options=own, qualifiers=True)
         said = [item.text for item in answer.evidence]
         assert any(named in text for text in said), said
         assert not any("[]" in text for text in (*said, answer.tree.text(), answer.tree.mermaid()))
