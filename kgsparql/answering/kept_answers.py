@@ -15,7 +15,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.evidence.evidence import has_a_name
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, printable, validated
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, parse_term, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
 
@@ -297,6 +297,8 @@ def _term_of(found: Mapping[str, Any] | Term | None) -> Any:
     kind, value, datatype = found["type"], found["value"], found.get("datatype")
     if kind == "bnode":
         return BlankNode(value)
+    if kind == "triple":
+        return parse_term(f"<<( {value} )>>")
     if kind not in {"uri", "literal"}:
         raise ValueError(f"a term of the kind {kind!r}")
     if kind == "uri":

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, validated
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
@@ -40,7 +40,7 @@ class Variable:
         return f"?{self.name}"
 
 
-Node: TypeAlias = Variable | IRI | Literal
+Node: TypeAlias = Variable | IRI | Literal | Triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +214,11 @@ def _pattern_text(pattern: Pattern, indent: str) -> str:
             return f"{indent}{{\n{_select_text(pattern, inner)}\n{indent}}}\n"
 
 
-def _node_text(node: Node) -> str:
+def _node_text(node: Node | BlankNode) -> str:
     if isinstance(node, Variable):
         return str(node)
+    if isinstance(node, Triple):
+        return f"<<( {_node_text(node.subject)} {_node_text(node.predicate)} {_node_text(node.object)} )>>"
     if not isinstance(node, IRI | Literal):
         raise QueryBindingError(f"{type(node).__name__} cannot be in a query", hint="start from an IRI beside it")
     return str(validated(node))

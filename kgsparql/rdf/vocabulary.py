@@ -62,6 +62,8 @@ PREDICATE_LABEL_LINKS = _known_iris(
     "wikibase:directClaim wikibase:claim wikibase:statementProperty wikibase:qualifier wikibase:reference"
 )
 """Wikidata labels its properties on another node; these predicates lead from that node to the used predicate."""
+(REIFIES, *STATEMENT_PARTS) = _known_iris("rdf:reifies rdf:subject rdf:predicate rdf:object")
+"""Lead from what stands for a fact to the fact, or to its parts."""
 LIST_FIRST, LIST_REST, LIST_END = _known_iris("rdf:first rdf:rest rdf:nil")
 UNWALKED = frozenset(
     (

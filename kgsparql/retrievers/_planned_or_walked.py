@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from kgsparql.answering.annotations import told_of_fact
 from kgsparql.answering.answer import Gap, Reading, Retrieval, Support
 from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.coverage import gaps
@@ -57,7 +58,21 @@ class PlannedOrWalked(Retriever):
         return self.walking if retrieval.computed is None else self.planning()
 
     def retrieve(self, session: Session) -> Retrieval:
-        """Return what the plan comes to, or what paths lead to."""
+        """Return what the plan comes to, or what paths lead to; of a question about a fact, what is said of that."""
+        told: Retrieval | None = None
+        with session.within_budget():
+            try:
+                told = told_of_fact(session)
+            except GRAPH_FAILED as error:  # a server may know no triples in triples, or not write them so
+                if not (session.graph.is_remote and is_about_the_query(error)):
+                    raise
+                session.notes.append(f"what is said of facts was not looked at: {error.message}", code="plan_failed")
+        if told is not None and len(told.evidence):
+            return told
+        found = self._planned_or_walked(session)
+        return found if told is None else replace(found, gaps=(*told.gaps, *found.gaps))
+
+    def _planned_or_walked(self, session: Session) -> Retrieval:
         found: tuple[ReadQuestion, Retrieval | None] | None = None
         with session.within_budget():
             try:
