@@ -46,6 +46,7 @@ class Rules(NamedTuple):
     owner: str
     place: str
     asking: frozenset[str]
+    impersonal: frozenset[str]
     prepositions: frozenset[str]
     drops: bool
 
@@ -208,7 +209,8 @@ class _Completion:
     def _with_names(self, text: str) -> Completed:
         """Put what was named before in the place of pronouns."""
         made, taken, done = "", list[str](), 0
-        found = list(_WORD.finditer(text))
+        is_impersonal = any(phrase.replace("_", " ") in text.lower() for phrase in self.rules.impersonal)
+        found = [] if is_impersonal else list(_WORD.finditer(text))
         for at, word in enumerate(found):
             said = word[0].lower()
             noun = found[at + 1] if at + 1 < len(found) else None
@@ -219,6 +221,8 @@ class _Completion:
             is_there = said in self.rules.places and before in lexicon().auxiliaries  # how many are there
             if word.start() < done or is_of_them or is_there:
                 continue
+            if self._names_somebody(text[: word.start()]):
+                break  # `Marie Curie and her husband`: it is hers
             if (whom := self._name_of_pronoun(said, is_owner=is_owner)) is None:
                 continue
             name, end = self.rules.place.format(place=whom) if said in self.rules.places else whom, word.end()
@@ -232,6 +236,13 @@ class _Completion:
             taken.append(f"'{word[0]}' was taken for {whom}")
         whole = made + text[done:]
         return Completed(whole[:1].upper() + whole[1:] if taken else text, tuple(dict.fromkeys(taken)))
+
+    def _names_somebody(self, text: str) -> bool:
+        """Whether there is a name in words: a capital, but of the first; two in a row in German, with its nouns."""
+        capital = r"[^\W\d_a-zß-ÿ]\w+"
+        return (
+            re.search(rf"\b{capital} {capital}" if self.language == "de" else rf"(?<!^)\b{capital}", text) is not None
+        )
 
     def _ends_phrase(self, word: str) -> bool:
         """Whether no noun can begin with a word: `born` after `her`."""

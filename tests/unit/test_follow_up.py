@@ -69,6 +69,20 @@ def test_whom_a_pronoun_means_is_doubted_where_nothing_tells(nobel: kgsparql.Kno
     assert not any(note.code == "follow_up" for note in plain.notes)
 
 
+def test_a_pronoun_of_what_the_question_names_itself_and_one_that_stands_for_nothing_are_left(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
+    before = nobel.ask("Where was Irène Joliot-Curie born?")
+    for question in (
+        "Which prize did Marie Curie share with her husband?",
+        "Is it true that Marie Curie was born in Warsaw?",
+        "Who was born in Warsaw and worked there?",
+        "Wie viele Preise gibt es?",
+        "Combien de prix y a-t-il ?",
+    ):
+        assert nobel.ask(question, after=before).question == question
+
+
 def test_what_is_kept_of_an_answer_serves_as_well(nobel: kgsparql.KnowledgeBase) -> None:
     answer = nobel.ask("Who won the Nobel Prize in Physics 1908?")
     assert Before.from_json(answer_to_json(answer)) == Before.of(answer)
