@@ -240,9 +240,8 @@ class _Completion:
     def _names_somebody(self, text: str) -> bool:
         """Whether there is a name in words: a capital, but of the first; two in a row in German, with its nouns."""
         capital = r"[^\W\d_a-zß-ÿ]\w+"
-        return (
-            re.search(rf"\b{capital} {capital}" if self.language == "de" else rf"(?<!^)\b{capital}", text) is not None
-        )
+        names = rf"\b{capital} {capital}" if self.language == "de" else rf"(?<!^)\b{capital}"
+        return re.search(names, text.lstrip("¿¡ ")) is not None
 
     def _ends_phrase(self, word: str) -> bool:
         """Whether no noun can begin with a word: `born` after `her`."""
