@@ -138,7 +138,7 @@ def _add_activity(answer: Answer, of: _Statements, given: IRI, at: str) -> None:
         prov_endedAtTime=_typed_literal(at, "dateTime") if at else None,
         prov_used=[  # of a file, what it holds tells which it is, and not where it lies
             of.add(of.part(f"G{i}"), "prov:Entity", schema_name=Path(name).name if digest else name,
-                   schema_identifier=digest and f"urn:sha256:{digest}")
+                   schema_identifier=digest and f"fingerprint:{digest}")
             for i, (name, digest) in enumerate(graphs, 1)
         ],
     )  # fmt: skip

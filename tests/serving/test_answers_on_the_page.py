@@ -113,6 +113,9 @@ def test_what_is_asked_instead_is_a_button(page: Page, address: str) -> None:
     page.keyboard.press("Enter")
     page.wait_for_function("q => document.title.startsWith(q)", arg=question)
     page.wait_for_selector(".run:not([aria-busy]) .names.one")
+    assert question != "What is the blood type of Marie Curie?"
+    assert page.title().startswith(question)
+    expect(page.locator(".run .names.one")).not_to_have_text("")
 
 
 def test_the_longest_beginning_of_a_name_is_completed_and_kinds_come_first() -> None:

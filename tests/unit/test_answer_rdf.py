@@ -109,7 +109,7 @@ def test_how_the_answer_came_about(answers: dict[str, Answer]) -> None:
         "its name, and not where it lies"
     )
     (digest,) = select(store, "?a prov:wasGeneratedBy/prov:used/schema:identifier ?x")
-    assert digest == f"urn:sha256:{open_nobel().graph.fingerprint}"
+    assert digest == f"fingerprint:{open_nobel().graph.fingerprint}"
     assert select(store, "?a schema:parentItem ?q . ?s schema:softwareVersion ?x") == [version("kgsparql")]
     assert not ask(store, "?a prov:endedAtTime ?x"), "the same bytes each time"
     timed = pyoxigraph.Store()
