@@ -259,14 +259,11 @@ class _Completion:
             return f"the {_as_phrase(things)}"
         if is_plural and 1 < len(answers) <= MOST_NAMES:
             return listed([own.label for own in answers])
-        if said in own.places:
-            return next((meant.label for meant in (*others, *unknown)), None)
         if said in own.persons or (is_owner and said != "its"):
             found = persons or unknown or (others if said in own.things else [])
             return found[0].label if found else None
-        if said in own.things or (is_owner and said == "its"):
-            return next((meant.label for meant in (*others, *unknown)), None)
-        return None
+        is_thing = is_owner or said in own.things | own.places
+        return next((meant.label for meant in (*others, *unknown)), None) if is_thing else None
 
     # --- in the place of something
 

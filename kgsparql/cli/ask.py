@@ -40,6 +40,7 @@ from kgsparql.errors import (
     KgsparqlError,
     LimitError,
     NotFoundError,
+    OptionError,
     ReplayMissError,
 )
 from kgsparql.rdf.terms import printable
@@ -157,6 +158,8 @@ def ask(
     Exit status: 0 answered, 2 wrong use, 3 nothing found, or not what was asked, 4 bad data, 5 unreachable, 6 a limit
     reached, 130 stopped.
     """
+    if how.interactive and question:
+        raise OptionError("-i together with a question", hint="leave one out: -i reads questions, one after another")
     question = "-" if how.interactive else question
     form = how.checked_format(question, graph.sources)
     with _opened_with(question, graph, model, limits, snapshots, how) as (knowledge, asking):

@@ -93,3 +93,5 @@ def test_on_the_command_line() -> None:
     asked = ["ask", "-i", "-k", str(FIXTURES / "nobel.ttl"), "--embedder", "none", "--no-model", "-f", "plain"]
     done = CliRunner().invoke(app, asked, input=lines)
     assert (done.exit_code, done.stdout) == (0, "Warsaw\nPassy\n"), done.stderr
+    refused = CliRunner().invoke(app, [*asked, "Where was Marie Curie born?"], input=lines)
+    assert (refused.exit_code, "leave one out" in refused.stderr) == (2, True)
