@@ -50,6 +50,7 @@ _FOUND = re.compile(rb'"bindings"\s*:\s*\[\s*\{|<result[\s>]|"boolean"\s*:\s*tru
 _ABOUT_KNOWN = re.compile("neighbours|counts_")
 """Names of queries about what the endpoint itself said: who finds nothing may have misread the query."""
 _LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
+_ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it says of it needs time to get here
 MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -311,7 +312,7 @@ class HttpSender:
 
 def _time_limit(profile: EndpointProfile, left_s: float) -> dict[str, str]:
     """Tell an engine when nobody waits any more, a little before: else it goes on with a query that was given up."""
-    seconds = max(1, int(left_s - 0.5)) if left_s < math.inf else 0
+    seconds = max(1, int(left_s - min(_ENGINES_LATE_S, left_s / 5))) if left_s < math.inf else 0
     text = {"ms": f"{1000 * seconds}", "s": f"{seconds}", "seconds with unit": f"{seconds}s"}.get(profile.timeout_unit)
     is_refused = profile.timeout_unit == "seconds with unit" and seconds > _LONGEST_QLEVER_S
     return {"timeout": text} if text and seconds and not is_refused else {}
