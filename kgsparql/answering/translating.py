@@ -11,7 +11,7 @@ from kgsparql.answering.plan_question import classes_of, predicates_of, unmetere
 from kgsparql.answering.session import Session
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, Kind, LabelRow, label_row
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.glossary import glossary
@@ -35,7 +35,7 @@ def translate(session: Session, language: str = "") -> None:
         if tag == english:
             return
         if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
-            search = CombinedLabels((search, MemoryLabels(rows)))
+            search = CombinedLabels((search, PackedLabels.of(rows)))
             session.linker = copy(session.linker)
             session.linker.index = replace(session.linker.index, search=search)
             session.compared = {IRI(row.iri): row.text for row in rows}

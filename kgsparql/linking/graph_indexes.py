@@ -1,11 +1,8 @@
 """What is prepared for a graph: its label index, passages of documents, the embedder, and the linker that uses them.
 
-There are three kinds of label index, because no single one is fast for all graphs:
-
-* in memory, for up to 20,000 labels: reading them takes 0.5 s, importing LanceDB alone takes 1 to 1.5 s; those of an
-  endpoint are kept in a file, since reading them again would cost its operators queries;
-* in LanceDB, on disk or in object storage, for more labels;
-* looked up for each question, for an endpoint with too many labels to read (Wikidata has hundreds of millions).
+The labels of a graph are packed into one run of bytes that is kept, and mapped by the next process; those of a small
+graph are packed anew each time. The vectors of many texts are in LanceDB. An endpoint with too many labels to read
+(Wikidata has hundreds of millions) is asked for them in each question.
 
 Start reading at :func:`label_index`, which picks one of them for a question.
 """
@@ -41,8 +38,8 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, is_of, opened_index
-from kgsparql.linking.label_index.memory import MemoryLabels, memory_index
-from kgsparql.linking.label_index.reading import MEMORY_ROWS, build_slice, read_labels, too_many
+from kgsparql.linking.label_index.packed import memory_index
+from kgsparql.linking.label_index.reading import build_slice, read_labels, too_many
 from kgsparql.linking.label_index.search import (
     CombinedLabels,
     LabelIndex,
@@ -63,6 +60,10 @@ from kgsparql.storage.lance_tables import Location, ObjectPrefix, Tables, locati
 
 if TYPE_CHECKING:
     from kgsparql.graphs.snapshots import Snapshot
+
+
+KEPT_ROWS = 1_000
+"""Fewer labels are read anew: to keep them takes longer."""
 
 
 def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
@@ -90,7 +91,7 @@ def label_index(
     """
     if is_looked_up(graph, directory):
         return _index_with_lookup(graph, slices, embedder)
-    if (built := _built_index(graph, directory, embedder)) is not None:
+    if (built := open_label_index(graph, directory, embedder=embedder)) is not None:
         return built
     try:
         rows = read_labels(graph, progress=progress, cancel=cancel)
@@ -102,24 +103,20 @@ def label_index(
                 directory.parent.mkdir(parents=True, exist_ok=True)
                 _large_mark(directory).touch()
         return _index_with_lookup(graph, slices, embedder)
-    embeds_now = bool(embedder and rows) and _has_few_texts(rows)
-    is_small, used = len(rows) <= MEMORY_ROWS, embedder if embeds_now else None
-    if is_small and not (graph.is_remote and rows and isinstance(directory, Path)):
+    used = embedder if embedder is not None and rows and _has_few_texts(rows) else None
+    if len(rows) < (1 if graph.is_remote and isinstance(directory, Path) else KEPT_ROWS):
         return memory_index(rows, used)
     if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
         hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"
         raise StoreError(f"{directory}: there is no index of {graph.name} as it is now", hint=hint)
-    builder = _index_builder(graph, directory, used, progress, cancel)
     try:
-        if not is_small:
-            return builder.build(lambda: rows, wait_s=30.0)
-        builder.hold(rows)
-        return memory_index(rows, used)
+        index = _index_builder(graph, directory, None, progress, cancel).build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
         raise
     except StoreError as error:  # better slow than nothing
         note = "the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to)"
-        return memory_index(rows, note=f"{note}: {error.message}")
+        return memory_index(rows, used, note=f"{note}: {error.message}")
+    return open_label_index(graph, directory, embedder=used) or index
 
 
 def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
@@ -157,26 +154,6 @@ def _has_few_texts(rows: Rows) -> bool:
         if len(found) > EMBED_AT_ONCE:
             return False
     return True
-
-
-def _built_index(graph: KnowledgeGraph, directory: Location, embedder: Embedder | None) -> LabelIndex | None:
-    """Open the index that was built; ``None`` also for a small one that is better made anew.
-
-    In memory it is faster, or it gets the vectors that it lacks.
-    """
-    try:
-        built = open_label_index(graph, directory, embedder=embedder)
-    except ModelMismatchError:
-        plain = open_label_index(graph, directory)
-        if plain is None or plain.texts > EMBED_AT_ONCE:
-            raise
-        return None
-    if built is None or built.rows > MEMORY_ROWS or isinstance(built.search, MemoryLabels):
-        return built
-    gets_vectors = embedder is not None and built.texts <= EMBED_AT_ONCE
-    lacks_vectors = built.embedder is None
-    is_better_anew = (gets_vectors and lacks_vectors) if graph.is_remote else (gets_vectors or lacks_vectors)
-    return None if is_better_anew else built
 
 
 def build_label_index(
@@ -224,7 +201,8 @@ def open_label_index(
             f"{directory}: the label index was made from other data than {graph.name} has now",
             hint=f"run: kgsparql index -k {shlex.quote(graph.name)}", path=str(directory),
         )  # fmt: skip
-    if embedder is not None and manifest["vectors"] and embedder.name not in manifest["vectors"]:
+    is_other = embedder is not None and manifest["vectors"] and embedder.name not in manifest["vectors"]
+    if embedder is not None and is_other and manifest["texts"] > EMBED_AT_ONCE:
         there = ", ".join(sorted(manifest["vectors"]))
         raise ModelMismatchError(
             f"{directory}: the label index has vectors of {there}, not of {embedder.name}",

@@ -9,8 +9,8 @@ from dataclasses import replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.corrections import near_keys
-from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.names import Spellings
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, unlikeliness
 from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
@@ -113,7 +113,7 @@ class Linker:
                     if len(asked) == 1:  # several graphs say themselves which of them fail
                         self._failures.append(f"{error.message_about(member.name)}; its names were not looked up")
         if rows:
-            self.index = replace(self.index, search=CombinedLabels((self.index.search, MemoryLabels(rows))))
+            self.index = replace(self.index, search=CombinedLabels((self.index.search, PackedLabels.of(rows))))
         return bool(rows)
 
     def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, pages_of, passage_spans
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
@@ -184,7 +185,7 @@ def build_passages(
     tables, index = Tables(directory / FOLDER), Tables(directory)
     with index.lock():
         labels = index.manifest()
-        if labels is None or "labels" not in labels:  # few labels of an endpoint are in no table
+        if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")
         made_of = [RECIPE, str(passage_tokens), labels["labels"], " ".join(languages)]
         digest = _digest_of_files(files, texts, made_of)
@@ -227,14 +228,13 @@ def _digest_of_files(files: Sequence[Path], directory: Path, made_of: Sequence[s
 
 def _iris_by_label(tables: Tables, manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """Read the normalised labels of entities with their IRIs; of classes too, where most labels are of classes."""
-    query = tables.opened(manifest["labels"]).search()
-    rows = row_tuples(tables.rows(query, ["key", "iri", "kind"], max(1, manifest["rows"])))
-    counts = Counter(kind for _, _, kind in rows)
+    labels = PackedLabels(tables.blob(manifest["labels"]))
+    counts = Counter(row.kind for row in labels.rows())
     kinds = {"entity", "class"} if counts["class"] > counts["entity"] else {"entity"}
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for key, iri, kind in rows:
-        if kind in kinds:
-            found[key].append(iri)
+    for row in labels.rows():
+        if row.kind in kinds:
+            found[row.key].append(row.iri)
     return found
 
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import uuid4
 
 from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
@@ -55,13 +55,14 @@ def put_in_place(partial: Path, target: Path) -> None:
             return
 
 
-def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False) -> None:
-    """Write a file in one step, so that who reads it sees the old text or the new one; ``sync`` waits for the disk."""
+@contextmanager
+def replaced_file(file: Path, *, mode: int = 0o666, sync: bool = False) -> Iterator[BinaryIO]:
+    """Write a file in one step, so that who reads it sees the old one or the new one; ``sync`` waits for the disk."""
     partial = partial_path(file)
     try:
         partial.touch(mode)
         with partial.open("rb+") as stream:
-            stream.write(text.encode("utf-8", "replace"))
+            yield stream
             stream.flush()
             if sync:
                 os.fsync(stream.fileno())
@@ -69,6 +70,12 @@ def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False
     finally:
         with suppress(PermissionError):  # of Windows, where it is open: it is a leftover then
             partial.unlink(missing_ok=True)
+
+
+def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False) -> None:
+    """Write the text of a file in one step."""
+    with replaced_file(file, mode=mode, sync=sync) as stream:
+        stream.write(text.encode("utf-8", "replace"))
 
 
 def is_store(path: Path) -> bool:

@@ -1,18 +1,20 @@
-"""LanceDB tables in a directory or in object storage, with a manifest that lists the complete ones."""
+"""LanceDB tables and blobs in a directory or in object storage, with a manifest that lists the complete ones."""
 
 from __future__ import annotations
 
+import io
 import json
+import mmap
 import re
 import sys
 import threading
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 from kgsparql.errors import OptionError, StoreError
 from kgsparql.rdf.terms import printable
@@ -21,6 +23,7 @@ from kgsparql.storage.files import (
     disk_full,
     is_disk_full,
     replace_text,
+    replaced_file,
     sealed_json,
     seals,
     unsealed_json,
@@ -58,6 +61,9 @@ MANIFEST = "kgsparql-index.json"
 """The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
 _MANIFEST_OF = "manifest-of-"
 _VERSION = 1
+_BLOB = ".bin"
+_PIECE_BYTES = 2**24
+_Result = TypeVar("_Result")
 _importing = threading.Lock()
 _REST_CLIENT = "lance_namespace_urllib3_client"
 """What LanceDB imports for tables on a server, which are not used here: its 366 checks are half of the import."""
@@ -145,19 +151,22 @@ class Tables:
 
     def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
-        if isinstance(self.directory, ObjectPrefix) or "held" in manifest:
+        if isinstance(self.directory, ObjectPrefix):
             return {}
         text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
         with errors_translated(self.directory):
-            named = [self.directory / f"{name}.lance" for name in self.names() if json.dumps(name) in text]
-            return seals(self.directory, sorted(file for table in named for file in table.rglob("*") if file.is_file()))
+            named = [entry for entry in self.directory.iterdir() if json.dumps(entry.stem) in text]
+            files = [file for entry in named for file in (entry, *entry.rglob("*")) if file.is_file()]
+            return seals(self.directory, sorted(files))
 
     def lock(self, *, wait_s: float = 0.0) -> AbstractContextManager[object]:
         """Take the lock that a writer holds; none in object storage."""
         return nullcontext() if isinstance(self.directory, ObjectPrefix) else writer_lock(self.directory, wait_s=wait_s)
 
     def names(self) -> list[str]:
-        """List all tables, complete or not."""
+        """List all tables and blobs, complete or not."""
+        if not isinstance(self.directory, ObjectPrefix):
+            return sorted(entry.stem for entry in self.directory.glob("*") if entry.suffix in {".lance", _BLOB})
         with errors_translated(self.directory):
             return sorted(n for n in self._open_database.list_tables().tables if not n.startswith(_MANIFEST_OF))
 
@@ -194,10 +203,41 @@ class Tables:
         with errors_translated(self.directory):
             return query.select(list(columns)).limit(limit).to_arrow().select(list(columns))
 
+    def put_blob(self, name: str, write: Callable[[BinaryIO], _Result]) -> _Result:
+        """Keep what is written to a stream: as a file, which is there whole or not, or a table in object storage."""
+        with errors_translated(self.directory):
+            if isinstance(self.directory, ObjectPrefix):
+                result = write(stream := io.BytesIO())
+                data = stream.getbuffer()
+                pieces = [data[at : at + _PIECE_BYTES].tobytes() for at in range(0, len(data), _PIECE_BYTES)]
+                self.written(name, arrow().table({"number": range(len(pieces)), "piece": pieces}))
+                return result
+            self.directory.mkdir(0o700, parents=True, exist_ok=True)
+            with replaced_file(self.directory / f"{name}{_BLOB}", sync=True) as file:
+                return write(file)
+
+    def blob(self, name: str) -> mmap.mmap | bytes:
+        """Return a blob that a manifest names: mapped, so that only what is looked at is read."""
+        if isinstance(self.directory, ObjectPrefix):
+            rows = row_tuples(self.rows(self.opened(name).search(), ("number", "piece")))
+            return b"".join(piece for _, piece in sorted(rows))
+        try:
+            with (self.directory / f"{name}{_BLOB}").open("rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise StoreError(f"{self.directory}: {name} is gone", hint="it was removed meanwhile; ask again") from error
+
     def drop(self, names: Iterable[str]) -> None:
-        """Remove tables, complete or not."""
+        """Remove tables and blobs, complete or not."""
         with errors_translated(self.directory):
             for name in names:
+                if (
+                    not isinstance(self.directory, ObjectPrefix)
+                    and (blob := self.directory / f"{name}{_BLOB}").exists()
+                ):
+                    with suppress(PermissionError):  # of Windows, where it is open: the next writer removes it
+                        blob.unlink()
+                    continue
                 self._open_database.drop_table(name, ignore_missing=True)
 
     @cached_property
@@ -213,15 +253,6 @@ class Tables:
 def row_tuples(table: Any) -> list[tuple[Any, ...]]:
     """Return the rows of an Arrow table, three times as fast as dictionaries."""
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-
-def one_of(column: str, values: Iterable[str]) -> str:
-    r"""Make a filter for rows whose column has one of these values, which may hold any character.
-
-    >>> one_of("key", ["o'neill", "x' OR 1=1 --"])
-    "key IN ('o''neill', 'x'' OR 1=1 --')"
-    """
-    return f"{column} IN ({', '.join(map(quoted, sorted(set(values))))})"
 
 
 def quoted(value: str) -> str:

@@ -41,7 +41,7 @@ def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch, ModelServer(SCRIPT, schema=False) as server:
         patch.setenv("KGSPARQL_CACHE_DIR", str(directory))
         patch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
-        patch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 0)
+        patch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 0)
         asked = ["ask", "Where was Marie Curie born?", "-k", str(NOBEL), "-r", "mindmap", "--embedder", "none"]
         done = CliRunner().invoke(app, [*asked, "--base-url", server.url, "-q"])
     assert done.exit_code == 0, done.stderr
@@ -52,7 +52,7 @@ def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def filled(filled_once: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, into which what is written next goes likewise."""
     monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 1_000)
-    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 0)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 0)
     return Path(shutil.copytree(filled_once, cache))
 
 

@@ -74,7 +74,7 @@ def place(server: str, tmp_path: Path, own_cache: Path, monkeypatch: pytest.Monk
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels are searched in tables, however few they are."""
-    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 10)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 10)
 
 
 def test_an_index_in_object_storage_answers_as_one_in_the_cache(
@@ -123,7 +123,7 @@ def test_questions_make_no_index_in_object_storage(
     run: Run, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "Marie" in run("find", "Marie Curie", "-k", NOBEL, "--index", place).stdout
-    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 10)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 10)
     result = run("find", "Marie Curie", "-k", NOBEL, "--index", place)
     assert result.exit_code == 4
     assert "there is no index of" in result.stderr

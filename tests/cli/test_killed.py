@@ -127,8 +127,8 @@ def test_S01_what_lancedb_was_making_goes_with_the_next_index(
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     arguments = ("index", "-k", NOBEL, "--embedder", "none", "-q")
     assert run(*arguments).exit_code == 0
-    (table,) = (tmp_path / "cache" / "labels").glob("*/labels_*.lance")
-    half_made = table / "_indices" / "0123" / ".tmpqWDQjB"
+    (labels,) = (tmp_path / "cache" / "labels").glob("*/labels_*.bin")
+    half_made = labels.with_name("vectors_0.lance") / "_indices" / "0123" / ".tmpqWDQjB"
     half_made.parent.mkdir(parents=True)
     half_made.write_bytes(b"half")
     assert run(*arguments).exit_code == 0

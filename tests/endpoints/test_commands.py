@@ -184,7 +184,7 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
         assert not kgsparql.open(server.url, embedder="none").indexes.index.rows
         with pytest.raises(LimitError, match="gives only"):
             kgsparql.open(server.url, embedder="none").indexes.build()
-    assert not list(tmp_path.rglob("*.lance"))
+    assert not list(tmp_path.rglob("labels_*"))
 
 
 # -- What the user typed ------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import build_slice, read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
@@ -66,7 +66,7 @@ def lookup(
 
 
 def whole(graph: KnowledgeGraph) -> Linker:
-    return Linker(LabelIndex(MemoryLabels(read_labels(graph))))
+    return Linker(LabelIndex(PackedLabels.of(read_labels(graph))))
 
 
 def found_by(linker: Linker, questions: Sequence[dict[str, Any]]) -> tuple[float, int]:
@@ -99,7 +99,7 @@ def test_a_name_is_found_in_few_queries_however_it_is_written_and_none_is_asked_
     assert len(graph.asked) == count
     assert linker.with_graph(graph).link(question) == links  # another question's view remembers nothing
     assert len(graph.asked) == 2 * count
-    rows = EndpointLabels(EndpointGraph(nobel_url)).for_text("person, place of birth, Paris", ("en",)).rows
+    rows = EndpointLabels(EndpointGraph(nobel_url)).for_text("person, place of birth, Paris", ("en",)).rows()
     kinds = {row.text: row.kind for row in rows}
     assert (kinds["person"], kinds["place of birth"], kinds["Paris"]) == ("class", "predicate", "entity")
 

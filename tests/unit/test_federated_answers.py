@@ -14,7 +14,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelRow
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
@@ -137,7 +137,7 @@ def test_labels_of_several_graphs_are_one_index() -> None:
     one = [LabelRow(f"{e}a", "Ann", "ann", degree=2), LabelRow(f"{e}b", "Annb", "annb", "derived")]
     other = [LabelRow(f"{e}a", "Ann", "ann", degree=3), LabelRow(f"{e}b", "Bob", "bob")]
     other += [LabelRow(f"{e}c", "Ann", "ann", kind="class")]
-    both = CombinedLabels((MemoryLabels(one), MemoryLabels(other)), ("one", "other"))
+    both = CombinedLabels((PackedLabels.of(one), PackedLabels.of(other)), ("one", "other"))
     anns = [(row.iri[-1], row.degree, row.kind) for row in both.exact(["ann"])]
     assert anns == [("a", 5, "entity"), ("c", 0, "class")]
     assert [row.text for row in both.exact(["annb", "bob"])] == ["Bob"]

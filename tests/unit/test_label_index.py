@@ -20,9 +20,8 @@ import pytest
 from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
-from kgsparql.linking.label_index import lance
-from kgsparql.linking.label_index.lance import KEEP_EVERY, LanceLabels
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.lance import KEEP_EVERY
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
 from kgsparql.models.embedders import CachedEmbedder
@@ -168,7 +167,7 @@ def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPat
         assert 0 < seen[-1] < 10
 
 
-# Searching: memory and LanceDB keep one promise
+# Searching: in memory and in a file
 
 
 def row(text: str) -> LabelRow:
@@ -176,8 +175,8 @@ def row(text: str) -> LabelRow:
 
 
 def test_the_layers_of_a_graph_are_searched_as_one() -> None:
-    first = MemoryLabels([row("Ann Lee"), row("Bob")])
-    second = MemoryLabels([row("Ann Lee"), row("Ann Lea"), row("Cy")])
+    first = PackedLabels.of([row("Ann Lee"), row("Bob")])
+    second = PackedLabels.of([row("Ann Lee"), row("Ann Lea"), row("Cy")])
     joined = CombinedLabels((first, second), note="only a part")
     assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
@@ -190,9 +189,9 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
 
 
-@pytest.fixture(params=["memory", "lance"])
+@pytest.fixture(params=["memory", "file"])
 def search(request: pytest.FixtureRequest, graph_of: MakeGraph, kept: LabelIndex) -> LabelSearch:
-    return kept.search if request.param == "lance" else MemoryLabels(read_labels(graph_of(PLACES)))
+    return kept.search if request.param == "file" else PackedLabels.of(read_labels(graph_of(PLACES)))
 
 
 def test_T13_keys_are_found_exactly_and_are_data(search: LabelSearch) -> None:
@@ -216,25 +215,14 @@ def test_words_and_parts_of_words(search: LabelSearch) -> None:
     assert {"city", "born"} <= vocabulary.type_stems
 
 
-def test_keys_looked_up_often_are_found_without_a_query(kept: LabelIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(kept.search, LanceLabels)
-    keys = ["bonn", "new york", "born in", "bonn", "nothing"]
-    asked = kept.search.exact(keys)
-    assert {row.text for row in asked} == {"Bonn", "New York", "born in"}
-    monkeypatch.setattr(lance, "_HELD_AFTER", 0)
-    assert kept.search.exact(keys) == asked
-    monkeypatch.setattr(LanceLabels, "_rows_with_keys", None)  # a query would be an error
-    assert kept.search.exact(keys) == asked
-    assert kept.search.exact(["nothing"]) == kept.search.exact([]) == []
-
-
-def test_rows_are_the_same_however_many_are_python_objects_or_written_at_once(
+def test_rows_are_the_same_however_many_are_python_objects_or_packed_at_once(
     graph_of: MakeGraph, kept: LabelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = list(read_labels(graph_of(PLACES)))
     for at_once in (1, 7):
         monkeypatch.setattr("kgsparql.linking.label_index.reading.AT_ONCE", at_once)
-        monkeypatch.setattr("kgsparql.linking.label_index.lance._WRITTEN_AT_ONCE", at_once)
+        monkeypatch.setattr("kgsparql.linking.label_index.packed._ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr("kgsparql.linking.label_index.packed._KEYS_AT_ONCE", at_once)
         found = read_labels(graph_of(PLACES))
         assert len(found) == len(rows)
         assert list(found) == list(found) == rows == sorted(rows)
@@ -270,7 +258,6 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeG
         cached = CachedEmbedder(embedder, tmp_path / "vectors.sqlite")
         index = label_index(graph, tmp_path / "index", embedder=cached)
         assert (index.embedder, index.search.has_vectors) == ("hashed", True)
-        assert isinstance(index.search, MemoryLabels)
         assert not (tmp_path / "index").exists()
         ((nearest, *_),) = index.search.nearest(embedder.embed(["Bonn"]), limit=3)
         assert (nearest[0].text, round(nearest[1], 5)) == ("Bonn", 1.0)
@@ -282,11 +269,11 @@ def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeG
 def test_many_labels_are_searched_by_text_until_all_have_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kgsparql.linking.graph_indexes.MEMORY_ROWS", 2_000)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes.KEPT_ROWS", 2_000)
     graph = many(2_500)
     directory = index_directory(graph, tmp_path)
     index = label_index(graph, directory, embedder=HashedEmbedder())
-    assert isinstance(index.search, LanceLabels)
+    assert index.directory == directory
     assert (index.rows, index.embedder, index.search.has_vectors) == (2_501, None, False)
     with pytest.raises(KeyboardInterrupt):
         built(graph, directory, HashedEmbedder(), progress=stop_after(1_000))
@@ -295,7 +282,7 @@ def test_many_labels_are_searched_by_text_until_all_have_vectors(
     (tmp_path / "file").write_text("not a directory")
     for labels, note in ((graph, "KGSPARQL_CACHE_DIR"), (many(10), "")):  # few are held in memory anyway
         unkept = label_index(labels, tmp_path / "file" / "index")
-        assert isinstance(unkept.search, MemoryLabels)
+        assert unkept.directory is None
         assert note in unkept.note
         assert bool(note) == bool(unkept.note)
 
@@ -349,9 +336,7 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     assert killed.search.exact(["thing 5 of 595"]) == clean.search.exact(["thing 5 of 595"]) != []
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
-    assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.lance")) == [
-        "labels", "vectors", "words",
-    ]  # fmt: skip
+    assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.*")) == [MANIFEST, "labels", "vectors"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and pseudo-terminals are POSIX")
@@ -381,21 +366,19 @@ def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path
     assert f"indexed {count + 1:,} labels" in again.stderr
 
 
-def tables_of(directory: Path) -> tuple[Any, Any]:
+def tables_of(directory: Path) -> tuple[bytes, Any]:
     """The labels and the vectors of an index."""
     tables = Tables(directory)
     manifest = tables.manifest()
     assert manifest is not None
-    return tables.open(manifest["labels"]), tables.open(manifest["vectors"]["hashed"]["table"])
+    return tables.blob(manifest["labels"])[:], tables.open(manifest["vectors"]["hashed"]["table"])
 
 
 def content_of(directory: Path) -> list[object]:
-    """All rows and vectors of an index, in their order."""
-    labels, vectors = (table.to_arrow() for table in tables_of(directory))
-    vectors = vectors.sort_by("number")
-    matrix = np.stack(vectors["vector"].to_numpy())
-    by_text = labels.sort_by([("iri", "ascending"), ("text", "ascending")])
-    return [by_text.to_pylist(), vectors["text"].to_pylist(), matrix.tobytes()]
+    """The labels of an index, byte for byte, and its vectors, in their order."""
+    labels, table = tables_of(directory)
+    vectors = table.to_arrow().sort_by("number")
+    return [labels, vectors["text"].to_pylist(), np.stack(vectors["vector"].to_numpy()).tobytes()]
 
 
 # Refusing
@@ -434,17 +417,15 @@ def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
 def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph, directory = graph_of(PLACES), tmp_path / "i"
     built(graph, directory)
-    for damage in ("no table", "half a manifest", "no manifest"):
-        text = (directory / MANIFEST).read_text()
-        if damage == "no table":
-            for file in next(directory.glob("labels_*.lance")).rglob("*.manifest"):
-                file.unlink()
-        else:
-            (directory / MANIFEST).write_text(text[: len(text) // 2 if damage == "half a manifest" else 0])
-            assert open_label_index(graph, directory) is None
+    for damage in ("no labels", "half the labels", "half a manifest", "no manifest"):
+        share, what = damage.split(" ", 1)
+        file = directory / MANIFEST if what.endswith("manifest") else next(directory.glob("labels_*.bin"))
+        data = file.read_bytes()
+        file.write_bytes(data[: len(data) // 2 if share == "half" else 0])
+        assert open_label_index(graph, directory) is None
         again = built(graph, directory)
         assert [row.text for row in again.search.exact(["nyc"])] == ["NYC"]
-        assert len(list(directory.glob("labels_*.lance"))) == 1
+        assert len(list(directory.glob("labels_*"))) == 1
     rewrite(directory / MANIFEST, {"version": 99})
     with pytest.raises(StoreError) as caught:
         open_label_index(graph, directory)

@@ -24,7 +24,7 @@ def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_canno
     assert "removed meanwhile; ask again" in caught.value.hint
     (tmp_path / "file").touch()
     with pytest.raises(StoreError) as caught:
-        Tables(tmp_path / "file" / "index").names()
+        Tables(tmp_path / "file" / "index").written("labels", pa.table({"key": ["a"]}))
     assert "KGSPARQL_CACHE_DIR" in caught.value.hint
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import similarity
@@ -50,7 +50,7 @@ WORLD = f"""
 
 
 def linker_of(graph: OxigraphGraph, **options: object) -> Linker:
-    return Linker(LabelIndex(MemoryLabels(read_labels(graph))), **options)  # type: ignore[arg-type]
+    return Linker(LabelIndex(PackedLabels.of(read_labels(graph))), **options)  # type: ignore[arg-type]
 
 
 def names(linker: Linker, question: str) -> list[str]:
@@ -251,7 +251,7 @@ def test_names_that_the_graph_lacks(graph_of: MakeGraph) -> None:
         assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
 
 
-def test_lance_and_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_labels_in_a_file_and_in_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
     graph = graph_of(f'{WORLD} :tower rdfs:label "東京スカイツリー"@ja .')
     kept = Linker(build_label_index(graph, tmp_path / "i", embedder=None))
     memory = linker_of(graph)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql.errors import DataError
-from kgsparql.linking.label_index.memory import memory_index
+from kgsparql.linking.label_index.packed import memory_index
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker

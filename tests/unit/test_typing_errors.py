@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch
 from kgsparql.linking.linker import Linker
@@ -47,11 +47,11 @@ def test_all_texts_within_the_distance_are_found(texts: set[str], text: str, edi
     assert [d for _, d in found] == sorted(d for _, d in found)
 
 
-@pytest.fixture(params=["memory", "lance"])
+@pytest.fixture(params=["memory", "file"])
 def search(request: pytest.FixtureRequest, graph_of: Callable[..., OxigraphGraph], tmp_path: Path) -> LabelSearch:
     graph = graph_of(FILMS)
     if request.param == "memory":
-        return MemoryLabels(read_labels(graph))
+        return PackedLabels.of(read_labels(graph))
     return build_label_index(graph, tmp_path / "index", embedder=None).search
 
 
@@ -89,7 +89,7 @@ WILLIAMSES = " ".join(f':w{i} rdfs:label "Williams {name}" .' for i, name in enu
 
 @pytest.fixture
 def linker(graph_of: Callable[..., OxigraphGraph]) -> Linker:
-    return Linker(LabelIndex(MemoryLabels(read_labels(graph_of(WORDS_AND_NAMES + WILLIAMSES)))))
+    return Linker(LabelIndex(PackedLabels.of(read_labels(graph_of(WORDS_AND_NAMES + WILLIAMSES)))))
 
 
 def test_what_may_be_a_name_is_corrected_and_what_may_be_another_is_left_alone(linker: Linker) -> None:

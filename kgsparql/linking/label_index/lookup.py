@@ -13,8 +13,8 @@ from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
-from kgsparql.linking.label_index.memory import MemoryLabels
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
+from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
 from kgsparql.linking.words import stem, words
 from kgsparql.models.embedding import Embedder
@@ -35,7 +35,7 @@ _FILES: dict[TextSearch, str] = {
 }
 
 
-class FoundLabels(MemoryLabels):
+class FoundLabels(PackedLabels):
     """Labels that were found for one text; a typing error is none: the graph may have a label of that spelling.
 
     :param common: words that more labels have than were read.
@@ -46,7 +46,8 @@ class FoundLabels(MemoryLabels):
         self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = (),
         small: Collection[str] = (),
     ) -> None:  # fmt: skip
-        super().__init__(rows, embedder)
+        super().__init__(packed_bytes(rows), embedder)
+        self._embedder = embedder
         self._common = common
         self._small = small
 
@@ -56,7 +57,7 @@ class FoundLabels(MemoryLabels):
 
     @cached_property
     def _own_vocabulary(self) -> Vocabulary:
-        found = Vocabulary.of(self.rows, self._by_key)
+        found = super()._own_vocabulary
         labels = max(found.labels, _LEAST_LABELS)
         counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}
         stems = found.type_stems | {stem(word) for word in self._small}

@@ -40,10 +40,8 @@ from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABEL_NODES, RDF_TYPE, UNWALKED, is_mediator, may_be_name
-from kgsparql.storage.lance_tables import arrow, lancedb, row_tuples
+from kgsparql.storage.lance_tables import arrow, row_tuples
 
-MEMORY_ROWS = 20_000
-"""Keep at most this many labels in memory."""
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
 PAGE = 1_000
@@ -196,8 +194,6 @@ class _Reader:
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
         if self.graph.is_remote and about > REMOTE_ROWS:
             raise too_many(self.graph, f"there are about {about:,}")
-        if about > MEMORY_ROWS:  # saves a second
-            threading.Thread(target=lancedb, name="kgsparql import", daemon=True).start()
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)

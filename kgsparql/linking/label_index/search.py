@@ -6,7 +6,6 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
@@ -35,12 +34,13 @@ def silent(what: str, done: int, total: int | None) -> None:
 
 MAX_TEXT_CHARACTERS = 300
 MAX_DEGREE = 10_001
-RECIPE = "labels-8"
+RECIPE = "labels-9"
 """Changes whenever the rows, the keys or the tables would be made differently."""
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
 _MAX_TYPE_WORDS = 2  # in longer labels of types some words may be names, as in `MP of the Sejm ID`
-_SMALL_LETTERS = 0.02  # capitals mark names in a graph in which a larger share of labels begins with a small letter
+SMALL_LETTERS = 0.02
+"""Where a larger share of labels begins with a small letter, capitals mark names."""
 
 
 class LabelRow(NamedTuple):
@@ -122,18 +122,6 @@ class Vocabulary:
     type_stems: frozenset[str] = frozenset()
     capitals_tell: bool = False
 
-    @classmethod
-    def of(cls, rows: Iterable[LabelRow], keys: Collection[str]) -> Vocabulary:
-        """Count the words of some labels; a key counts once, however many languages or entities have it."""
-        types: set[str] = set()
-        small = 0
-        for row in rows:
-            small += row.kind == "entity" and row.text[0].islower()
-            if row.kind != "entity" and row.role != "alternative":
-                types.update(_type_stems(row))
-        counts = Counter(chain.from_iterable(set(words(key)) for key in keys))
-        return cls(counts, len(keys), frozenset(types), capitals_tell=small > _SMALL_LETTERS * len(keys))
-
     def idf(self, word: str) -> float:
         """Return how much a word says about which label is meant; more than 0."""
         return math.log(1 + self.labels / (0.5 + self.counts.get(word, 0)))
@@ -144,8 +132,10 @@ class Vocabulary:
         return math.log(1 + self.labels / 1.5)
 
 
-def _type_stems(row: LabelRow) -> list[str]:
+def type_stems(row: LabelRow) -> list[str]:
     """Return the stems of a short class or predicate label; of `location.location.time_zones`, of the last part."""
+    if row.kind == "entity" or row.role == "alternative":
+        return []
     key = normalised(row.text.rsplit(".", 1)[-1]) if row.role == "derived" else row.key
     content = [word for word in words(key) if word not in STOP_WORDS["en"]]
     return [stem(word) for word in content] if len(content) <= _MAX_TYPE_WORDS else []

@@ -1,0 +1,414 @@
+"""Labels in one run of bytes, a mapped file or in memory: their rows, keys, words, trigrams, and who has which."""
+
+from __future__ import annotations
+
+import io
+import json
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgsparql.linking import bm25
+from kgsparql.linking.label_index.search import (
+    SMALL_LETTERS,
+    LabelIndex,
+    LabelRow,
+    LabelSearch,
+    SpellingSearch,
+    Vocabulary,
+    type_stems,
+)
+from kgsparql.linking.words import trigrams, words
+from kgsparql.models.embedding import Embedder
+from kgsparql.rdf.terms import normalised
+
+_MOST_HELD = 500_000  # rows that are made Python objects for who wants all, in some 200 MB
+_ROWS_AT_ONCE = 10_000
+_KEYS_AT_ONCE = 100_000  # whose trigrams are found at once, in some 100 MB
+_LENGTH_BYTES = 8  # of the length at the end
+_LINE_END, _SPACE = 10, 32
+_CHARACTER_BITS = 21  # of a code point; a trigram is one number
+_SAME_SCORE = 1e-8  # scores that differ less are equal, but for the order in which they were summed
+_QUOTED = json.encoder.encode_basestring
+
+
+class TextVectors(Protocol):
+    """Vectors of all texts of an index."""
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
+        """Find, for each vector, the nearest texts with their cosines."""
+
+
+class PackedLabels(LabelSearch):
+    """Labels of an index as :func:`pack` writes them; only what a search needs of them is read.
+
+    >>> found = PackedLabels.of([LabelRow("http://e.org/a", "Marie Curie", "marie curie")])
+    >>> [row.text for row in found.like("curye marie", limit=5)]
+    ['Marie Curie']
+
+    :param embedder: compares texts by meaning, which are embedded when they are first compared; ``None`` for none.
+    :param vectors: those of all texts, where they are kept.
+    """
+
+    def __init__(self, data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None) -> None:
+        self._packed = _Packed(data)
+        self._vectors = vectors or (None if embedder is None else _EmbeddedTexts(self, embedder))
+
+    @classmethod
+    def of(cls, rows: Iterable[LabelRow], embedder: Embedder | None = None) -> PackedLabels:
+        """Pack rows in memory: of a graph so small that reading them again is as fast, or those found for one text."""
+        return cls(packed_bytes(rows), embedder)
+
+    @property
+    def has_vectors(self) -> bool:
+        """See :meth:`LabelSearch.has_vectors`."""
+        return self._vectors is not None
+
+    def rows(self) -> Iterator[LabelRow]:
+        """Yield all rows, in the order in which they were packed."""
+        for at in range(0, self._packed.about["rows"], _ROWS_AT_ONCE):
+            yield from self._rows_between(at, min(at + _ROWS_AT_ONCE, self._packed.about["rows"]))
+
+    def held_rows(self) -> Iterable[LabelRow]:
+        """See :meth:`LabelSearch.held_rows`."""
+        return self.rows() if self._packed.about["rows"] <= _MOST_HELD else ()
+
+    def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
+        """See :meth:`LabelSearch.vocabulary`."""
+        return self._own_vocabulary
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
+        found = (self._keys.place_of(key) for key in sorted(set(keys)))
+        return [row for place in found if place is not None for row in self._rows_of_key(place)]
+
+    def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.with_words`."""
+        return self._best_rows(self._key_words, map(self._words.place_of, sorted(set(wanted))), limit)
+
+    def like(self, key: str, *, limit: int) -> list[LabelRow]:
+        """See :meth:`LabelSearch.like`."""
+        codes = np.array(sorted(map(_trigram_code, trigrams(key))), dtype=np.uint64)
+        known = self._packed.array("trigrams")
+        places = np.searchsorted(known, codes)
+        found = (int(at) for at, code in zip(places, codes, strict=True) if at < len(known) and known[at] == code)
+        return self._best_rows(self._key_trigrams, found, limit)
+
+    def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
+        """See :meth:`LabelSearch.near`."""
+        texts = self._words if words else self._keys
+        return SpellingSearch(texts.lengths, texts.between).near(text, edits=edits)
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
+        """See :meth:`LabelSearch.nearest`."""
+        found = self._vectors.nearest(vectors, limit=limit) if self._vectors else [[] for _ in vectors]
+        rows: dict[str, list[LabelRow]] = defaultdict(list)
+        for row in self.exact({normalised(text) for hits in found for text, _ in hits}):
+            rows[row.text].append(row)
+        return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
+
+    def _best_rows(self, postings: _Postings, terms: Iterable[int | None], limit: int) -> list[LabelRow]:
+        best = postings.best((term for term in terms if term is not None), limit, self._keys)
+        return [row for place in best for row in self._rows_of_key(place)][:limit]
+
+    def _rows_of_key(self, place: int) -> list[LabelRow]:
+        numbers = self._packed.listed("key rows", place)
+        return sorted(row for number in numbers for row in self._rows_between(number, number + 1))
+
+    def _rows_between(self, start: int, end: int) -> list[LabelRow]:
+        ends = self._packed.array("row ends")
+        text = self._packed.text("rows", int(ends[start]), int(ends[end]) - 1)
+        return [LabelRow._make(row) for row in json.loads(f"[{text}]")]
+
+    @cached_property
+    def _own_vocabulary(self) -> Vocabulary:
+        about, counts = self._packed.about, _WordCounts(self._words, self._packed.array("word keys starts"))
+        return Vocabulary(counts, len(self._keys), frozenset(about["type_stems"]), about["capitals_tell"])
+
+    @cached_property
+    def _keys(self) -> _Texts:
+        return _Texts(self._packed, "keys")
+
+    @cached_property
+    def _words(self) -> _Texts:
+        return _Texts(self._packed, "words")
+
+    @cached_property
+    def _key_words(self) -> _Postings:
+        return _Postings(self._packed, "word keys")
+
+    @cached_property
+    def _key_trigrams(self) -> _Postings:
+        return _Postings(self._packed, "trigram keys")
+
+
+@dataclass
+class _EmbeddedTexts:
+    """Texts that are embedded when they are first compared, since they are few."""
+
+    labels: PackedLabels
+    embedder: Embedder
+
+    def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
+        """See :meth:`TextVectors.nearest`."""
+        if not self._texts:
+            return [[] for _ in vectors]
+        found = nearest_places(vectors, self._matrix, limit)
+        return [[(self._texts[at], cosine) for at, cosine in hits] for hits in found]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return sorted({row.text for row in self.labels.rows()})
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float32]:
+        return self.embedder.embed(self._texts)
+
+
+def packed_index(
+    data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None, **more: Any
+) -> LabelIndex:
+    """Make an index of what :func:`pack` wrote; the embedder is that of the vectors."""
+    about, name = _Packed(data).about, None if embedder is None else embedder.name
+    return LabelIndex(PackedLabels(data, embedder, vectors), about["rows"], about["texts"], name, **more)
+
+
+def memory_index(rows: Iterable[LabelRow], embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
+    """Make an index that is held in memory."""
+    return packed_index(packed_bytes(rows), embedder, note=note)
+
+
+def nearest_places(
+    vectors: NDArray[np.float32], matrix: NDArray[np.float32], limit: int
+) -> list[list[tuple[int, float]]]:
+    """Find, for each vector, the nearest rows of a matrix, by number, with their cosines; all are of unit length."""
+    found = []
+    for cosines in vectors @ matrix.T:
+        best = np.argsort(-cosines.round(6), kind="stable")[:limit]
+        found.append([(int(i), float(cosines[i])) for i in best])
+    return found
+
+
+# --- Reading
+
+
+class _Packed:
+    """Run of bytes: texts and arrays one after the other, at the end where each is, and that one's length."""
+
+    def __init__(self, data: Any) -> None:
+        self._view = memoryview(data)
+        size = int.from_bytes(self._view[-_LENGTH_BYTES:], "little")
+        self.about: dict[str, Any] = json.loads(bytes(self._view[-_LENGTH_BYTES - size : -_LENGTH_BYTES]))
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def array(self, name: str) -> NDArray[Any]:
+        if name not in self._arrays:
+            at, count, kind = self.about["parts"][name]
+            self._arrays[name] = np.frombuffer(self._view, kind, count, at)
+        return self._arrays[name]
+
+    def text(self, name: str, start: int, end: int) -> str:
+        at = self.about["parts"][name][0]
+        return str(self._view[at + start : at + end], "utf-8")
+
+    def listed(self, name: str, place: int) -> NDArray[Any]:
+        """Return what belongs to one of many."""
+        starts = self.array(f"{name} starts")
+        return self.array(name)[starts[place] : starts[place + 1]]
+
+
+class _Texts(Sequence[str]):
+    """Different texts, the shortest first."""
+
+    def __init__(self, packed: _Packed, name: str) -> None:
+        self._packed = packed
+        self._name = name
+        self._starts = packed.array(f"{name} starts")
+        self.lengths = packed.array(f"{name} lengths")
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._packed.text(self._name, int(self._starts[place]), int(self._starts[place + 1]) - 1)
+
+    def between(self, start: int, end: int) -> list[str]:
+        """List the texts from one place up to another."""
+        if start >= end:
+            return []
+        return self._packed.text(self._name, int(self._starts[start]), int(self._starts[end]) - 1).split("\n")
+
+    def place_of(self, text: str) -> int | None:
+        """Find a text; ``None`` if it is not there."""
+        first, last = np.searchsorted(self.lengths, [len(text), len(text) + 1])
+        place = bisect_left(self, text, int(first), int(last))
+        return place if place < last and self[place] == text else None
+
+
+class _WordCounts(Mapping[str, int]):
+    """How many keys have each word."""
+
+    def __init__(self, texts: _Texts, starts: NDArray[Any]) -> None:
+        self._texts = texts
+        self._starts = starts
+
+    def __getitem__(self, word: str) -> int:
+        place = self._texts.place_of(word)
+        if place is None:
+            raise KeyError(word)
+        return int(self._starts[place + 1] - self._starts[place])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts.between(0, len(self._texts)))
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+class _Postings:
+    """Keys by the words or trigrams they have; scored by BM25, as if no key had one twice."""
+
+    def __init__(self, packed: _Packed, name: str) -> None:
+        self._keys_of = partial(packed.listed, name)
+        lengths = packed.array(f"{name} lengths").astype(np.float64)
+        mean = lengths.mean() if len(lengths) else 1.0
+        self._weights = bm25.term_scores(1.0, 1.0, bm25.length_norms(lengths, max(mean, 1e-9)))
+
+    def best(self, terms: Iterable[int], limit: int, keys: _Texts) -> list[int]:
+        """Find the places of the keys that have most of these, the best first."""
+        scores = np.zeros(len(keys))
+        for term in terms:
+            places = self._keys_of(term)
+            scores[places] += bm25.inverse_frequency(len(keys), len(places))
+        scores *= self._weights
+        found = np.flatnonzero(scores)
+        if len(found) > limit:
+            found = found[scores[found] >= np.partition(scores[found], -limit)[-limit] - _SAME_SCORE]
+        # Equal scores in the order of the keys, so that the limit cuts the same every time.
+        return sorted(found.tolist(), key=lambda at: (-round(float(scores[at]), 9), keys[at]))[:limit]
+
+
+# --- Writing
+
+
+def packed_bytes(rows: Iterable[LabelRow]) -> memoryview:
+    """Pack rows in memory."""
+    stream = io.BytesIO()
+    pack(rows, stream)
+    return stream.getbuffer()
+
+
+def pack(rows: Iterable[LabelRow], stream: BinaryIO) -> dict[str, int]:
+    """Write rows and all that finds them; return how many rows and different texts there are."""
+    places: dict[str, int] = {}
+    of_rows, ends, texts, stems, small = array("I"), array("Q", [0]), set[int](), set[str](), 0
+    for row in rows:
+        quoted = ",".join(map(_QUOTED, row[:-1]))
+        ends.append(ends[-1] + stream.write(f"[{quoted},{row.degree}],".encode("utf-8", "replace")))
+        of_rows.append(places.setdefault(row.key, len(places)))
+        texts.add(hash(row.text))
+        small += row.kind == "entity" and row.text[0].islower()
+        stems.update(type_stems(row))
+    writer = _Writer(stream)
+    writer.parts["rows"] = [0, ends[-1], "u1"]
+    writer.put("row ends", np.array(ends, "<u8"))
+    keys = writer.put_texts("keys", places)
+    writer.put_lists("key rows", _ranked(places, keys)[np.array(of_rows, np.int64)], np.arange(len(of_rows)), len(keys))
+    _put_words(writer, keys)
+    _put_trigrams(writer, keys)
+    counts = {"rows": len(of_rows), "texts": len(texts)}
+    capitals_tell = small > SMALL_LETTERS * len(keys)
+    about = {**counts, "type_stems": sorted(stems), "capitals_tell": capitals_tell, "parts": writer.parts}
+    end = json.dumps(about).encode()
+    stream.write(end + len(end).to_bytes(_LENGTH_BYTES, "little"))
+    return counts
+
+
+def _ranked(numbers: Mapping[str, int], ordered: Sequence[str]) -> NDArray[np.int64]:
+    """Return the place of each text, by the number that it had."""
+    ranks = np.empty(len(ordered), np.int64)
+    ranks[np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))] = np.arange(len(ordered))
+    return ranks
+
+
+@dataclass
+class _Writer:
+    """Writer of texts and arrays, one after the other; where each is."""
+
+    stream: BinaryIO
+    parts: dict[str, list[Any]] = field(default_factory=dict)
+
+    def put(self, name: str, values: NDArray[Any]) -> None:
+        at = self.stream.tell()
+        at += self.stream.write(bytes(-at % _LENGTH_BYTES))  # so that numbers are where the processor reads them fast
+        self.parts[name] = [at, len(values), values.dtype.str]
+        self.stream.write(values.data)
+
+    def put_texts(self, name: str, texts: Iterable[str]) -> list[str]:
+        """Write texts, the shortest first; return them so."""
+        ordered = sorted(texts, key=lambda text: (len(text), text))
+        written = np.frombuffer("".join(f"{text}\n" for text in ordered).encode("utf-8", "replace"), "u1")
+        self.put(name, written)
+        self.put(f"{name} starts", np.append(0, np.flatnonzero(written == _LINE_END) + 1).astype("<u4"))
+        self.put(f"{name} lengths", np.fromiter(map(len, ordered), "<u2", len(ordered)))
+        return ordered
+
+    def put_lists(self, name: str, owners: NDArray[np.int64], values: NDArray[Any], count: int) -> None:
+        """Write which values belong to each of so many."""
+        self.put(name, values[np.argsort(owners, kind="stable")].astype("<u4"))
+        self.put(f"{name} starts", np.append(0, np.cumsum(np.bincount(owners, minlength=count))).astype("<u4"))
+
+
+def _put_words(writer: _Writer, keys: Sequence[str]) -> None:
+    numbers: dict[str, int] = {}
+    found, own, lengths = array("I"), array("I"), array("H")
+    for key in keys:
+        some = words(key)
+        lengths.append(len(some))
+        different = set(some)
+        own.append(len(different))
+        found.extend(numbers.setdefault(word, len(numbers)) for word in different)
+    ordered = writer.put_texts("words", numbers)
+    owners = _ranked(numbers, ordered)[np.array(found, np.int64)]
+    writer.put_lists("word keys", owners, np.repeat(np.arange(len(keys)), own), len(ordered))
+    writer.put("word keys lengths", np.array(lengths, "<u2"))
+
+
+def _put_trigrams(writer: _Writer, keys: Sequence[str]) -> None:
+    some = [_trigrams_in(keys[at : at + _KEYS_AT_ONCE], at) for at in range(0, max(1, len(keys)), _KEYS_AT_ONCE)]
+    codes, places = (np.concatenate(one) for one in zip(*some, strict=True))
+    order = np.argsort(codes, kind="stable")
+    codes, places = codes[order], places[order]
+    is_new = np.append(True, (codes[1:] != codes[:-1]) | (places[1:] != places[:-1]))[: len(codes)]
+    codes, places = codes[is_new], places[is_new]
+    different, owners = np.unique(codes, return_inverse=True)
+    writer.put("trigrams", different)
+    writer.put_lists("trigram keys", owners, places, len(different))
+    writer.put("trigram keys lengths", np.bincount(places, minlength=len(keys)).astype("<u2"))
+
+
+def _trigrams_in(keys: Sequence[str], first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the trigrams of keys, as numbers, and the place of the key of each; :func:`trigrams` of all at once."""
+    text = "\n{}\n".format("".join(f"{key}\n" for key in keys))
+    characters = np.frombuffer(text.encode("utf-32-le", "replace"), "<u4").astype(np.uint64)
+    is_end = characters == _LINE_END
+    is_gap = is_end | (characters == _SPACE)
+    before, one, two, three = is_gap[:-3], is_gap[1:-2], is_gap[2:-1], is_gap[3:]
+    code, second, third = characters[1:-2], characters[2:-1], characters[3:]
+    is_long, is_pair, is_single = ~(one | two | three), before & ~(one | two) & three, before & ~one & two
+    longer = is_long | is_pair
+    code = np.where(longer, code << _CHARACTER_BITS | second, code)
+    code = np.where(is_long, code << _CHARACTER_BITS | third, code)
+    taken = longer | is_single
+    return code[taken], (np.cumsum(is_end)[1:-2] - 1 + first)[taken]
+
+
+def _trigram_code(trigram: str) -> int:
+    return reduce(lambda code, character: code << _CHARACTER_BITS | ord(character), trigram, 0)
