@@ -5,20 +5,35 @@ May use: ``rdf``, ``storage`` and ``http``. Open first: ``sources.py``, which op
 
 from __future__ import annotations
 
-from kgsparql.graphs.endpoint import EndpointGraph
-from kgsparql.graphs.federated_graph import FederatedGraph
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.sources import (
-    groups_of,
-    is_graph_by_itself,
-    names_endpoint,
-    open_embedded,
-    open_graph,
-    prefixes_in,
-)
-from kgsparql.graphs.stores import describe_store, load_store, open_store
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgsparql.graphs.endpoint import EndpointGraph
+    from kgsparql.graphs.federated_graph import FederatedGraph
+    from kgsparql.graphs.oxigraph import OxigraphGraph
+    from kgsparql.graphs.sources import (
+        groups_of,
+        is_graph_by_itself,
+        names_endpoint,
+        open_embedded,
+        open_graph,
+        prefixes_in,
+    )
+    from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
     "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",
     "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store", "prefixes_in",
 ]  # fmt: skip
+_HOMES = {
+    "EndpointGraph": "endpoint", "FederatedGraph": "federated_graph", "OxigraphGraph": "oxigraph",
+    "describe_store": "stores", "load_store": "stores", "open_store": "stores",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name's module when it is first used: a process that only fills a store needs few of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'sources')}"), name)
