@@ -28,7 +28,7 @@ Marks: TypeAlias = "npt.NDArray[np.bool_]"
 
 FOLDER = "adjacency"  # of the cache directory
 ABOUT_FILE = "about.json"
-RECIPE = "adjacency-4"  # changes whenever the arrays would be made differently
+RECIPE = "adjacency-5"  # changes whenever the arrays would be made differently
 
 IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
 MAX_DEGREE = 10_000  # up to here the degrees of terms are kept

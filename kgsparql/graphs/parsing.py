@@ -79,7 +79,7 @@ def quads(
     rename, values = known.__getitem__, set[Literal]()
     with opened(file, options, progress) as reader:
         met = file.graphs
-        for quad in _parsed_quads(reader, file, options):
+        for quad in parsed_quads(reader, file, options):
             subject, object_, name = quad.subject, quad.object, quad.graph_name
             if isinstance(object_, Literal) and object_.datatype.value in RESPELT and len(values) < _SPELLINGS:
                 values.add(object_)
@@ -130,7 +130,8 @@ def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
         return dict(parser.prefixes)
 
 
-def _parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
+def parsed_quads(reader: ChunkReader, file: RdfFile, options: ReadOptions) -> Iterator[ox.Quad]:
+    """Yield the quads of an open file as the parser gives them."""
     rdf_format = format_of(file, options)
     if options.skip_bad and rdf_format.name in LINE_FORMATS:
         yield from _good_lines(reader, file, rdf_format)
