@@ -123,12 +123,14 @@ class _Check:
     def pieces(self) -> dict[int, tuple[int, ...]]:
         """The words in no name of the evidence, by their positions, each with the noun or verb that it is a part of."""
         there = {end for cited in self.best.triples for end in (cited.triple.subject, cited.triple.object)}
-        read, taken = self.asked.read, set[int]()
+        read, taken, others = self.asked.read, set[int](), set[int]()
         for link in self.session.links:
             is_given = link.matched in {"given", "same as"}
-            if is_given or any(one.term in there for one in (link, *link.candidates)):
-                taken |= {*read.positions_between(link.mention.start, link.mention.end)}
-        taken |= {p for one in read.chunks if any(name.term in there for name in one.entities) for p in one.span}
+            is_there = is_given or any(one.term in there for one in (link, *link.likely_alternatives))
+            places = read.positions_between(link.mention.start, link.mention.end)
+            (taken if is_there else others).update(places)
+        named = (one.span for one in read.chunks if any(name.term in there for name in one.entities))
+        taken |= {p for span in named for p in span if p not in others}
         return {p: tuple(sorted({*own} - taken)) for own in self.asked.pieces for p in own if p not in taken}
 
     @cached_property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from shlex import quote
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
+from kgsparql.linking.label_index.search import unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, words
@@ -21,6 +23,12 @@ _LITTLE_KNOWN = 20
 
 _MEANINGS = 3
 """Meanings of a name that are told."""
+
+_LEAST_SLIP = 4
+"""Letters of a word in which one may be left out or swapped; a shorter one is too often another name."""
+
+_FEW_WORDS = 2
+"""Words of a name of which one, with another letter, is too often another name."""
 
 _SAME_WORD = 0.8
 """How alike two spellings of one word are at least."""
@@ -88,6 +96,8 @@ def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
     """Whether every word of a name is in the label or said, or the name itself is one that the graph has."""
     if link.matched in {"given", "same as"} or (link.matched == "exact" and whole == link.mention.text):
         return True
+    if _is_mistyped(whole, link.label):
+        return True
     label, asked = words(normalised(link.label)), content_words(whole)
     has = [_has_word(label, word) or root(word) in said for word in asked]
     if link.matched == "exact":
@@ -127,10 +137,43 @@ def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> I
 
 def _named_alike(link: LinkedEntity) -> tuple[list[LinkedEntity], bool]:
     """What else has the words that a mention has in common with its label, and whether these are a part of that."""
+    if _is_mistyped(link.mention.text, link.label):
+        return [c for c in link.candidates if _is_mistyped(link.mention.text, c.label)], False
     own = words(normalised(link.label))
     asked = [word for word in content_words(link.mention.text) if _has_word(own, word)]
     named = [c for c in link.candidates if asked and all(_has_word(words(normalised(c.label)), w) for w in asked)]
     return named, not all(_has_word(asked, word) for word in own)
+
+
+def _is_mistyped(typed: str, label: str) -> bool:
+    """Whether a text is most likely a label with a typing error, and no other name.
+
+    Of three words or more, one may have any wrong letter; of fewer, no last one, which makes too many other names.
+
+    >>> _is_mistyped("Marie Cuire", "Marie Curie"), _is_mistyped("Nobel Prize in Phisics", "Nobel Prize in Physics")
+    (True, True)
+    >>> _is_mistyped("John Smith", "Joan Smith"), _is_mistyped("Mario Rossi", "Maria Rossi")
+    (False, False)
+    """
+    said, own = words(normalised(typed)), words(normalised(label))
+    same = {one for one in said if one in own and one.isdecimal()}  # another number is another name
+    text, name = (" ".join(one for one in ones if one not in same) for ones in (said, own))
+    pairs = [(one, other) for one, other in zip(said, own, strict=False) if one != other]
+    is_alike = len(said) == len(own) and similarity(text, name) > 0
+    return is_alike and (len(own) > _FEW_WORDS or all(_is_slip(*pair) for pair in pairs))
+
+
+def _is_slip(typed: str, word: str) -> bool:
+    """Whether a word has one wrong letter before the last, or two swapped; a short one but one left out or doubled."""
+    shorter = min(len(typed), len(word))
+    is_usual = _undoubled(typed) == _undoubled(word) or not unlikeliness(typed, word, 0)[1]
+    is_inside = typed[-1] == word[-1] or sorted(typed) == sorted(word)
+    is_inside &= shorter > _LEAST_SLIP or (shorter == _LEAST_SLIP and is_usual)
+    return is_inside or similarity(typed, word) >= _SAME_WORD
+
+
+def _undoubled(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
 
 
 def equally_named(link: LinkedEntity, question: str) -> Iterator[Gap]:
@@ -157,7 +200,9 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
             for one in link.candidates
             if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
         ]
-        if link.term in used and (link.has_other_signs or is_just_words(link)):
+        is_whole = len(words(normalised(said))) == len(words(normalised(link.label)))
+        is_other = link.matched == "text" and is_whole and not _is_name_of(link.mention.text, link, ())
+        if link.term in used and (link.has_other_signs or is_just_words(link) or is_other):
             yield taken_for(link, link.mention.text)
         elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)

@@ -12,9 +12,9 @@ from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, words
 
 LEAST_CORRECTED = 6
 """Characters of a name in which a mistyped word is corrected: shorter ones are one letter from too many others."""
-LEAST_ALONE = 5
-"""As ``LEAST_CORRECTED``, for a word without a capital where nothing else in the question may be a name. A capital says
-that it is one, which may not be in the graph: of five letters, a quarter of such names are one letter from a label."""
+LEAST_ALONE = 4
+"""As ``LEAST_CORRECTED``, of a word where nothing else in the question may be a name: the reader is asked whether it is
+meant, since of five letters a quarter of the names that a graph does not have are one letter from a label."""
 _SHORT = 2
 """Characters of a word, or a name, that is too short to be mistyped."""
 _MOST = 20
@@ -68,13 +68,12 @@ class Corrections:
 
     :param content: numbers of the tokens that are no stop words.
     :param small: numbers of those without a capital, in a question that writes names with capitals.
-    :param is_cased: whether it is such a question.
     """
 
     tokens: Sequence[TextToken]
     content: Collection[int]
     small: Collection[int]
-    is_cased: bool
+    stops: Collection[str]
     search: LabelSearch
 
     @cached_property
@@ -112,9 +111,9 @@ class Corrections:
         """What the tokens from ``start`` to before ``end`` may be, if one of them is mistyped."""
         content = [i for i in range(start, end) if i in self.content]
         unknown = self.unknown.intersection(content)
-        if not unknown:
+        if not unknown or self._near.keys().isdisjoint(unknown):
             yield from self._of_known(start, end)
-        elif len(unknown) == 1:
+        if len(unknown) == 1:
             yield from self._of_word(start, end, *unknown)
             if len(content) == 1 and self._is_alone(content[0]):
                 yield from self._of_alone(key_of(self.tokens[start:end]))
@@ -139,8 +138,7 @@ class Corrections:
 
     def _is_alone(self, i: int) -> bool:
         """Whether nothing but a word that no label has may be the name that a question must have."""
-        least = LEAST_CORRECTED if self.is_cased else LEAST_ALONE
-        if len(self.tokens[i].text) < least or i in self.small or self._vocabulary.labels > _MOST_LABELS:
+        if len(self.tokens[i].text) < LEAST_ALONE or i in self.small or self._vocabulary.labels > _MOST_LABELS:
             return False
         others = (j for j in self.content if j != i and j not in self.small)
         return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in others)
@@ -173,10 +171,12 @@ class Corrections:
     def _may_be(self, word: str, other: str) -> bool:
         """Whether a word is no number and no initial, so that another letter may be a mistake."""
         is_number = any(map(str.isdecimal, word + other)) or not {*word, *other} - {*"ivx"}
-        return not is_number and len(word + other) > 2 * _SHORT and word in {self.tokens[i].text for i in self.content}
+        is_long = len(word + other) > 2 * _SHORT or other in self.stops
+        return not is_number and is_long and word in {self.tokens[i].text for i in self.content}
 
     def _is_rather(self, word: str, other: str) -> bool:
-        """Whether a word is so rare, beside another, that it is likely mistyped."""
+        """Whether no label has a word, or it is so rare beside another that it is likely mistyped: `Order ou Malta`."""
         counts = self.search.vocabulary({word, other}).counts
         is_short = min(len(word), len(other)) <= _SHORT or max(len(word), len(other)) <= _SHORT + 1
-        return not is_short and counts.get(other, 0) >= _MORE_USUAL * counts.get(word, 0)
+        is_rare = counts.get(other, 0) >= _MORE_USUAL * counts.get(word, 0)
+        return not counts.get(word) or (is_rare and (not is_short or other in self.stops))

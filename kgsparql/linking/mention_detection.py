@@ -90,7 +90,7 @@ class MentionDetector:
         self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
-        self._corrections = Corrections(self.tokens, self._content, self._small, self.is_cased, self.search)
+        self._corrections = Corrections(self.tokens, self._content, self._small, self.stops, self.search)
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()

@@ -303,7 +303,8 @@ class _Chunker:
             return
         inside = [chunk for chunk in self.chunks if set(chunk.span) & set(places)]
         shorter = all(set(chunk.span) < set(places) and len(chunk.span) < len(places) - 1 for chunk in inside)
-        if inside and shorter and len(places) > 2 and link.score >= _SURE_SCORE:
+        shorter &= len(places) > 2
+        if inside and (shorter or self._is_respelled(link, inside)) and link.score >= _SURE_SCORE:
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= {at for chunk in inside for at in chunk.span}
         is_small = self.read.is_cased and self.read.raw[places[0]].islower()
@@ -315,6 +316,13 @@ class _Chunker:
             names = tuple(name for name in names if normalised(name.label).startswith(text)) or names
         is_fuzzy = link.matched != "exact"
         self._add_chunk(Chunk(start, end, self.read.text_of(start, end), names, is_fuzzy=is_fuzzy, is_strong=True))
+
+    def _is_respelled(self, link: LinkedEntity, inside: Sequence[Chunk]) -> bool:
+        """Tell whether a mention is a name but for the words that no chunk has: `Princton University`."""
+        typed, label = words(normalised(link.mention.text)), words(normalised(link.label))
+        right = {self.read.texts[at] for chunk in inside for at in chunk.span}
+        same = [one for one, other in zip(typed, label, strict=False) if one == other]
+        return len(typed) == len(label) and len(same) == len(label) - 1 and right <= set(same)
 
     def _take_parts_and_errors(self, search: LabelSearch) -> None:
         """Take first or last names alone, and mistyped names of classes."""
