@@ -18,11 +18,14 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, UnreachableError
 from kgsparql.events import Drafted, EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_items, with_reasons
 from kgsparql.evidence.term_labels import described_starts, descriptions_of, namesake_groups
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.words import words
+from kgsparql.rdf.terms import normalised
 
 _Named = TypeVar("_Named", AnswerTerm, LinkedEntity)
 
@@ -132,6 +135,12 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found.evidence, draft)
+    if known is not None and outcome == "answered":  # all other words were read
+        unread = {word for gap in known for word in words(normalised(gap.words))}
+        told = session.notes.texts
+        session.notes.drop(
+            MISSING_NAME, [one for one in told if unread.isdisjoint(words(normalised(one.split(";")[0])))]
+        )
     if missing and (outcome == "answered" or (draft.text and outcome == "not_in_graph")):
         outcome = "partial" if outcome == "answered" else outcome
         draft = replace(draft, text=f"{_not_sure(missing[0], session)}\n{draft.text}".rstrip())

@@ -73,9 +73,9 @@ class Notes:
         """Add several notes."""
         self._notes.extend(notes)
 
-    def drop(self, code: str, causes: Collection[str]) -> None:
-        """Take back the notes with a code and one of these causes."""
-        self._notes = [note for note in self._notes if note.code != code or note.cause not in causes]
+    def drop(self, code: str, settled: Collection[str]) -> None:
+        """Take back those of the notes with a code that are settled, or have a cause that is."""
+        self._notes = [note for note in self._notes if note.code != code or not {note, note.cause} & {*settled}]
 
     def fall_back(self, purpose: str, reason: str) -> None:
         """Count something that was done in the second-best way."""

@@ -13,6 +13,7 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.answering.planned import ReadQuestion, computed_plan, planned_retrieval, read_and_planned
 from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
+from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
@@ -131,6 +132,7 @@ def planned_question(session: Session) -> PlannedQuestion:
     gaps, confidence = () if answered is None else answered.gaps, 0.0
     if computed is not None:
         first, *others = candidates
+        session.notes.drop(MISSING_NAME, () if first.left_out else session.notes.texts)  # all words were read
         tied = next((one for one in others if one.plan != first.plan and abs(first.score - one.score) < _TIED), None)
         if tied is not None:
             gaps = (*gaps, Gap("reading", "", "{} fits the question as well as {}", (tied.words, first.words)))

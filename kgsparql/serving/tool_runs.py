@@ -159,11 +159,10 @@ class ToolRun:
             found = self.knowledge.run(chosen.plan)
             doubts = ["this is a less likely reading, which was asked for"]
             labels = {**labels, **self._bounded_lookups.labels(found.terms)}
-        is_all_read = chosen is not None and not chosen.left_out
         about: Json = {
             "linked": _links_of(planned),
             "other_plans": [printable(one.words, 400) for one in others],
-            "notes": _told_notes(planned.notes, untold=("missing_name",) if is_all_read else ()),
+            "notes": _told_notes(planned.notes),
         }
         if found is None or chosen is None:
             why = "nothing was computed: no plan fits the question and the names of this graph; try ask, find and query"
@@ -404,7 +403,7 @@ def _has_word_of(text: str, label: str) -> bool:
     return not set(content_words(text)).isdisjoint(content_words(label))
 
 
-def _told_notes(notes: Iterable[str], *, untold: Sequence[str]) -> list[str]:
+def _told_notes(notes: Iterable[str], *, untold: Sequence[str] = ()) -> list[str]:
     """Write notes in the words of the tools, without some codes."""
     kept = (printable(str(note), 1_000) for note in notes if getattr(note, "code", "") not in untold)
     return [*dict.fromkeys(filter(None, (without_commands(said_of_tools(note)) for note in kept)))]

@@ -34,6 +34,30 @@ def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBa
     assert not any("kgsparql find" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [
+        ("Which people were born after 1950?", False),
+        ("How many people were born after 1950?", False),
+        ("Which cities are there?", False),
+        ("How many people died before 1950 in Gotham?", True),
+    ],
+)
+def test_words_that_were_read_are_no_names_that_were_looked_for(
+    nobel: kgsparql.KnowledgeBase, question: str, is_told: bool
+) -> None:
+    answer, planned = nobel.ask(question), nobel.plan(question)
+    assert (answer.status == "answered") is not is_told
+    assert any(note.code == "missing_name" for note in answer.notes) is is_told
+    assert any(note.startswith("looked for") for note in planned.notes) is is_told
+
+
+def test_read_words_of_another_graph_are_none_either() -> None:
+    cars = ":a a :Car ; :price 5 . :b a :Car ; :price 9 . :Car rdfs:label 'car' . :price rdfs:label 'price' ."
+    answer = knowledge_of(cars).ask("How many cars have a price above 6?")
+    assert (answer.status, answer.values, answer.notes) == ("answered", (1,), ())
+
+
 def test_an_option_says_what_it_should_be() -> None:
     for option, value, said in (
         ("max_hops", "foo", "mindmap: max_hops='foo' is not a whole number"),
