@@ -49,6 +49,21 @@ def test_what_is_left_out_is_filled_in_and_said(nobel: kgsparql.KnowledgeBase, t
         before = answer
 
 
+def test_what_was_filled_in_is_said_in_the_language_of_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+    said = {
+        "in German": [
+            "'sie' wurde für Marie Curie gehalten", "noch einmal gefragt, mit 'Pierre Curie' statt 'Marie Curie'",
+        ],
+        "in French": ["'elle' a été pris pour Marie Curie"], "in Spanish": ["preguntado sobre Marie Curie"],
+    }  # fmt: skip
+    for talk, notes in said.items():
+        before, told = None, list[str]()
+        for question, _ in TALKS[talk]:
+            before = nobel.ask(question, after=before)
+            told += [note for note in before.notes if note.code == "follow_up"]
+        assert told == notes
+
+
 def test_how_many_of_them_are_those_that_were_found(nobel: kgsparql.KnowledgeBase) -> None:
     before = nobel.ask("Who won the Nobel Peace Prize?")
     found = nobel.ask("Which of them were born in South Africa?", after=before)
