@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.follow_up import Before, take_up
+from kgsparql.answering.own_words import OwnWords
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
@@ -266,7 +267,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             admit_model(session, asking)
         if isinstance(asking.after, Before):
             take_up(session, asking.after, asking.language)
-        translate(session, asking.language)
+        translate(session, asking.language, has_own_words=asking.own_words and self.snapshot is None)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
@@ -291,6 +292,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             return ignored, indexes.linker_for(graph, usage.cancel), indexes.missing_notes
         finally:
             self._preparing.release()
+
+    @property
+    def own_words(self) -> OwnWords:
+        """What words mean in this graph, as the user said: ``keep("home", IRI)``, ``forget("home")``, ``read()``."""
+        return OwnWords(self.graph)
 
     @property
     def is_empty(self) -> bool:

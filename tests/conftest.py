@@ -51,8 +51,9 @@ def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test reads or writes the user's cache, a graph or model named in the environment, or a model hub."""
+    """No test reads or writes the user's files, a graph or model named in the environment, or a model hub."""
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache_directory))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(cache_directory / "config"))
     for name in ("KGSPARQL_KG", "KGSPARQL_MODEL", "KGSPARQL_CONTACT", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -72,6 +72,7 @@ class AskOptions:
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param oracle: chooses in the place of model and ranker, for ceilings.
     :param language: of the question: ``de``; empty if its words are to tell.
+    :param own_words: words are read as the user said that they are meant, where that was kept.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param seed: of what is drawn by chance.
@@ -95,6 +96,7 @@ class AskOptions:
     min_confidence: float = 0.0
     oracle: Oracle | None = None
     language: str = ""
+    own_words: bool = True
     after: Before | Answer | None = None
     direction: Directions = "both"
     seed: int = 0

@@ -152,7 +152,7 @@ class Session:
     def compared_labels(self) -> TermLabels:
         """The labels to compare the words of the question with: none in a language that it is not read in."""
         if self.translation is None:
-            return self.labels
+            return replace(self.labels, known=self.compared) if self.compared else self.labels
         return replace(self.labels, languages=self.labels.languages[1:], known=self.compared)
 
     @property

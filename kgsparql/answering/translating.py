@@ -7,6 +7,7 @@ from dataclasses import replace
 from threading import Lock
 from weakref import WeakKeyDictionary
 
+from kgsparql.answering.own_words import note_own_words, read_own_words
 from kgsparql.answering.plan_question import classes_of, predicates_of, unmetered
 from kgsparql.answering.session import Session
 from kgsparql.exploration import labels
@@ -23,26 +24,31 @@ _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = W
 _KEEPING = Lock()
 
 
-def translate(session: Session, language: str = "") -> None:
+def translate(session: Session, language: str = "", *, has_own_words: bool = True) -> None:
     """Take the question of a session for what it is in English; labels in its own language are shown before others.
 
     :param language: of the question; empty if its words are to tell.
+    :param has_own_words: what a user said that words mean counts.
     """
     english = lexicon().language
     with session.within_budget():  # labels at an endpoint are looked up
         search = None if session.linker is None else session.linker.index.search
         tag = language or language_in(session.question, search)
+        said = read_own_words(session, tag) if has_own_words else []
         if tag == english:
+            note_own_words(session, said)
             return
+        search = None if session.linker is None else session.linker.index.search
         if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
             search = CombinedLabels((search, PackedLabels.of(rows)))
             session.linker = copy(session.linker)
             session.linker.index = replace(session.linker.index, search=search)
-            session.compared = {IRI(row.iri): row.text for row in rows}
+            session.compared = {IRI(row.iri): row.text for row in rows} | session.compared
         called = replace(session.labels, known=session.compared)
         session.translation = translated(session.question, tag, search, lambda term: called([term])[term])
         session.question = session.translation.text
         session.labels = replace(session.labels, languages=(tag, *session.labels.languages))
+        note_own_words(session, said)
 
 
 def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:

@@ -181,7 +181,7 @@ class QuestionOptions:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
         asking = AskOptions(
             direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
-            complete=self.complete, qualifiers=self.qualifiers,
+            complete=self.complete, qualifiers=self.qualifiers, own_words=False,
             model=model.opened(seed=self.seed, snapshot=snapshot), require_model=model.require_model,
             **model.trying,
         )  # fmt: skip

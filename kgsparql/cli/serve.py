@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -162,7 +162,7 @@ def mcp(
     token = token_for(host) if http else ""
     with method.opened(graph, model, limits) as (knowledge, asking):
         assert knowledge is not None  # noqa: S101 - a graph is named
-        toolbox = Toolbox(knowledge, asking)
+        toolbox = Toolbox(knowledge, replace(asking, own_words=not token))
         if http:
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
         else:

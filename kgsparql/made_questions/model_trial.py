@@ -87,7 +87,8 @@ def tried_on_graph(
     for number, question in enumerate(made.questions):
         progress("asking the model", number, len(made.questions))
         given = (question.walk.start,) if made.are_shared else ()
-        lines, scores, right = _listed_questions(knowledge, question, AskOptions(entities=given, trial=False))
+        asking = AskOptions(entities=given, trial=False, own_words=False)
+        lines, scores, right = _listed_questions(knowledge, question, asking)
         if not lines:
             continue
         ranker += right[int(np.argmax(scores))]

@@ -37,7 +37,7 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
-from kgsparql.serving.guiding import asked_plan, run_chips
+from kgsparql.serving.guiding import SaidWord, asked_plan, own_words, run_chips
 from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -157,7 +157,8 @@ class ServedPage:
         queries: BoundedQueries | None = None, needs_token: bool = False, workers: int = 4,
         datasets: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
+        self.knowledge, self.kept, self.log = knowledge, kept, log
+        self.asking = replace(asking, own_words=not needs_token)  # those of one are not for all who have the token
         self.has_sparql, self.needs_token = queries is not None, needs_token
         self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)
@@ -175,6 +176,7 @@ class ServedPage:
             Route(run + "/chips/{number:int}", self.chips), Route(run + "/rating", self.rate, methods=["POST"]),
             Route(run + "/drawing", self.drawing, methods=["POST"]), Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
+            Route("/api/words", self.words, methods=["GET", "POST"]),
             Mount("/static", StaticFiles(directory=STATIC)), *([] if queries is None else [sparql_route(queries)]),
         ]  # fmt: skip
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
@@ -347,6 +349,13 @@ class ServedPage:
             start, rows = await run_in_threadpool(lambda: self._name_completions.of(text))
         names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
         return JSONResponse({"start": start, "names": names})
+
+    async def words(self, request: Request) -> Response:
+        """Send what words mean in the graph, as the user said; keep or forget one that was sent."""
+        sent = await _sent_object(SaidWord, request) if request.method == "POST" else None
+        if self.knowledge is None or not self.asking.own_words:
+            return JSONResponse({"words": None})
+        return JSONResponse(await run_in_threadpool(own_words, self.knowledge, sent))
 
     @cached_property
     def _name_completions(self) -> Completions:

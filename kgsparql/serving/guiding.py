@@ -6,22 +6,38 @@ import hmac
 import json
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, NotFoundError
+from kgsparql.evidence.verbalising import arrow
+from kgsparql.plans.algebra import Ends, Instances, Items
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Term, iri, printable
 from kgsparql.retrievers._planned_question import GivenPlan
+from kgsparql.serving.page_facts import Sent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.plans.algebra import Plan
+
+
+class SaidWord(Sent):
+    """What some words mean; without an IRI they are forgotten."""
+
+    text: Annotated[str, Field(max_length=200)]
+    means: Annotated[str, Field(max_length=2_000)] | None = None
+
 
 _MOST_CHARACTERS = 2_000  # of a plan in words
 _LIMITS = Budget(max_seconds=10.0, max_queries=60)
@@ -39,9 +55,13 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
         return {"words": "", "chips": []}
     parts = chips(plan)
     if number is None:
-        label = knowledge.labels(terms_in(plan)).__getitem__
-        said = [{"kind": one.kind, "words": part_words(one.kind, one.part_of(plan), label)} for one in parts]
-        return {"words": printable(in_words(plan, label), _MOST_CHARACTERS), "chips": said}
+        labels = knowledge.labels(terms_in(plan))
+        label = labels.__getitem__
+        parts_told = [
+            {"kind": one.kind, "words": part_words(one.kind, part, label), "said": _said_words(run, part, labels)}
+            for one, part in ((one, one.part_of(plan)) for one in parts)
+        ]
+        return {"words": printable(in_words(plan, label), _MOST_CHARACTERS), "chips": parts_told}
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_LIMITS))
@@ -52,10 +72,41 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     told = [
         {
             "words": printable(part_words(kind, one.part, label), 200), "is_now": one.plan == plan,
-            "count": one.count, "plan": _sealed_plan(one.plan),
+            "count": one.count, "plan": _sealed_plan(one.plan), "term": _term_of(one.part),
         } for one in found
     ]  # fmt: skip
     return {"options": told, "is_cut": is_cut, "most": MOST_COUNTED}
+
+
+def _term_of(part: Any) -> str | None:
+    """Return the term that stands at a chip, where words of a question can mean it."""
+    match part:
+        case Step(predicate, "forward") | Instances(predicate) | Items((IRI() as predicate,)):
+            return predicate.value
+    return None
+
+
+def _said_words(run: dict[str, Any], part: Any, labels: Mapping[Term, str]) -> str:
+    """Find the words of the question from which a part was read, or those for which there was nothing in the graph."""
+    term, answer = _term_of(part), run.get("answer", {})
+    named = [own["mention"] for own in answer.get("linked", ()) if own["term"]["value"] == term and own["mention"]]
+    if isinstance(part, Step):
+        step = arrow(part, labels)
+        read = [one for event in run.get("events", ()) for one in event.get("matches", ())]
+        named = [words for words, way in read if step in way and words]
+    return next(iter([*named, *(own["words"] for own in answer.get("not_understood", ()) if own["words"])]), "")
+
+
+def own_words(knowledge: KnowledgeBase, said: SaidWord | None = None) -> dict[str, Any]:
+    """Tell what words mean in the graph as the user said; keep or forget one before."""
+    own = knowledge.own_words
+    if said is not None and said.means is not None:
+        own.keep(said.text, iri(said.means))
+    elif said is not None:
+        own.forget(said.text)
+    kept = own.read()
+    label = knowledge.labels(one.means for one in kept)
+    return {"words": [{"text": one.text, "means": label[one.means]} for one in kept] if own.files else None}
 
 
 def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tuple[str, AskOptions]:
@@ -79,10 +130,25 @@ def _plan_of_run(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, An
             run["question"], entities=entities, budget=own, language=asking.language, after=asking.after
         )
         best = planned.chosen or next(iter(planned.candidates), None)
-        if best is None:
+        plan = _plan_of_path(run.get("answer", {})) if best is None else best.plan
+        if plan is None:
             return None
-        run["plan"] = computed["plan"] = written_plan(best.plan)
+        run["plan"] = computed["plan"] = written_plan(plan)
     return read_plan_file(computed["plan"])
+
+
+def _plan_of_path(answer: dict[str, Any]) -> Plan | None:
+    """Make a plan of the likeliest path, where no word of the question says what is asked of a name."""
+    steps, walked = list[Step](), list[dict[str, Any]]()
+    for one in next((own["triples"] for own in answer.get("evidence", ()) if own["kind"] == "path"), ()):
+        near, far = (one[end] for end in ("subject", "object")[:: 1 if one["direction"] == "forward" else -1])
+        if walked and near["value"] != walked[-1]["value"]:
+            break  # another end of the same path
+        walked += [near, far]
+        steps.append(Step(IRI(one["predicate"]["value"]), one["direction"]))
+    if not steps or walked[0]["type"] != "uri":
+        return None
+    return Ends(Items((IRI(walked[0]["value"]),)), PropertyPath(tuple(steps)))
 
 
 def _sealed_plan(plan: Plan) -> str:

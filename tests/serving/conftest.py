@@ -39,7 +39,10 @@ def served(cache: Path, *options: str | Path, **environment: str) -> Iterator[st
     # stderr goes to the terminal of the tests: a pipe that nobody reads may fill
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "KGSPARQL_CACHE_DIR": str(cache), "HF_HUB_OFFLINE": "1", **environment},
+        env={
+            **os.environ, "KGSPARQL_CACHE_DIR": str(cache), "XDG_CONFIG_HOME": str(cache), "HF_HUB_OFFLINE": "1",
+            **environment,
+        },
     )  # fmt: skip
     try:
         assert process.stdout is not None

@@ -23,6 +23,8 @@ export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
 export const rate = (id, rating) => post(at(id, "/rating"), rating);
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
+export const words = () => json("/api/words");
+export const sayWord = (text, means) => post("/api/words", { text, ...(means && { means }) });
 export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**

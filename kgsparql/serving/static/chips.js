@@ -2,6 +2,7 @@
 import * as api from "./api.js";
 import { button, el, name, number, put, troubleOf } from "./dom.js";
 
+let changed = null; // what was said in the place of what: its words may be kept
 let next = -1; // the part that was changed, which has the focus again once the answer is there
 
 /** Of a finished run; chosen options are told as the event `plan`. It looks at the graph when it is opened. */
@@ -29,6 +30,9 @@ async function load(id, said, list) {
   put(list, buttons, offered, more);
   if (next >= 0) (buttons[next] ?? buttons.at(-1))?.focus();
   next = -1;
+  const keeping = changed;
+  changed = null;
+  list.after(await wordsPart(keeping));
 
   function close(from) {
     offered.hidden = true;
@@ -54,9 +58,9 @@ async function load(id, said, list) {
 
   function show({ options, is_cut: isCut, most }, from, at) {
     const amount = (count) => (count === null ? "" : count > most ? `${number(most)}+` : number(count));
-    const lines = options.map(({ words: text, count, is_now: isNow, plan }, place) => el("li", {
-      id: `option-${id}-${place}`, role: "option", "aria-selected": "false", onclick: () => choose(plan, from, at),
-    }, name(text), " ", el("span", { class: "quiet" }, amount(count), isNow ? " now" : "")));
+    const lines = options.map((one, place) => el("li", {
+      id: `option-${id}-${place}`, role: "option", "aria-selected": "false", onclick: () => choose(one, from, at),
+    }, name(one.words), " ", el("span", { class: "quiet" }, amount(one.count), one.is_now ? " now" : "")));
     offered.replaceChildren(...lines);
     more.textContent = isCut ? "There are others, less common." : "";
     offered.setAttribute("aria-label", `Instead of ${from.textContent}`);
@@ -80,8 +84,37 @@ async function load(id, said, list) {
     mark(active);
   }
 
-  function choose(plan, from, at) {
+  function choose({ plan, term, words }, from, at) {
     next = at;
+    if (term) changed = { text: chips[at].said, means: term, label: words };
     from.dispatchEvent(new CustomEvent("plan", { bubbles: true, detail: plan }));
   }
+}
+
+/** What words mean in this graph, as the user said; what was just chosen can be kept. Nothing where nothing is kept. */
+async function wordsPart(keeping) {
+  const { words } = await api.words();
+  if (!words || !(keeping || words.length)) return "";
+  const said = el("p", { class: "quiet", role: "status" });
+  const text = el("input", { value: keeping?.text ?? "", maxlength: 100, required: true });
+  const form = keeping && el("form", { class: "tools keep" }, el("label", {}, "Next time, read ", text, " as ", name(keeping.label)), el("button", { class: "small" }, "Keep"));
+  const kept = el("ul", { class: "words" });
+  const part = put(el("div", {}), form, said, kept);
+
+  async function say(word, means) {
+    said.replaceChildren();
+    await api.sayWord(word, means).then(({ words: now }) => {
+      show(now);
+      put(said, means ? ["Kept: ", name(word), " is read as ", name(keeping.label), "."] : ["Forgotten: ", name(word), "."]);
+      if (means) form.remove();
+    }, (error) => said.append(troubleOf(error)));
+  }
+
+  const show = (all) => kept.replaceChildren(...all.map((one) => el("li", {}, "“", name(one.text), "” is read as ", name(one.means), " ", button("Forget", () => say(one.text)))));
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    say(text.value.trim(), keeping.means);
+  });
+  show(words);
+  return part;
 }
