@@ -488,8 +488,3 @@ def test_an_error_that_comes_with_status_200_is_one(body: dict[str, Any], kind: 
     error = failure(answering(json.dumps(body).encode(), type="application/json"))
     assert type(error) is kind
     assert said in error.message
-
-
-def test_an_endpoint_that_wants_digest_authentication_is_named_so() -> None:
-    asks = answering(b"no", status=401, www_authenticate='Digest realm="SPARQL", nonce="abc"')
-    assert "digest authentication" in failure(asks).hint

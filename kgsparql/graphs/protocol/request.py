@@ -285,10 +285,6 @@ def of_status(reply: HttpReply, request: SparqlRequest) -> KgsparqlError | None:
             return EndpointRateLimitError(message, hint=wait, **detail, retry_after_s=wait_s)
         case "refused":
             hint = "put USER:PASSWORD@ before the host in the URL" if status == 401 else "ask its operator"
-            if reply.headers.get("www-authenticate", "").lower().startswith("digest"):
-                hint = (
-                    "it wants digest authentication, which kgsparql does not know: ask its operator for basic, by https"
-                )
             message = f"{request.url}: access refused ({status}){words}"
             return EndpointAuthenticationError(message, hint=contact_hint(said, hint), **detail)
     of_engine = _ABOUT_THE_QUERY.search(said) if status >= 500 or status == 400 else None
