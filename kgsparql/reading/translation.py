@@ -21,6 +21,7 @@ from kgsparql.reading.word_order import Kind, Unit, VerbLastOrder
 
 _QUOTED = re.compile(r'["“„«]([^"”“„»«]+)["”“»]')
 _STOPS = re.compile(r"[,;:?!]")
+_DAY_FIRST = re.compile(r"(\d{1,2})[/-](0?[1-9]|1[0-2])[/-](\d{4})(?!\w)")
 _SHORT = 3  # letters of a name whose last one marks no owner
 
 
@@ -307,7 +308,10 @@ class _Translator:
         return Unit(self.tokens[start].start, self.tokens[end - 1].end, said, english, kind, forms)
 
     def _number_at(self, at: int) -> tuple[Unit, int]:
-        """Read digits: 1.234,5 is 1,234.5 where commas are decimal; 1950er are the 1950s."""
+        """Read digits: 1.234,5 is 1,234.5 where commas are decimal; 1950er are the 1950s; 3/4/1950 is in April."""
+        if date := _DAY_FIRST.match(self.question, self.tokens[at].start):
+            day, month, year = date.groups()
+            return self._unit_of(at, at + 3, f"{year}-{month:0>2}-{day:0>2}", "name"), at + 3
         end = at + 1
         while end < len(self.tokens) and self.texts[end].isdecimal() and self._gap_before(end) in {",", "."}:
             end += 1

@@ -27,7 +27,7 @@ _NUMERIC_DATE = re.compile(
     re.IGNORECASE,
 )
 NO_DATE = "there is no such date as {!r}"
-ANY_ORDER = "{!r} may be {} or {}: which number is the month is not said"
+ANY_ORDER = "{!r} may be {} or {}: write the one that you mean"
 ANY_PERIOD = "{!r} may be the years until {} or until {}"
 TOO_LONG = "{!r} has more digits than can be compared"
 BACKWARDS = "{!r} ends before it begins"
@@ -209,7 +209,7 @@ class ValueFinder:
         if first is None or _order_key(first) > _order_key(last):
             return replace(made, problem=(BACKWARDS if first is not None else TWO_UNITS, made.text))
         number, day = (first, None) if isinstance(first, Decimal) else (None, first)
-        return replace(made, number=number, date=day, last=last)
+        return replace(made, number=number, date=day, last=last, problem=one.problem or other.problem)
 
 
 def _order_key(value: Decimal | Literal) -> tuple[Decimal, str]:

@@ -56,6 +56,7 @@ STATIC = Path(__file__).parent / "static"
 _POLL_S = 0.03  # how often a stream looks for further steps
 _SWEEP_S = 1.0
 _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
+_ALONE = "the question before was removed: this one is answered as it stands"
 _STATUS = {InputError: 400, NotFoundError: 404}
 _MEDIA_TYPES = {
     "json": "application/json", "md": "text/markdown; charset=utf-8", "trig": "application/trig; charset=utf-8",
@@ -194,6 +195,8 @@ class ServedPage:
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
             **(self.log.add_run(answered, run=run.id) if self.log else {}),
         }  # fmt: skip
+        if run.settings.get("after", "") is None:
+            answered["notes"].append({"code": "follow_up", "text": _ALONE})
         try:
             self.kept.put(run.id, frozen)
         except OSError as error:
@@ -246,7 +249,7 @@ class ServedPage:
             meanings = corrected(await self._run_json(corrects.run), corrects.link, corrects.candidate)
             settings["entities"] = [link["term"]["value"] for link in meanings]
         asking = await run_in_threadpool(self._asking_with, settings)
-        asking = await self._asking_after(asking, sent.after)
+        asking = await self._asking_after(asking, settings)
         if sent.plan is not None:
             question, asking = await run_in_threadpool(asked_plan, self._open_knowledge, asking, sent.plan)
         run = self.runs.start(AskedRun(checked_question(question), asking, settings, meanings))
@@ -312,7 +315,7 @@ class ServedPage:
     async def chips(self, request: Request) -> Response:
         """Tell the parts of what a run was understood as; of a part with a number, what else could stand there."""
         found, number = await self._run_of(request), request.path_params.get("number")
-        asking = await self._asking_after(self.asking, found.get("options", {}).get("after"))
+        asking = await self._asking_after(self.asking, found.get("options", {}))
         async with self._looking:
             told = partial(run_chips, self._open_knowledge, asking, found, number)
             return JSONResponse(await run_in_threadpool(told))
@@ -398,9 +401,14 @@ class ServedPage:
             raise NotFoundError("there is no such run", hint="old runs are removed; ask the question again")
         return kept
 
-    async def _asking_after(self, asking: AskOptions, name: str | None) -> AskOptions:
-        """Return how a question is asked that follows a run, if that has an answer."""
-        before = None if name is None else (await self._run_json(name)).get("answer")
+    async def _asking_after(self, asking: AskOptions, options: dict[str, Any]) -> AskOptions:
+        """Return how a question is asked that follows a run, if that has an answer and was not removed."""
+        before = None
+        if options.get("after"):
+            try:
+                before = (await self._run_json(options["after"])).get("answer")
+            except NotFoundError:
+                options["after"] = None  # which its answer tells
         return asking if before is None else replace(asking, after=Before.from_json(before))
 
     def _asking_with(self, settings: dict[str, Any]) -> AskOptions:

@@ -125,8 +125,11 @@ def test_a_question_follows_a_run(address: str) -> None:
     follows = asked("and where did she die?", after=first["id"])
     assert follows["answer"]["question"] == "Where did Marie Curie die?"
     assert follows["answer"]["answers"][0]["term"]["label"] == "Passy"
-    body = json.dumps({"question": "and when?", "after": "none"})
-    assert send(address, "POST", "/api/ask", body, **JSON)[0] == 404
+    gone = asked("Where was Niels Bohr born?", after="none")  # it was removed meanwhile
+    assert gone["answer"]["answers"][0]["term"]["label"] == "Copenhagen"
+    assert gone["notes"] == ["the question before was removed: this one is answered as it stands"]
+    assert send(address, "GET", f"/api/runs/{gone['id']}/chips")[0] == 200
+    assert not follows["notes"] or "removed" not in follows["notes"][-1]
 
 
 def test_U09_a_body_is_bounded_with_and_without_a_length(address: str) -> None:

@@ -125,8 +125,20 @@ def test_dates_are_read_as_they_are_written(graphs: dict[str, KnowledgeBase], as
 
 
 def test_a_date_that_may_be_two_days_is_doubted(graphs: dict[str, KnowledgeBase]) -> None:
-    answer = graphs["events"].ask("Which operas premiered on 05/06/1898?")
-    assert answer.gaps[0].text.startswith("'05/06/1898' may be 1898-06-05 or 1898-05-06")
+    for asked in ("on 05/06/1898", "between 05/06/1898 and 1900"):
+        answer = graphs["events"].ask(f"Which operas premiered {asked}?")
+        why = "'05/06/1898' may be 1898-06-05 or 1898-05-06: write the one that you mean"
+        assert (answer.status, [gap.text for gap in answer.gaps]) == ("partial", [why])
+        sure = graphs["events"].ask(f"Which operas premiered {asked.replace('05/06/1898', '1898-06-05')}?")
+        assert (sure.status, labels(sure)) == ("answered", "Last Day")
+
+
+@pytest.mark.parametrize("question", [
+    "Wer wurde am 7/11/1867 geboren?", "Qui est né le 07/11/1867 ?", "¿Quién nació el 07-11-1867?",
+])  # fmt: skip
+def test_where_the_day_is_always_first_a_date_is_no_doubt(nobel: KnowledgeBase, question: str) -> None:
+    answer = nobel.ask(question)
+    assert (answer.status, labels(answer)) == ("answered", "Marie Curie")
 
 
 @pytest.mark.parametrize(
