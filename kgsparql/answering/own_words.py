@@ -21,7 +21,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.exploration.lookups import check_mentioned
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.memory import MemoryLabels
+from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import MAX_DEGREE, CombinedLabels, Kind, LabelRow
 from kgsparql.linking.words import stem, words
 from kgsparql.rdf.query import Query
@@ -141,7 +141,7 @@ def read_own_words(session: Session, language: str) -> list[OwnWord]:
     if rows and session.linker is not None:
         index = session.linker.index
         session.linker = copy(session.linker)
-        session.linker.index = replace(index, search=_OwnLabels((index.search, MemoryLabels(rows))))
+        session.linker.index = replace(index, search=_OwnLabels((index.search, PackedLabels.of(rows))))
     session.compared |= {own.means: own.text for own in found.values() if kinds[own.means] != "entity"}
     return [*found.values()]
 
