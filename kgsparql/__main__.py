@@ -31,6 +31,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.stderr.write(f"error: cannot write to stdout: {error.strerror} [E_INPUT]\n")
         sys.exit(2)
+    finally:
+        gc.freeze()  # at its end Python looks for circles among all objects: a tenth of a question
 
 
 if __name__ == "__main__":

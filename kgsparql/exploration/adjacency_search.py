@@ -12,7 +12,17 @@ import numpy as np
 
 from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
 from kgsparql.exploration.counting import degrees, step_key
-from kgsparql.graphs.adjacency import IS_CLASS, MAX_DEGREE, Adjacency, AdjacencyView, Marks, Numbers, batches, starts_of
+from kgsparql.graphs.adjacency import (
+    IS_CLASS,
+    MAX_DEGREE,
+    Adjacency,
+    AdjacencyView,
+    Marks,
+    Numbers,
+    batches,
+    sorted_once,
+    starts_of,
+)
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, Hop, Path, Step
@@ -147,7 +157,7 @@ def ranges(begins: Numbers, counts: Numbers) -> Numbers:
 def _sorted_distinct(numbers: Numbers) -> Numbers:
     if len(numbers) < _FEW:
         return np.array(sorted(set(numbers.tolist())), np.int64)
-    return np.unique(numbers).astype(np.int64)
+    return sorted_once(numbers).astype(np.int64)
 
 
 class HopNames:
@@ -220,7 +230,7 @@ def _number_of_paths(levels: Sequence[Arcs]) -> int:
 
 def _hops_at(names: Adjacency | HopNames, arcs: Arcs, chosen: Numbers) -> list[Hop]:
     """Make the hops with these places among others, one for each place."""
-    used = np.unique(chosen)
+    used = sorted_once(chosen)
     tails, heads, steps = (column[used].tolist() for column in arcs)
     terms = {number: names.term(number) for number in {*tails, *heads}}
     made = (names.step(s).hop(terms[t], terms[h]) for t, h, s in zip(tails, heads, steps, strict=True))

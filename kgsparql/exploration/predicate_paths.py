@@ -24,7 +24,7 @@ from kgsparql.exploration.batched_select import (
 )
 from kgsparql.exploration.counting import predicates
 from kgsparql.exploration.neighbourhood import by_steps, cut_of_group, neighbours
-from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, starts_of
+from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, sorted_once, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
@@ -323,7 +323,7 @@ class _Level:
     def to_be_asked(self) -> list[IRI]:
         """List the ends that queries are about when the paths get longer."""
         by_queries = type(self.steps) is _QuerySteps and len(self.shapes) > 0
-        return self.steps.entities(np.unique(self.end)) if by_queries else []
+        return self.steps.entities(sorted_once(self.end)) if by_queries else []
 
     def paths(self) -> list[PredicatePath]:
         """List the paths in lexical order, with their ends."""
@@ -347,7 +347,7 @@ class _Level:
     def longer(self) -> tuple[_Level, Sequence[Cut]]:
         """Find the paths one step longer."""
         began = time.perf_counter()
-        hops, far, cuts = self.steps.limited(np.unique(self.end))
+        hops, far, cuts = self.steps.limited(sorted_once(self.end))
         keys, heads, tails = self._hops_onward(hops)
         first = starts_of(keys, heads)
         several = np.diff(first, append=len(keys)) > 1
@@ -375,12 +375,12 @@ class _Level:
     def last_step(self) -> tuple[tuple[PropertyPath, ...], Sequence[Cut]]:
         """Find the paths one step longer, without their ends."""
         began = time.perf_counter()
-        hops, cuts = self.steps.counted(np.unique(self.end))
+        hops, cuts = self.steps.counted(sorted_once(self.end))
         keys = [self._path_keys(self.behind[:, 0], self.behind[:, 1])]
         for rows, onward in self._rows_with_hops(hops.tails):
             leads_on = self._leads_on(rows, onward, hops)
-            keys.append(np.unique(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
-        shapes, _ = self._paths_of_keys(np.unique(np.concatenate(keys)))
+            keys.append(sorted_once(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
+        shapes, _ = self._paths_of_keys(sorted_once(np.concatenate(keys)))
         self.steps.report(began, self.start, len(shapes))
         return shapes, cuts
 

@@ -176,6 +176,14 @@ def starts_of(*columns: Numbers) -> Numbers:
     return np.flatnonzero(new)
 
 
+def sorted_once(values: Numbers) -> Numbers:
+    """Sort numbers, each once; `np.unique` imports all of `numpy.ma` for this, which takes as long as a query."""
+    import numpy as np
+
+    ordered = np.sort(values)
+    return ordered[starts_of(ordered)] if len(ordered) else ordered
+
+
 def batches(counts: Numbers, most: int) -> Iterator[slice]:
     """Yield slices of a list whose counts are together at most so many, or of one item with more."""
     ends, low = counts.cumsum(), 0

@@ -20,10 +20,18 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles import could_be_alias, endpoint_named, known_endpoints
 from kgsparql.graphs.rdflib_interop import RdflibCopy
-from kgsparql.graphs.stores import describe_store, graph_in_cache, graph_in_memory, has_store, open_store
+from kgsparql.graphs.stores import (
+    describe_store,
+    graph_in_cache,
+    graph_in_memory,
+    has_store,
+    open_store,
+    place_in_cache,
+)
 from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
+from kgsparql.storage.files import is_store
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 
 _Held: TypeAlias = ox.Store | RdflibCopy
@@ -134,9 +142,10 @@ def _read_files(
     files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, cache: bool, progress: Progress | None,
     notes: Callable[[str], None] | None,
 ) -> OxigraphGraph:  # fmt: skip
-    if cache and _exceed_cache_threshold(files):
+    target = place_in_cache(files, options) if cache and all(file.path for file in files) else None
+    if target is not None and (is_store(target) or _exceed_cache_threshold(files)):
         try:
-            return graph_in_cache(files, options, name=name, progress=progress, notes=notes)
+            return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)
         except StoreError as error:
             if notes is not None:
                 notes(f"held in memory and not kept: {error.message} (KGSPARQL_CACHE_DIR names another place)")
@@ -235,8 +244,6 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
 
 
 def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:
-    """Tell whether files, none of them standard input, are big when they are unpacked."""
-    if any(file.path is None for file in files):
-        return False
+    """Tell whether files are big when they are unpacked."""
     unpacked = accumulate(len(chunk) for file in files for chunk in file.unpacked_chunks())
     return sum(file.size for file in files) > CACHE_FROM_BYTES or any(size > CACHE_FROM_BYTES for size in unpacked)

@@ -279,16 +279,23 @@ def graph_in_memory(
     )  # fmt: skip
 
 
-def graph_in_cache(
-    files: Sequence[RdfFile], options: ReadOptions, *, name: str | None = None, progress: Progress | None = None,
-    notes: Callable[[str], None] | None = None,
-) -> OxigraphGraph:  # fmt: skip
-    """Open a store of these files in the cache directory: created the first time, found by their SHA-256 afterwards."""
-    several = len(files) > 1
-    graphs = [file.iri.value if several else None for file in files]
-    placed = [file.iri.value for file in files] if options.base == OWN_BASE else graphs
+def place_in_cache(files: Sequence[RdfFile], options: ReadOptions) -> Path:
+    """Name the store of these files in the cache directory: by their SHA-256."""
+    placed = [file.iri.value for file in files] if options.base == OWN_BASE else _graphs_of(files)
     key = digest_of([[file.sha256() for file in files], placed, options.recipe, ox.__version__])
-    target = cache_directory().absolute() / "graphs" / key[:32]
+    return cache_directory().absolute() / "graphs" / key[:32]
+
+
+def _graphs_of(files: Sequence[RdfFile]) -> list[str | None]:
+    return [file.iri.value if len(files) > 1 else None for file in files]
+
+
+def graph_in_cache(
+    files: Sequence[RdfFile], options: ReadOptions, target: Path, *, name: str | None = None,
+    progress: Progress | None = None, notes: Callable[[str], None] | None = None,
+) -> OxigraphGraph:  # fmt: skip
+    """Open a store of these files in the cache directory, which is created the first time."""
+    several, graphs = len(files) > 1, _graphs_of(files)
     name = name or ", ".join(file.name for file in files)
 
     def opened() -> OxigraphGraph:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from pydantic_core import from_json
-
 from kgsparql.errors import ModelReplyError
 from kgsparql.rdf.terms import printable
 
@@ -157,6 +155,8 @@ def _read_json(text: str, start: int) -> FoundJson | None:
     except json.JSONDecodeError as error:
         if error.msg.startswith("Unterminated") or error.pos >= len(repaired.rstrip()):
             with suppress(ValueError):
+                from pydantic_core import from_json  # takes as long as a query
+
                 return FoundJson(from_json(repaired, allow_partial=True), start, len(text), whole=False)
     except RecursionError:
         pass

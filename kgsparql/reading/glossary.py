@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache, partial
 from importlib.resources import files
@@ -172,7 +172,7 @@ def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
     words = {key: frozenset(text.split()) for key, text in document["words"].items()}
     inflected = endings["infinitives"], words["accented"]
-    meanings = {kind: _meanings_by_word(kind, text, *inflected) for kind, text in document["meanings"].items()}
+    meanings = _Meanings(document["meanings"], inflected)
     pairs = {
         key: dict(pair.replace("_", " ").split(":") for pair in text.split()) for key, text in document["pairs"].items()
     }
@@ -190,6 +190,23 @@ def languages() -> tuple[str, ...]:
     """Return the languages that questions are read in, beside English."""
     own = (file.name.removesuffix(".toml") for file in files("kgsparql.reading").joinpath("lexicon").iterdir())
     return tuple(sorted(name for name in own if len(name) == 2 and name != lexicon().language))
+
+
+class _Meanings(Mapping[Kind, Mapping[str, Meaning]]):
+    """Tables of what words mean, each made when it is first needed: for an English question, one of five is."""
+
+    def __init__(self, texts: Mapping[Kind, str], inflected: tuple[Sequence[str], frozenset[str]]) -> None:
+        self._texts = texts
+        self._table_of = lru_cache(lambda kind: _meanings_by_word(kind, texts[kind], *inflected))
+
+    def __getitem__(self, kind: Kind) -> Mapping[str, Meaning]:
+        return self._table_of(kind)
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def _meanings_by_word(

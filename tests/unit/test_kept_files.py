@@ -36,7 +36,7 @@ from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.snapshots import Snapshot
-from kgsparql.graphs.stores import graph_in_cache
+from kgsparql.graphs.stores import graph_in_cache, place_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
 from kgsparql.rdf.query import Query
@@ -361,7 +361,7 @@ def test_only_its_owner_reads_the_copies_and_indexes_of_a_graph_that_is_kept(
     cache, store, before = tmp_path / "cache", tmp_path / "S", os.umask(umask)
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache))
     try:
-        graph = graph_in_cache(rdf_files(NOBEL), ReadOptions())
+        graph = graph_in_cache(files := rdf_files(NOBEL), options := ReadOptions(), place_in_cache(files, options))
         build_label_index(graph, index_directory(graph, cache), embedder=None)
         build_adjacency(graph)
         load_store(NOBEL, store)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from array import array
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -232,6 +232,7 @@ class _Texts(Sequence[str]):
         self._name = name
         self._starts = packed.array(f"{name} starts")
         self.lengths = packed.array(f"{name} lengths")
+        self._hashes, self._order = packed.array(f"{name} hashes"), packed.array(f"{name} order")
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -246,10 +247,9 @@ class _Texts(Sequence[str]):
         return self._packed.text(self._name, int(self._starts[start]), int(self._starts[end]) - 1).split("\n")
 
     def place_of(self, text: str) -> int | None:
-        """Find a text; ``None`` if it is not there."""
-        first, last = np.searchsorted(self.lengths, [len(text), len(text) + 1])
-        place = bisect_left(self, text, int(first), int(last))
-        return place if place < last and self[place] == text else None
+        """Find a text by its hash; ``None`` if it is not there."""
+        first, last = np.searchsorted(self._hashes, [own := _hash_of(text), own + 1])
+        return next((place for place in self._order[first:last].tolist() if self[place] == text), None)
 
 
 class _WordCounts(Mapping[str, int]):
@@ -358,6 +358,10 @@ class _Writer:
         self.put(name, written)
         self.put(f"{name} starts", np.append(0, np.flatnonzero(written == _LINE_END) + 1).astype("<u4"))
         self.put(f"{name} lengths", np.fromiter(map(len, ordered), "<u2", len(ordered)))
+        hashes = np.fromiter(map(_hash_of, ordered), "<i8", len(ordered))
+        order = np.argsort(hashes, kind="stable")
+        self.put(f"{name} hashes", hashes[order])
+        self.put(f"{name} order", order.astype("<u4"))
         return ordered
 
     def put_lists(self, name: str, owners: NDArray[np.int64], values: NDArray[Any], count: int) -> None:
@@ -408,6 +412,10 @@ def _trigrams_in(keys: Sequence[str], first: int) -> tuple[NDArray[np.uint64], N
     code = np.where(is_long, code << _CHARACTER_BITS | third, code)
     taken = longer | is_single
     return code[taken], (np.cumsum(is_end)[1:-2] - 1 + first)[taken]
+
+
+def _hash_of(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def _trigram_code(trigram: str) -> int:
