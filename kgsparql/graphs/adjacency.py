@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,7 +31,8 @@ ABOUT_FILE = "about.json"
 RECIPE = "adjacency-5"  # changes whenever the arrays would be made differently
 
 IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
-MAX_DEGREE = 10_000  # up to here the degrees of terms are kept
+MAX_DEGREE = 10_001  # up to here the degrees of terms are kept
+MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take milliseconds there
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,23 @@ class Adjacency:
         """Return the number of triples of each term, at most ``MAX_DEGREE``; 0 for a blank node."""
         degrees: Numbers = self.about[numbers] % IS_CLASS
         return degrees * (numbers < self.iris)
+
+    def triples_of_iris(self, uncounted: Collection[IRI]) -> Iterator[tuple[str, int]]:
+        """Yield each IRI, and in how many triples it is, at most ``MAX_DEGREE``.
+
+        It does not count as the object of some predicates; then, of one with more triples, literals do not, either.
+        """
+        import numpy as np
+
+        numbers = [2 * n + 1 for n, predicate in enumerate(self.predicates) if predicate in uncounted]
+        before = np.append(0, np.cumsum(np.isin(self.steps, numbers)))[self.starts]
+        left_out = np.diff(before)
+        counts = self.degrees(np.arange(len(self.about))).astype(np.int64)
+        walked = np.minimum(np.diff(self.starts.astype(np.int64)) - left_out, MAX_DEGREE)
+        counts = np.where((counts < MAX_DEGREE) | (left_out == 0), counts - left_out, walked)[: self.iris]
+        names, ends = self.names.tobytes(), self.name_starts[: self.iris + 1].tolist()
+        for start, end, count in zip(ends, ends[1:], counts.tolist(), strict=False):
+            yield names[start:end].decode(), count
 
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import os
 import shutil
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -22,13 +23,14 @@ from kgsparql.graphs.adjacency import (
     ABOUT_FILE,
     IS_CLASS,
     MAX_DEGREE,
+    MIN_TRIPLES,
     Adjacency,
     Revision,
     batches,
     open_adjacency,
     starts_of,
 )
-from kgsparql.graphs.child_process import connected_to_parent, progress_to_parent, write_frame
+from kgsparql.graphs.child_process import connected_to_parent
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -48,9 +50,8 @@ from kgsparql.storage.files import (
 
 Array: TypeAlias = npt.NDArray[Any]
 
-# A graph of fewer is searched by queries: they take milliseconds there.
-MIN_TRIPLES = 100_000
 _WAIT_S = 600.0
+_NICE = 10  # of who builds for later: who asks now goes first
 # Triples that are looked at together.
 _CHUNK = 20_000
 # Names that are sorted together; all files of them are open when they are merged.
@@ -82,14 +83,15 @@ class _Content(NamedTuple):
 
 def main() -> None:
     """Build an adjacency for a process that goes on meanwhile."""
-    (request, _), _, replies = connected_to_parent()
+    (request, _), *_ = connected_to_parent()
     directory, stored = request["directory"], tuple(map(StoredSource.from_json, request["stored"]))
+    if request.get("alone"):
+        os.nice(_NICE)
     try:
         store = ox.Store.read_only(directory) if directory else None
-        _kept_or_built(_Content(Revision(**request["revision"]), stored, store), progress_to_parent(replies))
-        write_frame(replies, {"done": True})
+        _kept_or_built(_Content(Revision(**request["revision"]), stored, store), None)
     except (KgsparqlError, OSError) as error:
-        write_frame(replies, {"error": str(error)})
+        sys.exit(str(error))  # the graph is searched by queries
 
 
 def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -> Adjacency | None:

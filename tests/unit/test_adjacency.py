@@ -1,8 +1,14 @@
 """An adjacency: built once for a revision of a graph, never read by half, and never needed."""
 
 import json
+import os
 import resource
 import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,12 +25,13 @@ from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
 from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import predicate_paths, shortest_paths
-from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store
+from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.storage.files import size_of, writer_lock
 from tests.conftest import FIXTURES
@@ -149,6 +156,64 @@ def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None
     assert all(again.sources_of(triple) for triple in through.triples)  # the blank node is the same
     file.write_text(CHAIN)
     assert opened(file).adjacency_view() is None
+
+
+def test_the_first_search_is_by_queries_while_a_process_builds_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
+    file = tmp_path / "data.ttl"
+    file.write_text(CHAIN + f"<{E}n0> <{E}at> [ <{E}of> <{E}n7> ] .")
+    for source in (store_of(tmp_path), file):  # that of the file is in the memory of this process alone
+        graph = opened(source)
+        assert lengths(graph) == [3] * 8
+        assert until(lambda graph=graph: graph.adjacency is not None)
+        assert lengths(graph) == [3] * 8
+        assert graph.adjacency_view() is not None
+    assert lengths(graph, IRI(f"{E}n7")) == [2]
+    (through,) = shortest_paths(graph, START, IRI(f"{E}n7")).items
+    assert all(graph.sources_of(triple) for triple in through.triples)
+
+
+def until(is_done: Callable[[], bool]) -> bool:
+    for _ in range(600):
+        if is_done():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_who_builds_may_be_killed_at_any_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
+    many = "".join(f"<{E}n{i}> <{E}p> <{E}n{i * 7 % 30_000}> .\n" for i in range(30_000))
+    graph = open_store(store_of(tmp_path, CHAIN + many))
+    for seconds in (0.0, 0.4, 0.7):
+        assert len(lengths(graph)) >= 8
+        if graph.builder is None:
+            break  # it was faster
+        time.sleep(seconds)
+        with suppress(ProcessLookupError):
+            os.kill(graph.builder, signal.SIGKILL)
+        graph.builder = None
+    built_one = graph.built_adjacency(threading.Event())
+    assert built_one is not None
+    shutil.rmtree(tmp_path / "cache")
+    assert content(built(open_store(tmp_path / "store"))) == content(built_one)
+
+
+def test_labels_know_the_triples_of_each_thing_from_it_as_from_a_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = "".join(f"<{E}m{i}> a <{E}C> ; <{E}p> <{E}hub> .\n" for i in range(10_010))
+    more = f'<{E}C> <{E}p> <{E}hub> ; <{E}q> "x", "y" . <{E}only> <{E}q> "z" ; <http://schema.org/name> "Only" .'
+    directory = store_of(tmp_path, f"{CHAIN}{hub}{more}")
+    by_query = list(read_labels(open_store(directory)))
+    monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
+    graph = open_store(directory)
+    assert list(read_labels(graph)) == by_query
+    assert graph.adjacency is not None
+    degrees = {row.iri.removeprefix(E): row.degree for row in by_query}
+    assert (degrees["hub"], degrees["only"]) == (10_001, 2)
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

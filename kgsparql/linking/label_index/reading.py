@@ -207,7 +207,10 @@ class _Reader:
         return rows
 
     def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
-        """Count in how many triples each IRI is."""
+        """Count in how many triples each IRI is: in an adjacency, whose building takes less time than the query."""
+        adjacency = self.graph.built_adjacency(self.cancel) if isinstance(self.graph, OxigraphGraph) else None
+        if adjacency is not None:
+            return Gathered(_Read, (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED)))
         # rdflib compares each triple with all that it is given: those that no triple has double its time.
         unwalked = sorted((predicate for predicate in UNWALKED if predicate.value in used), key=str)
         query = self._counting_query("index_degrees").bind(predicate=unwalked or [RDF_TYPE])
