@@ -49,7 +49,7 @@ class PlanQuestion:
     @classmethod
     def of(cls, session: Session, *, sets: int) -> PlanQuestion:
         """The question of a session, whose entities are linked."""
-        vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
+        vocabulary = GraphVocabulary.of(session.graph)
         words = QuestionWords(session.question, session.ranker, session.linker)
         chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
@@ -155,5 +155,5 @@ def common_profiler(session: Session) -> Profiler:
     with _KEEPING:
         kept = {} if graph.is_recorded else _KNOWN.setdefault(graph, {})
         known = kept.setdefault(walked, KnownSets())
-    vocabulary = GraphVocabulary(labels=graph.naming.labels)
+    vocabulary = GraphVocabulary.of(graph)
     return Profiler(unmetered(session), vocabulary, direction=session.direction, known=known)

@@ -79,7 +79,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     name_schema(session)
     own, words = lexicon(), question_chunks(session)
     clauses = read_question(words, own)
-    vocabulary = GraphVocabulary(labels=session.graph.naming.labels)
+    vocabulary = GraphVocabulary.of(session.graph)
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
@@ -197,7 +197,7 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     if plan is None:
         return None
     try:
-        return run(plan, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        return run(plan, session.graph, vocabulary=GraphVocabulary.of(session.graph))
     except (PlanError, QueryError) as error:
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
@@ -304,7 +304,7 @@ def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool
     if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
         return True
     items = changed.items if isinstance(changed, a.Count | a.SummaryOf | a.Exists) else changed
-    query = compiled(a.Exists(items), vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+    query = compiled(a.Exists(items), vocabulary=GraphVocabulary.of(session.graph))
     return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
 
 
@@ -330,7 +330,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
     made: Retrieval | None = None
     with session.within_budget():
-        computed = run(counted, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        computed = run(counted, session.graph, vocabulary=GraphVocabulary.of(session.graph))
         made = without_lost_items(computed_retrieval(computed, session), session)
     if made is None or made.draft is None:  # what it rests on is gone
         return None

@@ -186,7 +186,9 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
     :raises InputError: for a blank node or a literal.
     """
     starts = entities_of(entities)
-    return _types_in(select_about(graph, [Query.load("types")], starts).seen, starts)
+    query = Query.load("types_by_pair" if graph.is_embedded else "types")
+    typed = starts if graph.held(frozenset((RDF_TYPE, INSTANCE_OF))) else ()
+    return _types_in(select_about(graph, [query], typed).seen, starts)
 
 
 def named_types(

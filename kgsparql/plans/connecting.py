@@ -99,6 +99,7 @@ class _Search:
         self.noun = self.texts[-1] if self.texts else ""
         self.led_by = connector.at(sought.verb[:1])[0] if sought.verb else self.noun
         self.kind = self.lexicon.question_words.get(sought.asked, "")
+        self._is_joined = sought.preposition in {*self.lexicon.locatives, "of", "for"}
         self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
         wanted = sought.wanted
         self.classes = wanted.classes if wanted else frozenset[IRI]()
@@ -117,7 +118,7 @@ class _Search:
         found = [self._way(use) for use in first]
         if self.sought.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
-            promising = [way for way in promising if way.last.kind == "item"]
+            promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
             self.view.profiler.look_at(onward)
             self._compare([use for items in onward for use in self.view.uses(items)])
@@ -157,6 +158,11 @@ class _Search:
     def _promise(self, way: PathFit) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
+    def _may_go_on(self, way: PathFit) -> bool:
+        """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
+        may_join = self._is_joined or self._wants() or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
+        return len(self.texts) != 1 or may_join or bool(self._location(way.last.step))
+
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
@@ -194,8 +200,7 @@ class _Search:
             return 0.2
         if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
-        is_said = self.sought.preposition in {*self.lexicon.locatives, "of", "for"}
-        return 0.25 if is_said and self.own.is_location(step.predicate) else 0.0
+        return 0.25 if self._is_joined and self.own.is_location(step.predicate) else 0.0
 
     # --- scores
 

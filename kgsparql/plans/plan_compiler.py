@@ -220,9 +220,7 @@ class PlanCompiler:
         """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
         match items:
             case a.Instances(of):
-                kind, types = self.new("c"), self.vocabulary.types
-                below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
-                return (g.Union((self._any_of(x, types, of), below)),)
+                return self._instances(of, x)
             case a.Items(terms):
                 return (g.Values(x, terms),)
             case a.Ends(start, path):
@@ -257,6 +255,18 @@ class PlanCompiler:
                 return (*self.members(inner, x), left_out)
             case a.Top():
                 return self._best(items, x)
+
+    def _instances(self, of: IRI, x: Variable) -> Group:
+        """The items of a class and, unless all classes are flat, of those below it.
+
+        Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.
+        """
+        types = self.vocabulary.types
+        if not self.vocabulary.narrower:
+            return (self._fact(x, types[0], of),) if len(types) == 1 else self._any_of(x, types, of)
+        kind = self.new("c")
+        below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
+        return (g.Union((self._any_of(x, types, of), below)),)
 
     def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
         """The items of a set, each once: of what many lead to, as many rows each would be measured again."""
@@ -301,7 +311,7 @@ class PlanCompiler:
         if self.facts is None:
             (first, *others) = predicates
             return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)
-        predicate = self.new("p")
+        predicate = self.new("p")  # unbound in the solutions of another arm, which do not show this fact
         return (g.Values(predicate, predicates), self._fact(start, predicate, end))
 
     def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:

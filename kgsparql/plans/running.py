@@ -233,7 +233,8 @@ def _columns_of(plan: a.Plan) -> dict[str, str]:
 def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) -> tuple[tuple[Triple, ...], bool]:
     """The triples that a plan rests on, each once, and whether these are all."""
     queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
-    classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances))
+    is_flat = not vocabulary.narrower
+    classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances) and not is_flat)
     queries += [subclass_facts(of, vocabulary=vocabulary, limit=MOST_FACTS) for of in classes]
     triples: dict[Triple, None] = {}
     are_all = True

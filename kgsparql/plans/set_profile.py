@@ -122,7 +122,7 @@ class KnownSets:
     broader: dict[IRI, frozenset[IRI]] = field(default_factory=dict)
     predicates: dict[str, tuple[IRI, ...]] = field(default_factory=dict)
     at_ends: dict[IRI, PredicateEnds] = field(default_factory=dict)
-    instances: dict[IRI, bool] = field(default_factory=dict)
+    instances: dict[tuple[a.Instances | Step, ...], bool] = field(default_factory=dict)
     labels: dict[tuple[str, ...], dict[Term, Label]] = field(default_factory=dict)
 
     in_lists: set[a.ItemSet] = field(default_factory=set)
@@ -226,6 +226,9 @@ class Profiler:
             return self.common.with_broader(kinds)
         own = tuple(kinds)
         new = [kind for kind in dict.fromkeys(own) if kind not in self.known.broader]
+        if not self.vocabulary.narrower:
+            self.known.broader.update(dict.fromkeys(new, frozenset()))
+            new = []
         for at in range(0, len(new), _TOGETHER):
             self._look_above(new[at : at + _TOGETHER])
         above = (kind for one in own for kind in sorted(self.known.broader[one], key=str))
@@ -320,7 +323,8 @@ class Profiler:
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
-        wanted = () if self.graph.profile.external_ids else tuple(dict.fromkeys(terms))
+        is_said = not self.graph.profile.external_ids and self.graph.held(frozenset(self.vocabulary.types))
+        wanted = tuple(dict.fromkeys(terms)) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
         for at in range(0, len(wanted), 400):

@@ -100,7 +100,7 @@ class GivenPlan(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to."""
-        found = run(self.plan, session.graph, vocabulary=GraphVocabulary(labels=session.graph.naming.labels))
+        found = run(self.plan, session.graph, vocabulary=GraphVocabulary.of(session.graph))
         return replace(computed_retrieval(found, session), support=Support(1.0, 1.0, 1.0, 1.0))
 
 

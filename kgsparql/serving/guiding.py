@@ -65,7 +65,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_LIMITS))
-    vocabulary, kind = GraphVocabulary(labels=session.graph.naming.labels), parts[number].kind
+    vocabulary, kind = GraphVocabulary.of(session.graph), parts[number].kind
     found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
     kind = "condition" if kind == "predicate" else kind  # with its direction
