@@ -18,7 +18,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql.errors import InputError, OptionError, StoreError, error_from
+from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError, error_from
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.child_process import Child
 from kgsparql.graphs.files import OWN_BASE, GraphName, Progress, RdfFile, ReadOptions, rdf_files, standard_input
@@ -101,7 +101,14 @@ def load_store(
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
         jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
         to_read, unchanged, drop = _plan_of_load(jobs, read_manifest(target), options, target)
-        return LoadReport(_fill_store(target, to_read, options, progress, drop) if to_read else (), unchanged)
+        if not to_read:
+            return LoadReport((), unchanged)
+        try:
+            return LoadReport(_fill_store(target, to_read, options, progress, drop), unchanged)
+        except GraphLoadError as error:  # as where a file is asked
+            if error.code != "E_BASE" or options.base is not None or "-" in given:
+                raise
+        return LoadReport(_fill_store(target, to_read, replace(options, base=OWN_BASE), progress, drop), unchanged)
 
 
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
@@ -122,8 +129,10 @@ def _plan_of_load(
     """Return the files to read, the names of the unchanged ones, and the named graphs that are replaced."""
     to_read, unchanged, drop = [], [], set()
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
+    recipes = {options.recipe, replace(options, base=options.base or OWN_BASE).recipe}
     for job in jobs:
-        if held and (RdfFile(job.name, Path(job.path)).sha256(), job.graph, options.recipe) in held:
+        sha256 = RdfFile(job.name, Path(job.path)).sha256() if held else ""
+        if any((sha256, job.graph, recipe) in held for recipe in recipes):
             unchanged.append(job.name)
             continue
         to_read.append(job)

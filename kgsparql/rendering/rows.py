@@ -68,7 +68,7 @@ def plain_answers(answer: Answer) -> list[str]:
 def answer_rows(answer: Answer) -> list[list[str]]:
     """Return a row for each answer, with the columns :data:`COLUMNS`; one with the status alone if there is none."""
     best, rows = set(() if answer.gaps else answer.best), []
-    reason = "; ".join(printable(gap.text, _CELL_LENGTH) for gap in answer.gaps)
+    reason = _reason_of(answer)
     for rank, one in enumerate(answer.answers, 1):
         term = term_json(one.term, one.label)
         rows.append([
@@ -77,6 +77,10 @@ def answer_rows(answer: Answer) -> list[list[str]]:
             " ".join(one.markers), f"{answer.confidence:.4f}", reason,
         ])  # fmt: skip
     return rows or [empty_row(answer.status, reason)]
+
+
+def _reason_of(answer: Answer) -> str:
+    return "; ".join(printable(gap.text, _CELL_LENGTH) for gap in answer.gaps)
 
 
 def empty_row(status: str, reason: str = "") -> list[str]:
@@ -171,13 +175,18 @@ def _columns_of(found: Computed) -> Iterator[tuple[str, Sequence[Term | None], b
 
 
 def table_rows(answer: Answer) -> list[list[str]]:
-    """Return a computed table with a line of column names, values as they are; none for another kind of answer."""
+    """Return a computed table with a line of column names, values as they are; none for another kind of answer.
+
+    Its status stands before each row, its confidence and what is in doubt behind it, as of other answers.
+    """
     if (found := _table_of(answer)) is None:
         return []
-    columns = []
+    columns, n = [], len(found.rows)
     for name, terms, is_iri in _columns_of(found):
         iris = ("" if isinstance(term, Literal | None) else getattr(term, "value", str(term)) for term in terms)
         columns.append([name, *(iris if is_iri else (_plain_cell(term, answer) for term in terms))])
+    sure = ["confidence", *[f"{answer.confidence:.4f}"] * n]
+    columns = [["status", *[answer.status] * n], *columns, sure, ["reason", *[_reason_of(answer)] * n]]
     return [list(row) for row in zip(*columns, strict=True)]
 
 

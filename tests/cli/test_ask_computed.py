@@ -57,10 +57,12 @@ def test_a_table_is_a_row_or_a_line_for_each_group_and_rows_that_a_limit_cut_are
 ) -> None:
     done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "tsv")
     rows = list(csv.DictReader(io.StringIO(done.stdout), dialect="excel-tab"))
-    assert [*rows[0]] == ["item", "item_iri", "number"]
+    assert [*rows[0]] == ["status", "item", "item_iri", "number", "confidence", "reason"]
     assert len(rows) == len(SUPPLIED)
     assert sorted((row["item"], int(row["number"])) for row in rows) == sorted(SUPPLIED)
-    assert rows[0] == {"item": "Exotic | Liquids", "item_iri": "http://e.org/s0", "number": "1209"}
+    told = {"status": "answered", "confidence": rows[0]["confidence"], "reason": ""}
+    assert rows[0] == {"item": "Exotic | Liquids", "item_iri": "http://e.org/s0", "number": "1209", **told}
+    assert float(rows[0]["confidence"]) > 0.8
     asked = ("-k", shop, "--no-model", "-f", "plain")
     lines = run("ask", SUPPLIERS, *asked).stdout.splitlines()
     assert (lines[0], lines[1], len(lines)) == ("Exotic | Liquids | 1209", "日本の会社 | 3", len(SUPPLIED))

@@ -296,3 +296,31 @@ def test_a_query_sees_what_was_added_to_a_store_of_python(tmp_path: Path) -> Non
     graph = rdflib.Graph().parse(data="<http://e.org/a> <http://e.org/p> 1 .", format="turtle")
     toolbox = kgsparql.tools(kgsparql.open(graph, embedder="none"))
     assert toolbox.call_tool("query", {"sparql": "ASK { <http://e.org/a> ?p 1 }"})["boolean"]
+
+
+@pytest.mark.parametrize(
+    ("sparql", "said"),
+    [
+        ("SELECT ?s { ?s ?p }", "line 1:20: 'SELECT ?s { ?s ?p }' cannot be read. is something missing in it?"),
+        (
+            "SELECT ?p (COUNT(?s) AS ?n) { ?s ?p ?o }",
+            "The SELECT contains a variable that is unbound. what is selected",
+        ),
+        ("SELECT ?s {\n ?s ?p 'x'", "line 1:11: { is never closed. write the other one of the pair"),
+        (
+            "SELEKT ?s { ?s ?p ?o }",
+            "line 1:1: SELEKT is not a word of SPARQL. only SELECT, ASK, CONSTRUCT and DESCRIBE",
+        ),
+        ("SELECT * { <Marie Curie> ?p ?o }", "line 1:13: Marie is not a word of SPARQL. an IRI has no spaces"),
+        ("DROP ALL", "line 1:1: DROP is not run here. only SELECT, ASK, CONSTRUCT and DESCRIBE are run"),
+    ],
+)
+def test_a_broken_query_is_told_in_a_line_with_its_place_and_a_way_out(
+    nobel: kgsparql.KnowledgeBase, sparql: str, said: str
+) -> None:
+    with pytest.raises(KgsparqlError) as caught:
+        Toolbox(nobel).call_tool("query", {"sparql": sparql})
+    told = Toolbox.error_text(caught.value)
+    assert said in told
+    assert "\n" not in told
+    assert "kgsparql" not in told

@@ -32,7 +32,8 @@ _WORDS = frozenset(
     STRLANGDIR STRLEN STRSTARTS STRUUID SUBJECT SUBSTR SUM TIMEZONE TRIPLE TRUE TZ UCASE UNDEF UNION URI UUID VALUES
     VERSION WHERE YEAR""".split()
 )
-_HINT = "kgsparql runs SELECT, ASK, CONSTRUCT and DESCRIBE over the graph it was given, and nothing else"
+_HINT = "only SELECT, ASK, CONSTRUCT and DESCRIBE are run, and over nothing but the graph that is open"
+_PAIR = "write the other one of the pair, or leave both out"
 _BASE = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
@@ -176,7 +177,7 @@ def tokenise(text: str) -> list[SparqlToken]:
             partner = found[opened.pop()].text if opened else ""
             if _CLOSING.get(partner) != part:
                 expected = f"{_CLOSING[partner]} is expected for {partner}" if partner else "nothing is open"
-                raise _syntax_error(f"{part} here, but {expected}", text, start)
+                raise _syntax_error(f"{part} here, but {expected}", text, start, hint=_PAIR)
         token = SparqlToken(kind, part, start, opened[-1] if opened else -1)
         if kind == "iri" and _is_ambiguous_iri(token, found):
             hint = "write a space after < to compare, or give the IRI a prefix"
@@ -188,7 +189,7 @@ def tokenise(text: str) -> list[SparqlToken]:
         _refuse_over("depth", max(operators, len(opened)))
         _refuse_over("tokens", len(found))
     if opened:
-        raise _syntax_error(f"{found[opened[-1]].text} is never closed", text, found[opened[-1]].start)
+        raise _syntax_error(f"{found[opened[-1]].text} is never closed", text, found[opened[-1]].start, hint=_PAIR)
     return found
 
 
@@ -227,7 +228,9 @@ def _refuse_forbidden(tokens: Sequence[SparqlToken], text: str) -> None:
         elif token.kind in {"name", "blank"}:
             found = _clause_in_name(tokens, i)
         if found is None:
-            raise _syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start)
+            is_iri = text[: token.start].endswith("<")
+            hint = "an IRI has no spaces; to find one by its name: kgsparql find TEXT" if is_iri else _HINT
+            raise _syntax_error(f"{printable(token.text, 40)} is not a word of SPARQL", text, token.start, hint=hint)
         if found:
             line, column = _line_and_column(text, token.start)
             raise ForbiddenQueryError(f"line {line}:{column}: {found} is not run here", hint=_HINT, word=found)

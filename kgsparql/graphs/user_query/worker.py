@@ -178,16 +178,23 @@ class QueryWorker(ClosedAtExit):
         )
 
 
+_SENTENCE = re.compile(r"(?:The )?SELECT (?:contains|overrides|\*)[^,]*")
+_MISSING = "is something missing in it? a triple has three parts; FILTER, BIND and functions want ( )"
+_GROUPING = "what is selected beside COUNT, MAX and the like is what GROUP BY names"
+
+
 def _placed_syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
     """Return the engine's error, at the line of what the user wrote."""
     found = re.match(r"error at (\d+):(\d+): (.*)", message, re.DOTALL)
     if found is None:
         return QuerySyntaxError(printable(message, 200), query=query.text)
     line, column = max(1, int(found[1]) - query.added), int(found[2])
-    return QuerySyntaxError(
-        f"line {line}:{column}: {printable(found[3], 200)}", hint="see SPARQL 1.1", line=line, column=column,
-        query=query.text,
-    )  # fmt: skip
+    read = "".join(query.text.splitlines()[int(found[1]) - 1 : int(found[1])])[: column - 1]
+    why, hint = f"{read[-60:].strip()!r} cannot be read", _MISSING
+    if own := _SENTENCE.search(found[3]):  # the rest is what the grammar has at this place, without the order of it
+        why, hint = own[0], _GROUPING if "override" not in own[0] else "choose another name for it"
+    message = f"line {line}:{column}: {printable(why, 120)}"
+    return QuerySyntaxError(message, hint=hint, line=line, column=column, query=query.text)
 
 
 def run_on_endpoint(
