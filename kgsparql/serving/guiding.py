@@ -88,13 +88,10 @@ def _term_of(part: Any) -> str | None:
 
 def _said_words(run: dict[str, Any], part: Any, labels: Mapping[Term, str]) -> str:
     """Find the words of the question from which a part was read, or those for which there was nothing in the graph."""
-    term, answer = _term_of(part), run.get("answer", {})
-    named = [own["mention"] for own in answer.get("linked", ()) if own["term"]["value"] == term and own["mention"]]
-    if isinstance(part, Step):
-        step = arrow(part, labels)
-        read = [one for event in run.get("events", ()) for one in event.get("matches", ())]
-        named = [words for words, way in read if step in way and words]
-    return next(iter([*named, *(own["words"] for own in answer.get("not_understood", ()) if own["words"])]), "")
+    term, answer, step = _term_of(part), run.get("answer", {}), arrow(part, labels) if isinstance(part, Step) else "\n"
+    named = [own["mention"] for own in answer.get("linked", ()) if own["term"]["value"] == term]
+    named += [said for own in run.get("events", ()) for said, way in own.get("matches", ()) if step in way]
+    return next(filter(None, [*named, *(own["words"] for own in answer.get("not_understood", ()))]), "")
 
 
 def own_words(knowledge: KnowledgeBase, said: SaidWord | None = None) -> dict[str, Any]:

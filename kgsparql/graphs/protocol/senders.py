@@ -221,16 +221,13 @@ class HttpSender:
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
-        self._max_url = MAX_URL
-        self._manner = ""
+        self._max_url, self._manner = MAX_URL, ""
         self._was_doubted: set[bool] = set()
         self._digest: Any = None
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
-        close = getattr(self._transport, "close", None)
-        if close is not None:
-            close()
+        getattr(self._transport, "close", lambda: None)()
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
@@ -275,7 +272,8 @@ class HttpSender:
         url, redirects_left, challenge = self._address.target, MAX_REDIRECTS, ""
         while True:
             http = self._http_request(url, request, manner, deadline - time.monotonic())
-            self._set_digest(http, challenge)
+            if challenge or self._digest is not None:
+                self._set_digest(http, challenge)
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
             http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
             try:
@@ -306,18 +304,16 @@ class HttpSender:
 
     def _set_digest(self, http: HttpRequest, challenge: str) -> None:
         """Put the digest of the password that a server asks for, now or before, in the place of the password."""
-        if not challenge and self._digest is None:
-            return
         import httpx2
 
         self._digest = self._digest or httpx2.DigestAuth(self._address.user, self._address.password)
-        asked = httpx2.Request(http.method, http.url)
+        asked = httpx2.Request(http.method, http.url, headers={"authorization": "Digest"})
         with suppress(httpx2.ProtocolError, NotImplementedError):  # what it asks for is none: it refuses again
             flow = self._digest.sync_auth_flow(asked)
             next(flow)
             if challenge:
                 flow.send(httpx2.Response(401, headers={"www-authenticate": challenge}, request=asked))
-        http.headers = {**http.headers, "Authorization": asked.headers.get("authorization", "Digest")}
+        http.headers = {**http.headers, "Authorization": asked.headers["authorization"]}
 
     def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
