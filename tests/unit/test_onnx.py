@@ -9,7 +9,13 @@ import pytest
 
 from kgsparql.errors import EmbeddingError, StoreError
 from kgsparql.models import onnx
-from kgsparql.models.embedding import DEFAULT_MODEL, LocalModel, find_model, has_sentence_transformers
+from kgsparql.models.embedding import (
+    DEFAULT_MODEL,
+    LocalModel,
+    SentenceTransformerEmbedder,
+    find_model,
+    has_sentence_transformers,
+)
 from kgsparql.models.onnx import _MOST_CELLS, _MOST_PADDING, FOLDER, _batches_of_like_length, has_onnx
 
 pytestmark = pytest.mark.skipif(
@@ -55,6 +61,20 @@ def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path:
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
     assert list((tmp_path / FOLDER).iterdir()) == [export]
     assert sorted(entry.name for entry in export.iterdir()) == ["checked.json", "model.onnx", "weights"]
+
+
+@pytest.mark.deep
+def test_its_vectors_are_those_of_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    model = find_model(DEFAULT_MODEL)
+    assert model is not None
+    texts = [
+        *onnx._SAMPLE,
+        *(f"{number} birds in {number * 7} trees of a forest" * (number % 5) for number in range(40)),
+    ]
+    difference = abs(onnx.OnnxEmbedder(model).embed(texts) - SentenceTransformerEmbedder(model).embed(texts)).max()
+    assert difference < 1e-4
+    assert list((tmp_path / FOLDER).iterdir()), "torch made both"
 
 
 @pytest.mark.deep
