@@ -37,14 +37,13 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.linking.label_index.lance import EMBED_AT_ONCE, Builder, is_of, opened_index
-from kgsparql.linking.label_index.packed import memory_index
+from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
+from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, memory_index
 from kgsparql.linking.label_index.reading import build_slice, read_labels, too_many
 from kgsparql.linking.label_index.search import (
     CombinedLabels,
     LabelIndex,
     Progress,
-    Rows,
     federated_index,
     recipe,
     silent,
@@ -103,9 +102,8 @@ def label_index(
                 directory.parent.mkdir(parents=True, exist_ok=True)
                 _large_mark(directory).touch()
         return _index_with_lookup(graph, slices, embedder)
-    used = embedder if embedder is not None and rows and _has_few_texts(rows) else None
     if len(rows) < (1 if graph.is_remote and isinstance(directory, Path) else KEPT_ROWS):
-        return memory_index(rows, used)
+        return memory_index(rows, embedder)
     if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
         hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"
         raise StoreError(f"{directory}: there is no index of {graph.name} as it is now", hint=hint)
@@ -115,8 +113,8 @@ def label_index(
         raise
     except StoreError as error:  # better slow than nothing
         note = "the label index is not kept (set KGSPARQL_CACHE_DIR to a directory you may write to)"
-        return memory_index(rows, used, note=f"{note}: {error.message}")
-    return open_label_index(graph, directory, embedder=used) or index
+        return memory_index(rows, embedder, note=f"{note}: {error.message}")
+    return open_label_index(graph, directory, embedder=embedder) or index
 
 
 def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
@@ -144,16 +142,6 @@ def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Emb
     listed = ", ".join(f"{count:,} of <{class_}>" for class_, count in named.items())
     note = f"of {graph.name} only the labels of some entities are indexed: {listed}"
     return replace(part, search=CombinedLabels((lookup, part.search), note=note), embedder=index.embedder)
-
-
-def _has_few_texts(rows: Rows) -> bool:
-    """Tell whether these can be embedded at once. Stops counting at the limit: there may be millions."""
-    found: set[str] = set()
-    for row in rows:
-        found.add(row.text)
-        if len(found) > EMBED_AT_ONCE:
-            return False
-    return True
 
 
 def build_label_index(

@@ -1,7 +1,7 @@
 """The default model without torch: written as ONNX once, then run by ONNX Runtime, which starts in 0.3 s, not nine.
 
-An export is made in a process of its own, into the cache directory. It is used only if its files are those whose
-SHA-256 was written beside them, after its vectors had been compared with those that torch makes.
+An export is made into the cache directory. It is used only if its files are those whose SHA-256 was written beside
+them, after its vectors had been compared with those that torch makes.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +24,6 @@ from numpy.typing import NDArray
 
 from kgsparql.errors import EmbeddingError, KgsparqlError, StoreError
 from kgsparql.models.embedding import DEFAULT_MODEL, LocalModel, SentenceTransformerEmbedder, unit_vectors
-from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
     damaged,
@@ -211,7 +208,7 @@ def _export_model(directory: Path, export: Path) -> None:
     partial = partial_path(export)
     try:
         partial.mkdir(parents=True)
-        _run_export(directory, partial)
+        _write_export(directory, partial)
         sealed = seals(partial, [partial / _GRAPH_FILE, partial / _WEIGHTS_FILE])
         replace_text(partial / _CHECKED, sealed_json({"files": sealed}))
         shutil.rmtree(export, ignore_errors=True)  # a damaged one
@@ -224,24 +221,8 @@ def _export_model(directory: Path, export: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _run_export(directory: Path, partial: Path) -> None:
-    """Have a process of its own export a model: it takes memory that is not given back, and may crash."""
-    paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, str(directory), str(partial)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIME_LIMIT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise EmbeddingError(f"the model in {directory} was not exported within {_TIME_LIMIT_S:.0f} s") from error
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise EmbeddingError(f"the model in {directory} cannot be exported to ONNX: {printable(lines[-1], 300)}")
-
-
-def _main(directory: Path, partial: Path) -> None:
-    """Export a model, in a process of its own, and compare its vectors with those that are known."""
+def _write_export(directory: Path, partial: Path) -> None:
+    """Write the files of an export, and compare its vectors with those that are known."""
     from onnxruntime import GraphOptimizationLevel
 
     # Written as ONNX Runtime would optimise it at each start, the weights in a file of their own: saves 0.1 s.
@@ -358,7 +339,3 @@ def _tensors_in(file: Path) -> dict[str, NDArray[np.float32]]:
             first, last = about["data_offsets"]
             found[name] = np.frombuffer(data[start + first : start + last], "<f4").reshape(about["shape"])
     return found
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache, partial
 from importlib.resources import files
@@ -71,11 +71,9 @@ class Glossary:
         :param likely: what the first word is, where it may be several.
         """
         stems = self.stems_of(texts[0]) if len(texts) > 1 else []
+        kinds: tuple[Kind, ...] = ("closed", "adjectives", "nouns", "names")
         firsts = [
-            (table, first)
-            for kind, table in self.meanings.items()
-            if kind != "verbs"
-            for first in (texts[0], *(stems if kind != "closed" else ()))
+            (self.meanings[kind], first) for kind in kinds for first in (texts[0], *(stems if kind != "closed" else ()))
         ]
         hits = (longest_phrase(table, [first, *texts[1:]]) for table, first in firsts)
         longest = max((hit for hit in hits if hit is not None), key=lambda hit: hit[0], default=None)
@@ -192,21 +190,16 @@ def languages() -> tuple[str, ...]:
     return tuple(sorted(name for name in own if len(name) == 2 and name != lexicon().language))
 
 
-class _Meanings(Mapping[Kind, Mapping[str, Meaning]]):
+class _Meanings(dict[Kind, dict[str, Meaning]]):
     """Tables of what words mean, each made when it is first needed: for an English question, one of five is."""
 
     def __init__(self, texts: Mapping[Kind, str], inflected: tuple[Sequence[str], frozenset[str]]) -> None:
-        self._texts = texts
-        self._table_of = lru_cache(lambda kind: _meanings_by_word(kind, texts[kind], *inflected))
+        super().__init__()
+        self._texts, self._inflected = texts, inflected
 
-    def __getitem__(self, kind: Kind) -> Mapping[str, Meaning]:
-        return self._table_of(kind)
-
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        return len(self._texts)
+    def __missing__(self, kind: Kind) -> dict[str, Meaning]:
+        self[kind] = found = _meanings_by_word(kind, self._texts[kind], *self._inflected)
+        return found
 
 
 def _meanings_by_word(

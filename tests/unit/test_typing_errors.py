@@ -14,7 +14,7 @@ from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.linking.label_index.search import LabelIndex, LabelSearch, SpellingSearch
+from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch
 from kgsparql.linking.linker import Linker
 from tests.conftest import FIXTURES
 
@@ -43,7 +43,7 @@ WORDS = st.text(alphabet="abcé京 ", min_size=1, max_size=8)
 
 @given(texts=st.sets(WORDS, max_size=12), text=WORDS, edits=st.integers(1, 2))
 def test_all_texts_within_the_distance_are_found(texts: set[str], text: str, edits: int) -> None:
-    found = SpellingSearch.of(texts).near(text, edits=edits)
+    found = PackedLabels.of(LabelRow(text, text, text) for text in texts).near(text, edits=edits)
     near = {other: d for other in texts if 0 < (d := distance(text, other)) <= edits}
     assert dict(found) == (near if len(text) > edits else {})
     assert [d for _, d in found] == sorted(d for _, d in found)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import CancelledError, StoreError
-from kgsparql.linking.label_index.packed import nearest_places, pack, packed_index
+from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, nearest_places, pack, packed_index
 from kgsparql.linking.label_index.search import LabelIndex, Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
@@ -30,8 +30,6 @@ from kgsparql.storage.lance_tables import (
     table_tag,
 )
 
-EMBED_AT_ONCE = 2_000
-"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 EXACT_VECTORS = 100_000
 """Up to so many vectors are compared one by one in NumPy: at 100,000 reading them takes 0.23 s and a search 4 ms,
 where an HNSW index takes a minute to build and answers in 9 ms."""
@@ -75,12 +73,10 @@ class LanceVectors:
 def opened_index(tables: Tables, manifest: Mapping[str, Any], embedder: Embedder | None) -> LabelIndex:
     """Open the index that a manifest describes; with an embedder, if it has its vectors or can make them at once."""
     entry = None if embedder is None else manifest["vectors"].get(embedder.name)
-    is_few = manifest["texts"] <= EMBED_AT_ONCE
     # The vectors of few texts are beside those of questions, where reading them takes a second less.
-    is_beside = is_few and isinstance(embedder, CachedEmbedder)
+    is_beside = manifest["texts"] <= EMBED_AT_ONCE and isinstance(embedder, CachedEmbedder)
     vectors = None if entry is None or is_beside else LanceVectors(tables, entry)
-    used = embedder if is_few or vectors else None
-    return packed_index(tables.blob(manifest["labels"]), used, vectors, directory=tables.directory)
+    return packed_index(tables.blob(manifest["labels"]), embedder, vectors, directory=tables.directory)
 
 
 # --- Building

@@ -21,13 +21,16 @@ from kgsparql.linking.label_index.search import (
     LabelIndex,
     LabelRow,
     LabelSearch,
-    SpellingSearch,
     Vocabulary,
+    nearest_first,
     type_stems,
 )
 from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
+
+EMBED_AT_ONCE = 2_000
+"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
 
 _MOST_HELD = 500_000  # rows that are made Python objects for who wants all, in some 200 MB
 _ROWS_AT_ONCE = 10_000
@@ -103,8 +106,7 @@ class PackedLabels(LabelSearch):
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near`."""
-        texts = self._words if words else self._keys
-        return SpellingSearch(texts.lengths, texts.between).near(text, edits=edits)
+        return (self._words if words else self._keys).near(text, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
@@ -175,9 +177,11 @@ class _EmbeddedTexts:
 def packed_index(
     data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None, **more: Any
 ) -> LabelIndex:
-    """Make an index of what :func:`pack` wrote; the embedder is that of the vectors."""
-    about, name = _Packed(data).about, None if embedder is None else embedder.name
-    return LabelIndex(PackedLabels(data, embedder, vectors), about["rows"], about["texts"], name, **more)
+    """Make an index of what :func:`pack` wrote; the embedder is that of the vectors, or makes them if they are few."""
+    about = _Packed(data).about
+    used = embedder if vectors or 0 < about["texts"] <= EMBED_AT_ONCE else None
+    name = None if used is None else used.name
+    return LabelIndex(PackedLabels(data, used, vectors), about["rows"], about["texts"], name, **more)
 
 
 def memory_index(rows: Iterable[LabelRow], embedder: Embedder | None = None, *, note: str = "") -> LabelIndex:
@@ -231,11 +235,11 @@ class _Texts(Sequence[str]):
         self._packed = packed
         self._name = name
         self._starts = packed.array(f"{name} starts")
-        self.lengths = packed.array(f"{name} lengths")
+        self._lengths = packed.array(f"{name} lengths")
         self._hashes, self._order = packed.array(f"{name} hashes"), packed.array(f"{name} order")
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self._lengths)
 
     def __getitem__(self, place: Any) -> Any:
         return self._packed.text(self._name, int(self._starts[place]), int(self._starts[place + 1]) - 1)
@@ -245,6 +249,23 @@ class _Texts(Sequence[str]):
         if start >= end:
             return []
         return self._packed.text(self._name, int(self._starts[start]), int(self._starts[end]) - 1).split("\n")
+
+    def near(self, text: str, *, edits: int) -> list[tuple[str, int]]:
+        """Find the other texts at most so many edits away, with their distance: the likeliest to be meant first.
+
+        Those of about the same length are compared letter by letter: 1.5 ms with 126,764 names, 47 ms with a million.
+
+        Source: optimal string alignment distance (Damerau 1964; Levenshtein 1966), by ``rapidfuzz``.
+        """
+        if len(text) <= edits:
+            return []
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        start, end = np.searchsorted(self._lengths, [len(text) - edits, len(text) + edits + 1])
+        candidates = self.between(int(start), int(end))
+        hits = process.extract(text, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
+        return nearest_first(text, ((hit, int(distance)) for hit, distance, _ in hits if distance))
 
     def place_of(self, text: str) -> int | None:
         """Find a text by its hash; ``None`` if it is not there."""
