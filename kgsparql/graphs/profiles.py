@@ -26,6 +26,7 @@ PUBLIC_TIMEOUT_S = 60.0  # how long a public endpoint may work on a query, where
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]
+Manner: TypeAlias = Literal["POST", "POSTDIRECTLY", "GET"]
 TextSearch: TypeAlias = Literal["none", "bif:contains", "wikibase:mwapi", "qlever", "jena", "graphdb"]
 
 _SHIPPED = Path(__file__).with_name("endpoints.toml")
@@ -54,7 +55,7 @@ class EndpointProfile:
     :param is_public: many share it: all graphs and processes of a user take turns there, and errors count.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param needs_contact: requests without a way to reach who sends them are refused.
-    :param post: queries are posted; else they are sent by GET where they fit in ``max_url`` bytes.
+    :param manner: queries are posted as a form, posted as they are, or sent by GET where they fit in ``max_url`` bytes.
     :param chunk_size: terms of one ``VALUES`` block.
     :param max_solutions: a result of exactly so many may have been cut.
     :param timeout_s: how long the server lets a query run.
@@ -86,7 +87,7 @@ class EndpointProfile:
     is_public: bool = False
     has_many_labels: bool = False
     needs_contact: bool = False
-    post: bool = True
+    manner: Manner = "POST"
     max_url: int = 1_500
     chunk_size: int = 200
     max_solutions: int | None = None

@@ -1,6 +1,7 @@
 """Every engine gives the same: each query its solutions, and each method its answers and evidence."""
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ import pytest
 
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
+from kgsparql.exploration.labels import language_ranges
 from kgsparql.graphs import EndpointGraph, open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import check, run_on_endpoint
@@ -24,6 +26,7 @@ from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
+from kgsparql.rdf.vocabulary import LABEL_NODES, LABELS, RDF_TYPE
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.clauses import is_computed
 from kgsparql.reading.parser import read_question
@@ -33,6 +36,7 @@ from tests.contract.conftest import SMALL
 from tests.deep import deep
 from tests.endpoints.sameness import differences, told, was_cut
 from tests.endpoints.servers import SERVERS, VIRTUOSO_GRAPH, Virtuoso, virtuoso
+from tests.engines import engine_from_file
 from tests.queries.test_queries import QUERIES as NAMES
 from tests.queries.test_queries import bound, is_as_kept, kept_cases, solutions_of
 
@@ -103,6 +107,30 @@ def test_solutions_on_a_server(started: Callable[[str, Path], str], server: str,
     for name, case in BY_GRAPH[data]:
         found = solutions_of(graph, bound(name, case))
         assert is_as_kept(found, case), (name, case["name"], found)
+
+
+def test_rdflib_finds_the_classes_and_labels_of_many_in_seconds(tmp_path: Path) -> None:
+    """It joins in the order of the text, what is no plain pattern whole: 20 s where every triple comes into a join."""
+    people = [IRI(f"http://e.org/p{i}") for i in range(150)]
+    data = tmp_path / "data.nt"
+    lines = [f"{person} {RDF_TYPE} <http://e.org/C> ." for person in people]
+    lines += [f'{person} <http://e.org/n{n}> "{n}" .' for person in people for n in range(50)]
+    data.write_text("\n".join(lines), encoding="utf-8")
+    graph, began = engine_from_file("rdflib", data), time.process_time()
+    ranges = language_ranges(["en"])
+    called = Query.load("class_labels").bind(type=[RDF_TYPE], predicate=LABELS, range=ranges)
+    nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
+    for query in (called, nodes, Query.load("labels").bind(predicate=LABELS, range=ranges)):
+        graph.select(query.bind(entity=people))
+    assert time.process_time() - began < 6
+
+
+def test_rdflib_endpoint_is_sent_no_form_which_it_decodes_twice(tmp_path: Path) -> None:
+    data = tmp_path / "data.nt"
+    data.write_text('<http://e.org/a%40b> <http://e.org/p> "%40" .', encoding="utf-8")
+    with SERVERS["rdflib-endpoint"](data, tmp_path) as url:
+        found = EndpointGraph(url).select(Query.load("plain_values").bind(entity=[IRI("http://e.org/a%40b")]))
+    assert len(found) == 1
 
 
 def test_E12_virtuoso_with_a_cap_of_its_own_says_where_it_stopped(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from tests.endpoints.faults import SELECT_JSON, Fake, FaultServer, answering, ht
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 LONG = Query("long", ALL.text + " #" + "x" * 1500)
-BY_GET = EndpointProfile(post=False, has_union=True)
+BY_GET = EndpointProfile(manner="GET", has_union=True)
 PUBLIC = EndpointProfile(is_public=True, concurrency=1, has_union=True)
 
 
@@ -61,12 +61,12 @@ def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long(
 def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
     busy = (StatusMeaning(status=405, means="throttled"),)
     away = {"location": "/elsewhere"}
-    for status, headers, post in (
-        (405, {"retry_after": "60"}, True), (405, {}, True), (405, {}, False), (501, {"retry_after": "60"}, True),
-        (414, {"retry_after": "60"}, False), (301, {"retry_after": "60", **away}, True),
-        (307, {"retry_after": "1.5", **away}, True),
+    for status, headers, manner in (
+        (405, {"retry_after": "60"}, "POST"), (405, {}, "POST"), (405, {}, "GET"), (501, {"retry_after": "60"}, "POST"),
+        (414, {"retry_after": "60"}, "GET"), (301, {"retry_after": "60", **away}, "POST"),
+        (307, {"retry_after": "1.5", **away}, "POST"),
     ):  # fmt: skip
-        profile = EndpointProfile(is_public=True, concurrency=1, has_union=True, post=post, statuses=busy)
+        profile = EndpointProfile(is_public=True, concurrency=1, has_union=True, manner=manner, statuses=busy)
         fake = answering(b"", status=status, **headers)
         graph = fake.graph(profile=profile)
         for _ in range(2):

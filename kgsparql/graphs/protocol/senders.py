@@ -237,7 +237,7 @@ class HttpSender:
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
-        used = self._manner or ("POST" if request.profile.post else "GET")
+        used = self._manner or request.profile.manner
         reply = self._reply_to(request, used)
         is_refused = not self._manner and reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
         is_refused = is_refused and meaning_of(reply, request) is None
@@ -297,7 +297,7 @@ class HttpSender:
         """Build a GET for a description, or if the URL is not longer than the server takes it (414); else a POST."""
         if request.form == "DESCRIPTION" or manner == "GET":
             by_get = built_request(self._address, url, request, "GET", left_s)
-            most = self._max_url if request.profile.post else min(request.profile.max_url, self._max_url)
+            most = min(request.profile.max_url, self._max_url) if request.profile.manner == "GET" else self._max_url
             if not request.text or len(by_get.url) <= most:
                 return by_get
         return built_request(self._address, url, request, "POST" if manner == "GET" else manner, left_s)
