@@ -16,6 +16,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import (
     LEFT_OUT,
+    Alternatives,
     Denotation,
     Doubt,
     Match,
@@ -26,7 +27,7 @@ from kgsparql.plans.denotation import (
     left_out,
     of_classes,
 )  # fmt: skip
-from kgsparql.plans.graph_view import KnownGraph
+from kgsparql.plans.graph_view import KnownGraph, Looking, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
@@ -63,16 +64,19 @@ class Connector:
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
+        self.alternatives = Alternatives()
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
         if given.items is None:
             return []
         search = _Search(self, given, given.items, sought)
-        key = (given.items, replace(sought, wanted=None), search.classes, search.item)
-        if key not in self._ways:
-            self._ways[key] = search.ways()
-        return [search.denotation(way) for way in self._ways[key][: sought.keep]]
+        if search.key not in self._ways:
+            wanted = self.alternatives.like(sought.wanted) if sought.wanted is not None else [None]
+            starts = [(one, one.items) for one in self.alternatives.like(given) if one.items is not None]
+            also = [_Search(self, *one, replace(sought, wanted=end)) for one in starts for end in wanted]
+            self._ways.update(in_step({one.key: one.ways() for one in also if one.key not in self._ways}))
+        return [search.denotation(way) for way in self._ways[search.key][: sought.keep]]
 
     def at(self, positions: Sequence[int]) -> list[str]:
         """The words at some positions."""
@@ -105,37 +109,41 @@ class _Search:
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
-        some = sorted(self.view.members(self.item), key=str)[:3] if self.item is not None else []
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
-        self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
+        self.item_classes = frozenset[IRI]()
+        self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
     # --- paths
 
-    def ways(self) -> list[PathFit]:
+    def ways(self) -> Looking[list[PathFit]]:
         """The paths that fit, the best first."""
+        if self.item is not None:
+            yield self.view.look_for_members, [self.item]
+            some = sorted(self.view.members(self.item), key=str)[:3]
+            self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
+        yield self.view.profiler.look_at, [self.items]
         first = self.view.uses(self.items)
-        self._compare(first)
+        yield from self._compare(first)
         found = [self._way(use) for use in first]
         if self.sought.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
             promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
-            self.view.profiler.look_at(onward)
-            self._compare([use for items in onward for use in self.view.uses(items)])
+            yield self.view.profiler.look_at, onward
+            yield from self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
         likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.steps)))
         del likely[_LIKELY_WAYS:]
         if self.classes:
             unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
-            self.view.look_for_items(map(self._reached, unlike))
+            yield self.view.look_for_items, [*map(self._reached, unlike)]
         elif self.item is not None:
-            self._look_for_item(likely)
-        fitting = []
-        for way in likely:
-            if (fit := self._fit_of_end(way)) is not None:
-                way.score += fit
-                fitting.append(way)
+            yield from self._look_for_item(self.item, likely)
+        fits = [(way, fit) for way in likely if (fit := self._fit_of_end(way)) is not None]
+        for way, fit in fits:
+            way.score += fit
+        fitting = [way for way, _ in fits]
         have = self._turn_what_is_turned(fitting)
         have |= {step for way in fitting if self._is_found(way) for step in way.named}
         turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _AGAINST_ROLE}
@@ -146,13 +154,13 @@ class _Search:
             way.score -= _FARTHER * (is_direct and len(way.steps) > 1)
         return sorted(fitting, key=lambda way: (-way.rank, len(way.steps), str(way.steps)))
 
-    def _compare(self, uses: Sequence[PredicateUse]) -> None:
+    def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
         """Compare the words with all labels at once; the classes at the ends are named in the same query."""
         kinds = [kind for use in uses for kind in use.classes]
         predicates = [use.step.predicate for use in uses]
-        self.view.labels([*kinds, *predicates], in_grace=True)
+        yield self.view.name, [*kinds, *predicates]
         if self._wants():
-            self.view.profiler.with_broader(kinds)
+            yield self.view.profiler.with_broader, kinds
         self.fit.compare(self.texts, predicates, self.sought.preposition)
 
     def _promise(self, way: PathFit) -> float:
@@ -267,11 +275,8 @@ class _Search:
         if self.fit.allows(step, role, noun):
             return 0.0
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
-        is_grave = (
-            (is_doer and role in {"subject", "object"})
-            or role in {"of", "value", "where"}
-            or (role == "prep" and not self.texts)
-        )
+        is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
+        is_grave = is_grave or (role == "prep" and not self.texts)
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
@@ -301,18 +306,20 @@ class _Search:
         is_common = self._is_common(use)
         if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
             return None
-        label = self.fit.label_roots(use.step.predicate)
-        is_its_name = any(self.fit.roots(name) <= label for name in self.fit.names(self.classes))
+        is_its_name = any(
+            self.fit.roots(name) <= self.fit.label_roots(use.step.predicate) for name in self.fit.names(self.classes)
+        )
         return 0.25 + 0.1 * is_common + (0.02 if self.texts else 0.25) * is_its_name
 
-    def _look_for_item(self, ways: Sequence[PathFit]) -> None:
+    def _look_for_item(self, item: a.ItemSet, ways: Sequence[PathFit]) -> Looking[None]:
         """Find which paths lead to the item that is wanted, and which of the others to one of its classes."""
         reached = [ends(self.items, way.path) for way in ways if not self._is_like_item(way.last)]
-        found = {one: a.Both((self.item, one)) for one in reached if self.item is not None}
-        self.view.look_for_items(found.values())
+        found = {one: a.Both((item, one)) for one in reached}
+        yield self.view.look_for_items, [*found.values()]
         if self.item_classes:
             kinds = of_classes(self.item_classes)
-            self.view.look_for_items([a.Both((one, kinds)) for one in reached if not self.view.has_items(found[one])])
+            none = [a.Both((one, kinds)) for one in reached if not self.view.has_items(found[one])]
+            yield self.view.look_for_items, none
 
     def _is_like_item(self, use: PredicateUse) -> bool:
         """Whether some of the ends that were looked at are the item that is wanted, or of its classes."""
@@ -373,9 +380,7 @@ class _Search:
         """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
         is_up = any(self.own.is_location(step.predicate) and not self.own.goes_down(step) for step in silent)
-        is_place = all(
-            self.own.is_location(step.predicate) for step in way.named
-        )  # what is in a city is in its country
+        is_place = all(self.own.is_location(step.predicate) for step in way.named)  # in a city, so in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:

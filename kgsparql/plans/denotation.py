@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal as OneOf
 from typing import NamedTuple
 
@@ -37,6 +39,25 @@ class Doubt(NamedTuple):
 
 LEFT_OUT = "what was computed leaves out {!r}"
 NOT_READ = "{!r} was not understood"
+
+
+class Alternatives:
+    """Sets of which any may be meant: what is asked about one is asked about the others in the same queries."""
+
+    def __init__(self) -> None:
+        self._open: list[Sequence[Denotation]] = []
+
+    @contextmanager
+    def together(self, alternatives: Sequence[Denotation]) -> Iterator[None]:
+        """Take some sets for alternatives, as long as the ``with`` lasts."""
+        self._open.append(alternatives)
+        yield
+        self._open.pop()
+
+    def like(self, given: Denotation) -> list[Denotation]:
+        """Return a set, and what else may be meant in its place."""
+        others = (some for some in self._open if any(one.items == given.items for one in some))
+        return [given, *chain.from_iterable(others)]
 
 
 def left_out(positions: Iterable[int]) -> tuple[Doubt, ...]:

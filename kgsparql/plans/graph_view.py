@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.label_index.search import LabelRow
@@ -21,10 +22,17 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
+_K = TypeVar("_K")
+_T = TypeVar("_T")
+
+Looking: TypeAlias = Generator[tuple[Callable[[Sequence[Any]], object], Sequence[Any]], None, _T]
+"""Comes to something, and yields what is to be looked at before it goes on, each time with the function that does."""
 MOST_MEMBERS = 2_000
 """Members of a set that are read; of a larger one, any of so many."""
-_TOGETHER = 25
+_TOGETHER = 50
 """Sets of which one query looks for any item of a class."""
+_READ_TOGETHER = 5
+"""Sets whose members one query reads."""
 _ROWS = 100
 """Labels with a word of the question that are read."""
 
@@ -51,15 +59,24 @@ class KnownGraph:
 
     def members(self, items: a.ItemSet) -> frozenset[Term]:
         """What a set comes to, as far as it is read."""
-        if isinstance(items, a.Items):
-            return frozenset(items.terms)
-        if items not in self._members:
-            x, own = Variable("x"), self._with_list_members(items)
-            group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(own, x)
-            query = g.select_query("members", g.Select(((x, None),), group, distinct=True, limit=MOST_MEMBERS))
-            found = self.profiler.graph.select(query)
-            self._members[items] = frozenset(solution["x"] for solution in found if "x" in solution)
-        return self._members[items]
+        self.look_for_members([items])
+        return frozenset(items.terms) if isinstance(items, a.Items) else self._members[items]
+
+    def look_for_members(self, sets: Iterable[a.ItemSet]) -> None:
+        """Find what several sets come to: one query, for a few that were not looked at before."""
+        new = [one for one in dict.fromkeys(sets) if not isinstance(one, a.Items) and one not in self._members]
+        for at in range(0, len(new), _READ_TOGETHER):
+            some, n, x = new[at : at + _READ_TOGETHER], Variable("n"), Variable("x")
+            queries = []
+            for number, items in enumerate(some):
+                group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(self._with_list_members(items), x)
+                head = (numbered(n, number), (x, None))
+                queries.append(g.select_query("members", g.Select(head, group, distinct=True, limit=MOST_MEMBERS)))
+            found: dict[Term, set[Term]] = defaultdict(set)
+            for solution in self.profiler.graph.select(Query.union(queries)):
+                if "x" in solution:
+                    found[solution["n"]].add(solution["x"])
+            self._members.update({one: frozenset(found[Literal(str(i))]) for i, one in enumerate(some)})
 
     def uses(self, items: a.ItemSet) -> tuple[PredicateUse, ...]:
         """How some of the items use predicates, in both directions; nothing of texts, which only lead back."""
@@ -108,6 +125,10 @@ class KnownGraph:
         return mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
 
     # --- terms and classes
+
+    def name(self, terms: Iterable[Term]) -> None:
+        """Read what terms are called."""
+        self.labels(terms, in_grace=True)
 
     def classes_of(self, terms: Iterable[Term]) -> dict[Term, frozenset[IRI]]:
         """The classes of terms, with those above."""
@@ -180,3 +201,27 @@ class KnownGraph:
         if wanted not in self._rows:
             self._rows[wanted] = sorted(set(self.linker.index.search.offline().with_words(wanted, limit=_ROWS)))
         return self._rows[wanted]
+
+
+def in_step(looking: Mapping[_K, Looking[_T]]) -> dict[_K, _T]:
+    """Return what each comes to; what they wait for at the same time is looked at together.
+
+    >>> def twice(number):
+    ...     yield print, [number]
+    ...     return 2 * number
+    >>> in_step({"a": twice(1), "b": twice(2)})
+    [1, 2]
+    {'a': 2, 'b': 4}
+    """
+    found: dict[_K, _T] = {}
+    while waiting := [key for key in looking if key not in found]:
+        wanted: dict[Callable[[Sequence[Any]], object], list[Any]] = defaultdict(list)
+        for key in waiting:
+            try:
+                look, about = next(looking[key])
+                wanted[look] += about
+            except StopIteration as done:
+                found[key] = done.value
+        for look, own in wanted.items():
+            look(own)
+    return found

@@ -33,11 +33,13 @@ class Phrases(Restricting):
         found = [one.doubted(Doubt(-1, "a negation is left out")) for one in found] if phrase.is_negated else found
         found = [one.leaving_out(unused) for one in found] if unused else found
         for restriction in phrase.restrictions:
-            kept = best(new for one in found[:5] for new in self.restrict(one, restriction))
+            with self.connector.alternatives.together(found[:5]):
+                kept = best(new for one in found[:5] for new in self.restrict(one, restriction))
             found = kept or [one.leaving_out(self.said_in(restriction)) for one in found if not one.is_free]
         if phrase.kinds and not phrase.restrictions:
             found = best(new for one in found for new in self._kinds(one, phrase))
         if phrase.superlative:
+            self.look_at_measured(found[:4] if phrase.superlative.measures else [])
             found = best(new for one in found[:4] for new in self.superlative(one, phrase.superlative))
         return found
 

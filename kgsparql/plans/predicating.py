@@ -180,6 +180,7 @@ class Predicating(Measuring):
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
+        self.look_at_times([given])
         options = self.times(given, words)[:_TRIED]
         if chunk.date is not None or isinstance(chunk.last, Literal):
             options = [one for one in options if one.kind in {"date", "time"}]
@@ -263,14 +264,24 @@ class Predicating(Measuring):
 
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
-        sets = given.items.sets if isinstance(given.items, a.Both) else (given.known,)
-        inner = next((one for one in reversed(sets) if isinstance(one, a.Ends) and len(one.path.steps) == 2), None)
-        if inner is None:
-            return
-        first, second = (PropertyPath((step,)) for step in inner.path.steps)
-        middle = Denotation(a.Ends(inner.start, first))
-        for option in self.times(middle, ())[:1]:
-            kept = self.keep(middle, option, quantity)
-            own = [one if one is not inner else a.Ends(kept.known, second) for one in sets]
-            items = own[0] if len(own) == 1 else a.Both(tuple(own))
-            yield given.kept(items, option.score + 0.5, Match(quantity.value.text, option.path))
+        for inner, middle in _middles(given):
+            for option in self.times(middle, ())[:1]:
+                further = a.Ends(self.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:]))
+                own = tuple(further if one is inner else one for one in _sets_of(given))
+                items = own[0] if len(own) == 1 else a.Both(own)
+                yield given.kept(items, option.score + 0.5, Match(quantity.value.text, option.path))
+
+    def look_at_times(self, given: Sequence[Denotation]) -> None:
+        """Look at all that may tell when what some sets hold was, in the queries that one would take."""
+        self.look_at_measured([*given, *(middle for one in given for _, middle in _middles(one))])
+
+
+def _sets_of(given: Denotation) -> tuple[a.ItemSet, ...]:
+    return given.items.sets if isinstance(given.items, a.Both) else () if given.items is None else (given.items,)
+
+
+def _middles(given: Denotation) -> Iterator[tuple[a.Ends, Denotation]]:
+    """The last path of two steps that leads to a set, and where its first step leads."""
+    inner = [one for one in _sets_of(given) if isinstance(one, a.Ends) and len(one.path.steps) == 2]
+    for one in inner[-1:]:
+        yield one, Denotation(a.Ends(one.start, PropertyPath(one.path.steps[:1])))

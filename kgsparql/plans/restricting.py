@@ -73,7 +73,8 @@ class Restricting(Predicating):
         others = self.denotations(argument)[:_GIVEN]
         if said.light != "be" or said.preposition:  # each of them is looked at: in the same queries
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
-        found = [new for one in others for new in self.with_argument(given, said, one, argument)]
+        with self.connector.alternatives.together(others):
+            found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
@@ -183,6 +184,7 @@ class Restricting(Predicating):
         """Restrict further by the other arguments of a verb: each must hold of the same answer."""
         for preposition, phrase in said.more:
             if _is_number(phrase):
+                self.look_at_times(found[:5])
                 found = best(new for one in found[:5] for new in self._at_time(one, said, preposition, phrase))
                 continue
             further = Predication(verb=said.verb, preposition=preposition, object=phrase)
@@ -216,7 +218,8 @@ class Restricting(Predicating):
         """Restrict a set by one after the other."""
         found = [given]
         for one in said:
-            found = best((new for own in found for new in self.restrict(own, one)), most)
+            with self.connector.alternatives.together(found):
+                found = best((new for own in found for new in self.restrict(own, one)), most)
         return found
 
     def _in_any(self, given: Denotation, branches: Sequence[Sequence[Restriction]]) -> list[Denotation]:
