@@ -1,0 +1,83 @@
+"""What a user meets first: a graph that nothing is known of, then the same in new processes, then in one process.
+
+    python benchmarks/first.py FOLDER [--questions 20]
+
+FOLDER is a graph with questions, as `kgsparql eval run` takes it. Nothing is indexed by hand, no model is asked, and
+names are compared by their letters. `first` is the first question ever, in elapsed seconds, beside reading the file
+into the engine (`load`); `cold` the first questions in new processes, in seconds of processor time of a process and its
+children; `warm` all of them in one process, but for the first, in milliseconds of its processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyoxigraph
+
+import kgsparql
+from benchmarks.startup import processor_s
+from kgsparql.evaluation.datasets import load as load_questions
+
+COLD = 5
+HEAVY = ("lancedb", "pandas", "pyarrow", "torch", "onnxruntime")
+
+
+def measure(folder: Path, *, questions: int = 20) -> dict[str, float]:
+    """Figures by name: seconds of `first` and `load`, of `cold` questions, and milliseconds of `warm` ones."""
+    dataset = load_questions(folder)
+    step = max(1, len(dataset.questions) // questions)
+    asked = [question.text for question in dataset.questions[::step]][:questions]
+    (graph,) = dataset.graph
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        began = time.perf_counter()
+        with gzip.open(graph) as data:
+            pyoxigraph.Store(str(Path(scratch, "engine"))).bulk_load(data, format=pyoxigraph.RdfFormat.N_TRIPLES)
+        found["load_s"] = time.perf_counter() - began
+        cache = Path(scratch, "cache")
+        os.environ["KGSPARQL_CACHE_DIR"] = str(cache)
+        arguments = ["-k", str(graph), "--no-model", "-q", "--embedder", "none"]
+        began = time.perf_counter()
+        processor_s(["-m", "kgsparql", "ask", asked[0], *arguments], cache)
+        found["first_s"] = time.perf_counter() - began
+        cold = [processor_s(["-m", "kgsparql", "ask", question, *arguments], cache) for question in asked[:COLD]]
+        found |= {"cold_s": statistics.median(cold), "cold_worst_s": max(cold)}
+        found["heavy"] = imported(["ask", asked[0], *arguments], HEAVY)
+        with kgsparql.open(graph, embedder="none") as knowledge:
+            times = []
+            for question in asked:
+                began = time.process_time()
+                knowledge.ask(question)
+                times.append(1000 * (time.process_time() - began))
+    warm = sorted(times[1:])
+    return found | {"warm_ms": statistics.median(warm), "warm_95_ms": warm[int(0.95 * (len(warm) - 1))]}
+
+
+def imported(arguments: list[str], packages: tuple[str, ...]) -> int:
+    """How many of some packages a command imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "kgsparql", *arguments]
+    lines = subprocess.run(command, capture_output=True, text=True, check=False).stderr.splitlines()
+    names = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    return len(names.intersection(packages))
+
+
+def main() -> None:
+    """Measure, print one line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--questions", type=int, default=20)
+    options = parser.parse_args()
+    for name, figure in measure(options.folder, questions=options.questions).items():
+        print(f"{name:<16} {figure:9.2f}")
+
+
+if __name__ == "__main__":
+    main()
