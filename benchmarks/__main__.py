@@ -168,7 +168,8 @@ def growing(_: Path, *, quick: bool) -> Iterable[Row]:
 
 
 SECTIONS: Mapping[str, Callable[..., Iterable[Row]]] = {
-    "start": start, "first": beginning, "names": naming, "neighbours": looking, "paths": joining, "questions": asking, "growth": growing,
+    "start": start, "first": beginning, "names": naming, "neighbours": looking, "paths": joining, "questions": asking,
+    "growth": growing,
 }  # fmt: skip
 
 
