@@ -167,7 +167,7 @@ class _Completion:
             return filled
         return Completed(text if opening and len(bare.split()) > 1 else question)
 
-    def _told(self, sentence: str, *values: str) -> str:
+    def _told_sentence(self, sentence: str, *values: str) -> str:
         known = {} if self.language == lexicon().language else glossary(self.language).sentences
         return known.get(sentence, sentence).format(*values)
 
@@ -178,7 +178,7 @@ class _Completion:
         things, answers = self._set_phrase(), self.before.answers
         if things is not None and _HOW_MANY.fullmatch(bare):
             return Completed(
-                f"How many {' '.join(things).rstrip()}?", (self._told("asked of: {}", self.before.question),)
+                f"How many {' '.join(things).rstrip()}?", (self._told_sentence("asked of: {}", self.before.question),)
             )
         whole = rf"(.*?\b(?:how many|which|who|what)) of ({'|'.join(self.rules.sets)})\b(.*)"
         if (found := re.fullmatch(whole, bare, re.IGNORECASE)) is None:
@@ -190,7 +190,7 @@ class _Completion:
             whom, asked = listed([own.label for own in answers]), f"{asked} of"
         else:
             return None
-        return Completed(f"{asked} {whom}{rest}?", (self._told(_TAKEN, them, whom),))
+        return Completed(f"{asked} {whom}{rest}?", (self._told_sentence(_TAKEN, them, whom),))
 
     def _set_phrase(self) -> tuple[str, str] | None:
         """Split what the question before asks for into its noun and what is said of it; ``None`` if it is no set."""
@@ -241,7 +241,7 @@ class _Completion:
                 start = found[at - 1].start()
                 name = f"{name} {text[start:end]}"
             made, done = f"{made}{text[done:start]}{name}", end
-            taken.append(self._told(_TAKEN, word[0], whom))
+            taken.append(self._told_sentence(_TAKEN, word[0], whom))
         whole = made + text[done:]
         return Completed(whole[:1].upper() + whole[1:] if taken else text, tuple(dict.fromkeys(taken)))
 
@@ -286,9 +286,14 @@ class _Completion:
                 if not self.rules.drops or len(words) == 1 or text != said:
                     return None
                 whom = self._name_of_pronoun(next(iter(self.rules.persons)), is_owner=False)  # ¿y dónde murió?
-                return None if whom is None else Completed(f"¿{text} {whom}?", (self._told("asked about {}", whom),))
+                return (
+                    None
+                    if whom is None
+                    else Completed(f"¿{text} {whom}?", (self._told_sentence("asked about {}", whom),))
+                )
             return Completed(
-                f"{words[0].capitalize()} {first[1]}", (self._told("asked again, with {!r}: {}", said, before),)
+                f"{words[0].capitalize()} {first[1]}",
+                (self._told_sentence("asked again, with {!r}: {}", said, before),),
             )
         is_told = words[0].lower() in self.rules.prepositions
         preposition, name = (words[0], " ".join(words[1:])) if is_told else ("", text)
@@ -296,7 +301,9 @@ class _Completion:
             return None
         start, end = old
         now = f"{before[:start]}{name}{before[end:]}"
-        return Completed(now, (self._told("asked again, with {!r} in the place of {!r}", name, before[start:end]),))
+        return Completed(
+            now, (self._told_sentence("asked again, with {!r} in the place of {!r}", name, before[start:end]),)
+        )
 
     def _place_replaced(self, preposition: str, name: str) -> tuple[int, int] | None:
         """Find what a name or number takes the place of: where it begins in the question before, and where it ends."""

@@ -9,24 +9,17 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from kgsparql.answering.plan_question import unmetered
-from kgsparql.answering.session import Session
 from kgsparql.errors import InputError
 from kgsparql.exploration.lookups import check_mentioned
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.search import MAX_DEGREE, CombinedLabels, Kind, LabelRow
-from kgsparql.linking.words import stem, words
-from kgsparql.rdf.query import Query
+from kgsparql.linking.words import words
 from kgsparql.rdf.terms import IRI, iri, normalised, printable
-from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import replace_text
 
 _MOST_WORDS = 8
@@ -36,7 +29,6 @@ version = 1
 
 [words]
 """
-_READ_AS = "{!r} was read as {}, as you said on {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +58,7 @@ class OwnWords:
     def keep(self, text: str, means: IRI) -> None:
         """Keep what a text means, in the place of what it meant.
 
-        :raises InputError: for a text without words, or of too many; for several graphs, or none with a name.
-        :raises NotFoundError: if the graph does not mention it.
+        :raises InputError: for no words, or too many; for several graphs. :raises NotFoundError: for an unknown IRI.
         """
         said = " ".join(text.split())
         if not 0 < len(words(normalised(said))) <= _MOST_WORDS or said != printable(said, 100):
@@ -75,17 +66,17 @@ class OwnWords:
         if len(self.files) != 1:
             raise InputError("words are kept for one file, store or endpoint", hint="open it alone")
         check_mentioned(self._graph, means)
-        self._write([*self._without(said), OwnWord(said, means, datetime.now(UTC).date())])
+        self._write_words([*self._words_without(said), OwnWord(said, means, datetime.now(UTC).date())])
 
     def forget(self, text: str) -> None:
         """Forget what a text means, if that was kept."""
-        if len(left := self._without(text)) < len(self.read()):
-            self._write(left)
+        if len(left := self._words_without(text)) < len(self.read()):
+            self._write_words(left)
 
-    def _without(self, text: str) -> list[OwnWord]:
+    def _words_without(self, text: str) -> list[OwnWord]:
         return [own for own in self.read() if normalised(own.text) != normalised(text)]
 
-    def _write(self, kept: Iterable[OwnWord]) -> None:
+    def _write_words(self, kept: Iterable[OwnWord]) -> None:
         (file,) = self.files
         pairs = ((json.dumps(own.text, ensure_ascii=False), own) for own in kept)
         lines = [f'{text} = {{ means = "{own.means.value}", said = {own.said} }}\n' for text, own in pairs]
@@ -114,55 +105,3 @@ def _words_in(file: Path) -> list[OwnWord]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         hint = 'a line is: "home" = { means = "IRI", said = 2026-01-31 }'
         raise InputError(f"{file}: {printable(str(error), 200)}", hint=hint) from error
-
-
-class _OwnLabels(CombinedLabels):
-    """Labels of a graph and a user's own, which count alone where they have a key."""
-
-    def exact(self, keys: Collection[str]) -> list[LabelRow]:
-        """See :meth:`LabelSearch.exact`."""
-        own = self.parts[-1].exact(keys)
-        return sorted([*own, *self.parts[0].exact(set(keys).difference(row.key for row in own))])
-
-
-def read_own_words(session: Session, language: str) -> list[OwnWord]:
-    """Have the words of the question of a session read as the user said; return those that it has.
-
-    :param language: of the question.
-    """
-    kept = {normalised(own.text): own for own in OwnWords(session.graph.graph.origin).read()}
-    said = _stems(session.question)
-    found = {key: own for key, own in kept.items() if _stems(key) in said}
-    kinds = _kinds_of({own.means for own in found.values()}, session) if found else {}
-    rows = [
-        LabelRow(own.means.value, own.text, key, language=language, kind=kinds[own.means], degree=MAX_DEGREE)
-        for key, own in found.items()
-    ]
-    if rows and session.linker is not None:
-        index = session.linker.index
-        session.linker = copy(session.linker)
-        session.linker.index = replace(index, search=_OwnLabels((index.search, PackedLabels.of(rows))))
-    session.compared |= {own.means: own.text for own in found.values() if kinds[own.means] != "entity"}
-    return [*found.values()]
-
-
-def note_own_words(session: Session, said: Sequence[OwnWord]) -> None:
-    """Have the reader of the answer know what words were read as the user said."""
-    labels = session.labels([own.means for own in said], in_grace=True) if said else {}
-    for own in said:
-        text = session.say(_READ_AS).format(own.text, printable(labels[own.means], 80), own.said)
-        session.notes.append(text, code="own_word", cause=own.means.value)
-
-
-def _stems(text: str) -> str:
-    return f" {' '.join(map(stem, words(normalised(text))))} "
-
-
-def _kinds_of(terms: Collection[IRI], session: Session) -> dict[IRI, Kind]:
-    """Look up which terms are classes or predicates; that is known of the graph, and no cost of a question."""
-    graph, kinds = unmetered(session), dict[IRI, Kind]()
-    kinds.update(dict.fromkeys(terms, "entity"))
-    for row in graph.select(Query.load("search_kinds").bind(entity=[*terms], link=Naming().links)):
-        if isinstance(term := row["entity"], IRI) and kinds[term] != "predicate":
-            kinds[term] = "predicate" if "predicate" in row else "class"
-    return kinds

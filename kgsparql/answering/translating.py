@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
 from threading import Lock
+from typing import cast
 from weakref import WeakKeyDictionary
 
-from kgsparql.answering.own_words import note_own_words, read_own_words
+from kgsparql.answering.own_words import OwnWord, OwnWords
 from kgsparql.answering.plan_question import classes_of, predicates_of, unmetered
 from kgsparql.answering.session import Session
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.search import CombinedLabels, Kind, LabelRow, label_row
-from kgsparql.rdf.terms import IRI
+from kgsparql.linking.label_index.search import MAX_DEGREE, CombinedLabels, Kind, LabelRow, label_row
+from kgsparql.linking.words import stem, words
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, normalised, printable
+from kgsparql.rdf.vocabulary import Naming
 from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import label_in_english, language_in, translated
@@ -22,6 +27,7 @@ from kgsparql.reading.translation import label_in_english, language_in, translat
 _ENGLISH: WeakKeyDictionary[KnowledgeGraph, dict[str, tuple[LabelRow, ...]]] = WeakKeyDictionary()
 """By language, the English names of what has only names in that language; read once."""
 _KEEPING = Lock()
+_READ_AS = "{!r} was read as {}, as you said on {}"
 
 
 def translate(session: Session, language: str = "", *, has_own_words: bool = True) -> None:
@@ -34,9 +40,9 @@ def translate(session: Session, language: str = "", *, has_own_words: bool = Tru
     with session.within_budget():  # labels at an endpoint are looked up
         search = None if session.linker is None else session.linker.index.search
         tag = language or language_in(session.question, search)
-        said = read_own_words(session, tag) if has_own_words else []
+        said = _read_own_words(session, tag) if has_own_words else []
         if tag == english:
-            note_own_words(session, said)
+            _note_own_words(session, said)
             return
         search = None if session.linker is None else session.linker.index.search
         if session.linker is not None and search is not None and (rows := _english_rows(session, tag)):
@@ -48,7 +54,7 @@ def translate(session: Session, language: str = "", *, has_own_words: bool = Tru
         session.translation = translated(session.question, tag, search, lambda term: called([term])[term])
         session.question = session.translation.text
         session.labels = replace(session.labels, languages=(tag, *session.labels.languages))
-        note_own_words(session, said)
+        _note_own_words(session, said)
 
 
 def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
@@ -69,3 +75,50 @@ def _english_rows(session: Session, tag: str) -> tuple[LabelRow, ...]:
             rows = (label_row(term.value, text, language=english) for term, text in named)
             known[tag] = tuple(row._replace(kind=kinds[IRI(row.iri)], degree=1) for row in rows if row is not None)
         return known[tag]
+
+
+class _OwnLabels(CombinedLabels):
+    """Labels of a graph and a user's own, which count alone where they have a key."""
+
+    def exact(self, keys: Collection[str]) -> list[LabelRow]:
+        """See :meth:`LabelSearch.exact`."""
+        own = self.parts[-1].exact(keys)
+        return sorted([*own, *self.parts[0].exact(set(keys).difference(row.key for row in own))])
+
+
+def _read_own_words(session: Session, language: str) -> list[OwnWord]:
+    """Have words of a session's question, which is in a language, read as the user said; return those that it has."""
+    kept = {normalised(own.text): own for own in OwnWords(session.graph.graph.origin).read()}
+    said = _stemmed_words(session.question)
+    found = {key: own for key, own in kept.items() if _stemmed_words(key) in said}
+    kinds = _kinds_of({own.means for own in found.values()}, session) if found else {}
+    rows = [
+        LabelRow(own.means.value, own.text, key, language=language, kind=kinds[own.means], degree=MAX_DEGREE)
+        for key, own in found.items()
+    ]
+    if rows and session.linker is not None:
+        index = session.linker.index
+        session.linker = copy(session.linker)
+        session.linker.index = replace(index, search=_OwnLabels((index.search, PackedLabels.of(rows))))
+    session.compared |= {own.means: own.text for own in found.values() if kinds[own.means] != "entity"}
+    return [*found.values()]
+
+
+def _note_own_words(session: Session, said: Sequence[OwnWord]) -> None:
+    labels = session.labels([own.means for own in said], in_grace=True) if said else {}
+    for own in said:
+        text = session.say(_READ_AS).format(own.text, printable(labels[own.means], 80), own.said)
+        session.notes.append(text, code="own_word", cause=own.means.value)
+
+
+def _stemmed_words(text: str) -> str:
+    return f" {' '.join(map(stem, words(normalised(text))))} "
+
+
+def _kinds_of(terms: Collection[IRI], session: Session) -> dict[IRI, Kind]:
+    """Look up which terms are classes or predicates; that is known of the graph, and no cost of a question."""
+    graph, kinds = unmetered(session), cast("dict[IRI, Kind]", dict.fromkeys(terms, "entity"))
+    for row in graph.select(Query.load("search_kinds").bind(entity=[*terms], link=Naming().links)):
+        if isinstance(term := row["entity"], IRI) and kinds[term] != "predicate":
+            kinds[term] = "predicate" if "predicate" in row else "class"
+    return kinds

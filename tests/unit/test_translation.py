@@ -134,7 +134,7 @@ def sentences_of_doubts() -> set[str]:
     found = {*SIGNALS.values(), *LEFT_OUT_SENTENCES.values(), *pipeline._NOTHING.values(), "yes", "no", "nothing"}
     found |= {values.NO_DATE, values.ANY_ORDER, values.TOO_LONG, values.BACKWARDS}
     found |= {composing.RANKED}
-    places = {"Gap": 2, "Doubt": 1, "session.say": 0, "self._told": 0}
+    places = {"Gap": 2, "Doubt": 1, "session.say": 0, "self._told_sentence": 0}
     for tree in trees:
         constants = everywhere | constants_of(tree)
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
