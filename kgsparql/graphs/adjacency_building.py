@@ -31,7 +31,8 @@ from kgsparql.graphs.adjacency import (
     starts_of,
 )
 from kgsparql.graphs.child_process import connected_to_parent
-from kgsparql.graphs.files import Progress, RdfFile, ReadOptions
+from kgsparql.graphs.decoding import ChunkReader
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.parsing import blank_nodes, opened, parsed_quads, quads
@@ -51,6 +52,8 @@ from kgsparql.storage.files import (
 Array: TypeAlias = npt.NDArray[Any]
 
 _WAIT_S = 600.0
+# Of N-Triples that are split together.
+_BLOCK_BYTES = 1 << 21
 _NICE = 10  # of who builds for later: who asks now goes first
 # Triples that are looked at together.
 _CHUNK = 20_000
@@ -171,7 +174,9 @@ def _triples_of_files(content: _Content) -> Iterator[_Columns]:
             yield from _serialized(quads(file, options, nodes))
         else:
             with opened(file, options) as reader:
-                for columns in _serialized(parsed_quads(reader, file, options)):
+                in_lines = format_of(file, options) == ox.RdfFormat.N_TRIPLES and not skip_bad
+                read = _read_lines(reader) if in_lines else _serialized(parsed_quads(reader, file, options))
+                for columns in read:
                     if b"_" in {term[:1] for some in columns[::2] for term in some}:
                         raise StoreError("has blank nodes, which the store names in its own way")
                     yield columns
@@ -183,8 +188,41 @@ def _serialized(quads: Iterator[ox.Quad]) -> Iterator[_Columns]:
     """Write quads as text, which the engine does in half the time that it takes to ask it for their terms."""
     triples = map(attrgetter("triple"), quads)
     while text := ox.serialize(islice(triples, _CHUNK), format=ox.RdfFormat.N_TRIPLES):
-        subjects, predicates, objects = zip(*(line.split(b" ", 2) for line in text.split(b" .\n")[:-1]), strict=True)
-        yield subjects, predicates, objects
+        yield _columns_of(text.split(b" .\n")[:-1])
+
+
+def _columns_of(lines: Iterable[bytes]) -> _Columns:
+    subjects, predicates, objects = zip(*(line.split(b" ", 2) for line in lines), strict=True)
+    return subjects, predicates, objects
+
+
+def _read_lines(reader: ChunkReader) -> Iterator[_Columns]:
+    """Read N-Triples that were loaded: lines as the engine writes them are only split; it parses others."""
+    blocks, size, rest = list[bytes](), 0, b""
+    while data := reader.read():
+        blocks.append(data)
+        size += len(data)
+        if size > _BLOCK_BYTES:
+            block, end, rest = (rest + b"".join(blocks)).rpartition(b"\n")
+            blocks, size = [], 0
+            yield from _columns_of_lines(block + end)
+    yield from _columns_of_lines(rest + b"".join(blocks))
+
+
+def _columns_of_lines(text: bytes) -> Iterator[_Columns]:
+    *lines, rest = text.split(b" .\n")
+    if not rest and not any(mark in text for mark in (b"\t", b"\\u", b"\\U")) and text.count(b"\n") == len(lines):
+        with suppress(ValueError):  # of a line that has not three parts
+            subjects, predicates, objects = columns = _columns_of(lines)
+            ends = {term[:1] + (term[-1:] if term.startswith(b"<") else b"") for term in objects}
+            if (
+                {term[:1] for term in subjects} <= {b"<", b"_"}
+                and ends <= {b"<>", b"_", b'"'}
+                and all(term.startswith(b"<") and term.find(b">") == len(term) - 1 for term in set(predicates))
+            ):
+                yield columns
+                return
+    yield from _serialized(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
 
 
 def _triples_of_store(store: ox.Store, work: Path) -> Iterator[_Columns]:

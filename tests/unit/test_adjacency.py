@@ -102,6 +102,27 @@ def test_from_the_files_of_a_store_or_from_the_store_it_is_the_same(tmp_path: Pa
     assert content(built(open_store(directory))) == by_files
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '<{E}a> <{E}p> "x > y" .\n<{E}a> <{E}p> <{E}b> .',
+        '<{E}a>\t<{E}p>\t"a <{E}b> <{E}c>" .',
+        "# a comment .\n  <{E}a>  <{E}p>  <{E}b>  .  # and another .",
+        '<{E}a> <{E}p>"a> <b" .\n<{E}a> <{E}p><{E}b>.\r\n\r\n',
+        "<{E}\\u00e9> <{E}p> <{E}b> .\n<{E}é> <{E}p> <{E}b> .",
+        '<{E}a> <{E}p> "a\\n .\\n"@EN .\n<{E}a> <{E}p> <{E}b> . ',
+    ],
+)
+def test_however_a_line_is_written_it_is_read_as_the_engine_reads_it(line: str, tmp_path: Path) -> None:
+    file, directory = tmp_path / "lines.nt", tmp_path / "store"
+    file.write_text(f"<{E}z> <{E}p> <{E}a> .\n{line.replace('{E}', E)}\n", encoding="utf-8", newline="")
+    load_store(file, directory)
+    by_file = content(built(open_store(directory)))
+    shutil.rmtree(tmp_path / "cache")
+    file.unlink()
+    assert content(built(open_store(directory))) == by_file
+
+
 def test_half_of_what_is_kept_is_never_read_and_made_anew(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     whole = content(built(open_store(directory)))

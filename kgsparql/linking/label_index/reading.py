@@ -282,15 +282,19 @@ class _Reader:
 
     def _rows_of_one(self, iri: str, found: list[_Read]) -> list[LabelRow]:
         """Make all rows of an IRI, sorted; with the end of an IRI that has no readable name, if it means something."""
-        names = list(_names_of_one(found))
+        names = list(_names_of_one(found)) if len(found) > 1 or found[0].text else []
         if not any(row.language in {"", "mul"} or row.language.partition("-")[0] == "en" for row in names):
-            name = clean_text(local_name(IRI(iri)))
-            key = normalised(name)
-            is_new = key and key not in {row.key for row in names} and not is_mediator(IRI(iri))
-            if is_new and (not self.names_entity or _is_name(name)):
-                names.append(LabelRow(iri, name, key, "derived"))
-        kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(read.degree for read in found))
-        return sorted(row for name in names for row in with_short(name._replace(kind=kind, degree=degree)))
+            term = IRI(iri)
+            name = clean_text(local_name(term))
+            if (not self.names_entity or _is_name(name)) and not is_mediator(term):
+                key = normalised(name)
+                if key and key not in {row.key for row in names}:
+                    names.append(LabelRow(iri, name, key, "derived"))
+        if not names:
+            return names
+        kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(attrgetter("degree"), found)))
+        rows = [LabelRow(*name[:5], kind, degree) for name in names]
+        return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
 
     def _counting_query(self, name: str) -> Query:
         """Load a query that counts triples; a slower one where a triple may be in several named graphs."""
