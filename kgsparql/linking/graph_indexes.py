@@ -35,6 +35,7 @@ from kgsparql.errors import (
     StoreLockedError,
 )
 from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
 
 
 KEPT_ROWS = 1_000
-"""Fewer labels are read anew: to keep them takes longer."""
+"""Fewer labels are read anew: to keep them takes longer, but where they are among the names of a large graph."""
 
 
 def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
@@ -102,7 +103,8 @@ def label_index(
                 directory.parent.mkdir(parents=True, exist_ok=True)
                 _large_mark(directory).touch()
         return _index_with_lookup(graph, slices, embedder)
-    if len(rows) < (1 if graph.is_remote and isinstance(directory, Path) else KEPT_ROWS):
+    takes_long = graph.is_remote or sum(source.triples for source in graph.stored) >= MIN_TRIPLES
+    if len(rows) < (1 if takes_long and isinstance(directory, Path) else KEPT_ROWS):
         return memory_index(rows, embedder)
     if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
         hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"

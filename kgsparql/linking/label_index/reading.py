@@ -355,7 +355,7 @@ def _is_name(name: str) -> bool:
     >>> [_is_name(n) for n in ("New York", "Q42", "m.0h6rm", "1e0eae5f 25ae 4ef9", "東京", "Flag.svg", "go%2:38::")]
     [True, False, False, False, True, False, False]
     """
-    if _NOT_A_NAME.search(name) or sum(c.isdigit() for c in name) * 3 > len(name):
+    if _NOT_A_NAME.search(name) or sum(map(str.isdigit, name)) * 3 > len(name):
         return False
     return any(map(is_unspaced, name)) or _MEANS_SOMETHING.search(name) is not None
 
