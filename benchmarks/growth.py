@@ -1,9 +1,10 @@
 """How time and memory grow with the graph: each command in a new process, on graphs made up of 10⁴ to 10⁷ triples.
 
-    python benchmarks/growth.py [--triples 10000 100000 1000000]
+    python benchmarks/growth.py [--triples 10000 100000 1000000] [--odd]
 
 Every fifth triple begins a thing with a name of three made-up words, a class of fifty, and three links by predicates of
-forty. The first question makes the label index (without vectors), which the second one uses.
+forty. The first question makes the label index (without vectors), which the second one uses. With ``--odd`` the graphs
+are a hub of a million triples, 100,000 predicates, a hundred labels of a megabyte, and 150,000 triples without a label.
 """
 
 from __future__ import annotations
@@ -44,18 +45,32 @@ def lines(triples: int) -> Iterator[str]:
             yield f"{thing} <{_NAMESPACE}link{chooser.randrange(40)}> <{_NAMESPACE}t{chooser.randrange(things)}> .\n"
 
 
+def odd_lines(kind: str) -> Iterator[str]:
+    """A graph that no one expects, with the name of the seventh thing but where nothing has one."""
+    things, count = {"hub": (10**6, 10**6), "predicates": (1_000, 10**5), "labels": (100, 100), "none": (150_000,) * 2}[
+        kind
+    ]
+    for i in range(count):
+        predicate, end = f"p{i}" if kind == "predicates" else "p", "hub" if kind == "hub" else f"t{i * 7 % things}"
+        yield f"<{_NAMESPACE}t{i % things}> <{_NAMESPACE}{predicate}> <{_NAMESPACE}{end}> .\n"
+        if kind == "labels":
+            yield f'<{_NAMESPACE}t{i}> {_LABEL} "{i}{" ab" * 350_000}" .\n'
+    if kind != "none":
+        yield f'<{_NAMESPACE}t7> {_LABEL} "{name_of(7)}" .\n'
+
+
 def name_of(thing: int) -> str:
     """The name of a thing: three words with capitals."""
     chooser = random.Random(f"name {thing}")
     return " ".join("".join(chooser.choices(_SYLLABLES, k=2)).capitalize() for _ in range(3))
 
 
-def measure(triples: int) -> dict[str, tuple[float, float]]:
+def measure(triples: int | str) -> dict[str, tuple[float, float]]:
     """For each command seconds of processor time and the peak of memory in MB."""
     with tempfile.TemporaryDirectory() as place:
         file, store = Path(place, "graph.nt"), Path(place, "store")
         with file.open("w", encoding="utf-8") as out:
-            out.writelines(lines(triples))
+            out.writelines(odd_lines(triples) if isinstance(triples, str) else lines(triples))
         once = name_of(7)
         ask = ("ask", f"What is {once}?", "-k", str(store), "--no-model", "--embedder", "none")
         commands = {
@@ -65,6 +80,7 @@ def measure(triples: int) -> dict[str, tuple[float, float]]:
             "show": ("show", f"<{_NAMESPACE}t7>", "-k", str(store)),
             "ask, first": ask,
             "ask, again": ask,
+            "paths": ("paths", f"<{_NAMESPACE}t7>", f"<{_NAMESPACE}t8>", "-k", str(store)),
             "find a name mistyped": ("find", once[:-1], "-k", str(store), "--embedder", "none"),
         }
         return {name: run(arguments, Path(place, "cache")) for name, arguments in commands.items()}
@@ -88,10 +104,14 @@ def main() -> None:
     """Measure, print a line for each command and size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--triples", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--odd", action="store_true")
     options = parser.parse_args()
-    for triples in options.triples:
-        for name, (seconds, megabytes) in measure(triples).items():
-            print(f"{triples:>12,} {name:<24} {seconds:8.2f} s {megabytes:8.0f} MB", flush=True)
+    for graph in ("hub", "predicates", "labels", "none") if options.odd else options.triples:
+        for name, (seconds, megabytes) in measure(graph).items():
+            print(
+                f"{graph if options.odd else format(graph, ','):>12} {name:<24} {seconds:8.2f} s {megabytes:8.0f} MB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

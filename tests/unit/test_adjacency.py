@@ -31,6 +31,8 @@ from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.snapshots import Snapshot
+from kgsparql.linking import graph_indexes
+from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.rdf.terms import IRI, BlankNode, Triple
 from kgsparql.storage.files import size_of, writer_lock
@@ -121,6 +123,21 @@ def test_however_a_line_is_written_it_is_read_as_the_engine_reads_it(line: str, 
     shutil.rmtree(tmp_path / "cache")
     file.unlink()
     assert content(built(open_store(directory))) == by_file
+
+
+def test_odd_graphs_have_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more predicates than two bytes number, with a label of a megabyte, and without any label."""
+    monkeypatch.setattr(graph_indexes, "MIN_TRIPLES", 1)
+    many = "".join(f"<{E}n{i % 9}> <{E}p{i}> <{E}n{i % 7}> .\n" for i in range(40_000))
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    for name, more in (("many", many), ("long", f'<{E}n0> {label} "Long {"x" * 1_000_000}" , "Start" .'), ("none", "")):
+        graph = open_store(store_of(tmp_path, CHAIN + more, name))
+        slow = lengths(graph)
+        assert len(built(graph).predicates) == 2 + (40_000 if name == "many" else name == "long")
+        assert lengths(graph) == slow
+        indexes = kgsparql.open(tmp_path / name, embedder="none").indexes
+        assert [found.term for found in indexes.linker.find("Start", limit=1)] == [START] * (name == "long")
+        assert open_label_index(graph, indexes.directory) is not None  # however few labels it has
 
 
 def test_half_of_what_is_kept_is_never_read_and_made_anew(tmp_path: Path) -> None:
