@@ -48,7 +48,7 @@ class TermLabels:
     statements: dict[tuple[IRI, StatementSide], Triple | None] = field(default_factory=dict)
     walked: dict[Walk, tuple[Term, ...]] = field(default_factory=dict, repr=False)
     _derived: set[Term] = field(default_factory=set)
-    _types: dict[IRI, tuple[IRI, ...]] = field(default_factory=dict)
+    _types: dict[Term, tuple[IRI, ...]] = field(default_factory=dict)
 
     def unlimited(self) -> TermLabels:
         """Get the same labels, with the graph asked however little of the budget is left."""
@@ -119,8 +119,8 @@ class TermLabels:
                 if isinstance(term, Literal):
                     kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
                     counts[{"date": "date year", "number": "number"}.get(kind, "text")] += 1
-                elif isinstance(term, IRI):
-                    counts.update(dict.fromkeys([names[c] for c in self._types.get(term, ())], 1))
+                elif classes := self._types.get(term):
+                    counts.update({names[c] for c in classes})
             counted.append(counts)
         return counted
 
