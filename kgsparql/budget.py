@@ -177,10 +177,10 @@ class Usage:
         prices, prompts = self.budget.prices, self.prompt_tokens - self.cached_prompt_tokens
         return None if prices is None else prices.of(prompts, self.completion_tokens - self.cached_completion_tokens)
 
-    def count_preparing(self) -> None:
-        """Count a query that an endpoint is about to be sent, as long as the question is being prepared."""
+    def count_preparing(self, *, is_shared: bool = False) -> None:
+        """Count a query that an endpoint is about to be sent, if the question is being prepared, or all share it."""
         with self._lock:
-            self.prepared += not self.is_prepared
+            self.prepared += is_shared or not self.is_prepared
 
     def before_query(self, *, in_grace: bool = False) -> None:
         """Count a query that is about to be sent, whatever becomes of it.

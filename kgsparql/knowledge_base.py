@@ -245,7 +245,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 check_mentioned(graph, term)
             lines = graph.notes  # of an endpoint: the first look at it is no query of the question
             if graph.is_remote:  # likewise; then nobody looks for named graphs again where there are none
-                graph.ask_each(lambda one: one.profile.has_many_labels or one.may_repeat_triples)
+                graph.shared().ask_each(lambda one: one.profile.has_many_labels or one.may_repeat_triples)
         except BudgetExceededError as error:
             raise _over_before_asking(error, [m.name for m in graph.members if m.is_remote]) from error
         usage.begin_asking(is_remote=asked.is_remote)
@@ -284,8 +284,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         try:
             if graph.is_remote:
                 usage.check()  # a replay ends where the recording did, which asked for nothing more then
-            ignored = self._ignored_of(graph)
-            if self._is_empty_graph(graph):
+                graph.ask_each(lambda one: (one.notes, with_labels and one.fingerprint))  # what is kept is of that
+            ignored = self._ignored_of(graph.shared())
+            if self._is_empty_graph(graph.shared()):
                 raise empty_graph_error(graph)
             if not with_labels:
                 return ignored, None, ()
@@ -304,9 +305,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         return self._is_empty_graph(self.graph)
 
     def _is_empty_graph(self, graph: KnowledgeGraph) -> bool:
-        if self._is_empty is not None:
-            return self._is_empty
-        is_empty = holds_nothing(graph)
+        is_empty = holds_nothing(graph) if self._is_empty is None else self._is_empty
         if not is_empty and not graph.errors:
             self._is_empty = False
         return is_empty

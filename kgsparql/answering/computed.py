@@ -21,6 +21,7 @@ _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of mor
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _UNREAD = "what this was computed from could not all be read: {}"
+_UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
@@ -38,6 +39,12 @@ def computed_retrieval(
         gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
     if found.unread:
         gaps = (Gap("value", "", _UNREAD, (found.unread,)), *gaps)
+    if found.uncounted is not None:
+        kind, number = found.uncounted
+        said = session.labels([kind], in_grace=True)[kind], f"{number:,}"
+        gaps = (Gap("value", "", _UNCOUNTED, said), *gaps)
+        if not found.rows:
+            return Retrieval(gaps=gaps, is_judged=True)
     examples = [own.example for own in found.left_out]
     following = found.compared.next if found.compared is not None else ()
     label = session.labels(

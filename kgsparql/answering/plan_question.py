@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.question_chunks import question_chunks
@@ -14,7 +14,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, words
@@ -22,7 +22,6 @@ from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI
 from kgsparql.reading.clauses import Chunk
 
@@ -80,9 +79,8 @@ class PlanQuestion:
         return list(dict.fromkeys(kind for own in kinds for kind in own))[:_MEANINGS]
 
 
-_COUNTS: WeakKeyDictionary[KnowledgeGraph, Mapping[IRI, int]] = WeakKeyDictionary()
-"""The classes of the graphs that are open."""
-_PREDICATES: WeakKeyDictionary[KnowledgeGraph, tuple[IRI, ...]] = WeakKeyDictionary()
+_COUNTED: WeakKeyDictionary[KnowledgeGraph, dict[object, Any]] = WeakKeyDictionary()
+"""The classes and predicates of the graphs that are open, by what counts them."""
 _KNOWN: WeakKeyDictionary[KnowledgeGraph, dict[tuple[object, ...], KnownSets]] = WeakKeyDictionary()
 """What is known of these classes, by what of the graph is walked."""
 _KEEPING = Lock()
@@ -98,33 +96,27 @@ def classes_of(session: Session) -> Mapping[IRI, int]:
 
     :raises CancelledError: if the question is stopped meanwhile.
     """
-    return _counted_once(_COUNTS, class_counts, {}, session)
+    return _counted_once(class_counts, {}, session)
 
 
 def predicates_of(session: Session) -> tuple[IRI, ...]:
     """List the commonest predicates of a graph, counted once, as :func:`classes_of` does."""
-    return _counted_once(_PREDICATES, common_predicates, (), session)
+    return _counted_once(common_predicates, (), session)
 
 
-def _counted_once(
-    kept: WeakKeyDictionary[KnowledgeGraph, _Kept],
-    count: Callable[[KnowledgeGraph, Callable[[Query], Solutions]], _Kept], nothing: _Kept, session: Session,
-) -> _Kept:  # fmt: skip
+def _counted_once(count: Callable[[KnowledgeGraph], _Kept], nothing: _Kept, session: Session) -> _Kept:
     """Count in all of a graph what is kept for the questions that follow, where that is no trouble for it."""
     graph = session.graph.graph.origin
     if any(member.profile.has_many_labels for member in graph.members):
         return nothing
     with _KEEPING:
-        if graph not in kept:
+        kept = _COUNTED.setdefault(graph, {})
+        if count not in kept:
             most_s = _COUNTED_S if graph.is_remote else None
             own = replace(unmetered(session), graph=graph.with_own_failures(), most_s=most_s)
-            try:
-                kept[graph] = count(graph, own.select)
-            except GRAPH_FAILED:
-                if not graph.is_remote:
-                    raise
-                kept[graph] = nothing
-        return kept[graph]
+            with suppress(*(GRAPH_FAILED if graph.is_remote else ())):
+                kept[count] = count(own)
+        return cast("_Kept", kept.setdefault(count, nothing))
 
 
 def name_schema(session: Session) -> None:

@@ -33,16 +33,14 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, PrefixMap, Term, Triple, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+from kgsparql.storage.response_cache import COUNTS, RESPONSE_FILE, ResponseCache
 
 Labels = Callable[[Iterable[Term]], dict[Term, str]]
 
 # Triples that one counting query looks at (60 ms); where there are more, a count is a lower bound.
 COUNTED = 200_000
 
-# The kind of exchange that counts over whole graphs are kept as; a count that took less time is not kept.
-COUNTS = "counts"
-_KEPT_S = 0.2
+_KEPT_S = 0.2  # a count that took less time is not kept
 _MAX_KEPT_BYTES = 20_000_000
 
 # Seconds for each count at a public endpoint.

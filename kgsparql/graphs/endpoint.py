@@ -8,15 +8,19 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from contextlib import contextmanager, suppress
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any, Self
+from functools import partial
+from typing import Any, Self, cast
+
+import pyoxigraph as ox
 
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,
+    EndpointReplyError,
     EndpointTimeoutError,
     InputError,
     KgsparqlError,
@@ -25,16 +29,19 @@ from kgsparql.errors import (
     QueryError,
     UnreachableError,
 )
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, StatedSizes
+from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
+    GraphView,
+    Probe,
     ProbeResult,
     engine_in_words,
     known_endpoints,
     limits_in_words,
 )
-from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of
+from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of, triples
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting, is_about_the_query
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
@@ -42,7 +49,7 @@ from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.response_cache import Recording, ResponseCache
+from kgsparql.storage.response_cache import COUNTS, Recording, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
 TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
@@ -51,6 +58,8 @@ _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
 _CHECKED_EVERY_S = 600.0  # whether it changed
+_SLOW_S = 0.5  # a fingerprint that took as long is not asked for again by the next process
+_SHARED_S = 3_600.0  # for which a reply is kept that is the same for all questions, if the fingerprint stays
 _DESCRIPTION_S = 5.0
 _NAMED_GRAPHS_S = 10.0  # seconds for each of the two queries, at most
 _AGAIN_S = 60.0  # seconds until another try, after one that took too long or had no result
@@ -72,51 +81,6 @@ _TOLD = (
     "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphView:
-    """Which graphs queries see: the parameters to send, so that these are all; and a note, where they are not."""
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-    until: float = math.inf
-
-
-@dataclass(slots=True)
-class Probe:
-    """What was found out about an endpoint so far, shared by all views of its graph.
-
-    :param known: its profile before it was asked; ``profile``: with what was found.
-    :param checked_at: when its fingerprint was asked for, in the seconds of the graph's clock.
-    """
-
-    known: EndpointProfile
-    profile: EndpointProfile
-    found: ProbeResult | None = None
-    again_from: float = 0.0
-    view: GraphView = GraphView(until=0.0)
-    fingerprint: str | None = None
-    checked_at: float = math.inf
-    has_named_graphs: bool | None = None
-    unused: set[tuple[IRI, ...]] = field(default_factory=set)
-    noted: set[str] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def needs_description(self) -> bool:
-        """Whether the endpoint is still to be asked what it is."""
-        says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
-        return not says_enough and self.found is None and time.monotonic() >= self.again_from
-
-    @property
-    def known_view(self) -> GraphView | None:
-        """Which graphs queries see, if that need not be found out now."""
-        if self.needs_description:
-            return None
-        if self.profile.has_union:
-            return GraphView()
-        return self.view if time.monotonic() < self.view.until else None
 
 
 class EndpointGraph(KnowledgeGraph):
@@ -168,15 +132,20 @@ class EndpointGraph(KnowledgeGraph):
         if recording is not None:
             asker = recording.asker_number(address.url, address.target, address.user, address.password)
             self._sender = RecordedSender(self._sender, recording, asker)
-        elif response_cache is not None:
-            self._sender = CachedSender(self._sender, response_cache, note)
+        elif response_cache is not None and not any(address.secrets):  # what needs a password is not kept
+            self._sender = cached = CachedSender(self._sender, response_cache, note)
+            self._take_up_findings(cached.lookup(COUNTS, {"endpoint": self.url}, _CHECKED_EVERY_S) or {})
         self._usage: Usage | None = None
-        self._in_grace = False
+        self._in_grace = self._is_shared = False
         self._most_s: float | None = None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graph for one question: its queries end with its time, or when it is stopped."""
         return self.changed(_usage=usage, _in_grace=in_grace, _most_s=most_s)
+
+    def shared(self) -> Self:
+        """Return the same graph for what is the same for all questions; replies are kept, for other processes too."""
+        return self.changed(_is_shared=True)
 
     def reopened(self) -> Self:
         """Return the graph as it is now: nothing is known of it, and no reply that was kept is used again."""
@@ -184,10 +153,8 @@ class EndpointGraph(KnowledgeGraph):
 
     def _from_now_on(self) -> Self:
         """Return the same graph, for which no reply is used that was kept before now."""
-        sender = self._sender
-        if not isinstance(sender, CachedSender):
-            return self
-        return self.changed(_sender=replace(sender, since=time.monotonic()))
+        cached = self._sender if isinstance(self._sender, CachedSender) else None
+        return self if cached is None else self.changed(_sender=replace(cached, since=time.monotonic()))
 
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
@@ -215,7 +182,7 @@ class EndpointGraph(KnowledgeGraph):
     def uses_any(self, predicates: tuple[IRI, ...]) -> bool:
         """Ask whether a triple has one of some predicates, once if there is none."""
         if predicates not in self.probe.unused:
-            found = self.select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
+            found = self.shared().select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
             if found or not found.complete:
                 return True
             self.probe.unused.add(predicates)
@@ -258,32 +225,56 @@ class EndpointGraph(KnowledgeGraph):
         if not self.is_to_be_checked:
             return self
         found = self.within(usage)._from_now_on()._new_fingerprint()  # noqa: SLF001 - of this class
-        return (
-            self
-            if found == self.probe.fingerprint
-            else self.changed(probe=replace(self.probe, fingerprint=found, unused=set()))
-        )
+        is_new = found != self.probe.fingerprint
+        return self.changed(probe=replace(self.probe, fingerprint=found, unused=set())) if is_new else self
+
+    @property
+    def sizes(self) -> StatedSizes:
+        """What its description, or one in its graph, says that it holds; looked up once."""
+        if self.probe.sizes is None:
+            self.probe.sizes = StatedSizes()
+            with suppress(EndpointReplyError):  # it is none of the question's queries
+                found = self.shared()._told_of_whole(Query.load("void_sizes").limit(BOUND))  # noqa: SLF001 - of this class
+                self.probe.sizes = StatedSizes.of(found, self)
+        return cast("StatedSizes", self.probe.sizes)
 
     def _new_fingerprint(self) -> str:
-        self.probe.checked_at = self.clock()
+        self.probe.checked_at, began = self.clock(), time.monotonic()
         if self.profile.has_many_labels:
             return self._hash_with("")
         sums, count = Query.load("fingerprint").bind(predicate=self.naming.names), Query.load("info_triples")
-        return self._hash_with(self._numbers(sums) or self._numbers(count) or self._today())
+        numbers = "" if self.sizes.are_large else self._numbers(sums) or self._numbers(count)
+        found = self._hash_with(numbers or self._today())
+        if isinstance(self._sender, CachedSender):
+            is_slow = time.monotonic() - began >= _SLOW_S
+            findings = {"manner": self._http.manner, "fingerprint": found if is_slow else "", "at": time.time()}
+            self._sender.keep(COUNTS, {"endpoint": self.url}, findings)
+        return found
+
+    def _take_up_findings(self, found: Mapping[str, Any]) -> None:
+        """Take up what another process found out in the last ten minutes: the manner, and what took it long."""
+        self._http.likely_manner = found.get("manner", "")
+        if found.get("fingerprint"):
+            self.probe.fingerprint = found["fingerprint"]
+            self.probe.checked_at = self.clock() - max(0.0, time.time() - found["at"])
 
     def _hash_with(self, what: str) -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()
 
     def _numbers(self, query: Query) -> str:
         """Ask for numbers; empty where the endpoint cannot count in time."""
+        found = self._told_of_whole(query)
+        is_told = found.complete and len(found) == 1
+        return " ".join(str(found[0].get(name)) for name in found.variables) if is_told else ""
+
+    def _told_of_whole(self, query: Query) -> Solutions:
+        """Ask for what is true of all of it; nothing where the endpoint cannot tell in time."""
         try:
-            found = self.select(query, _COUNT_S)
+            return self.select(query, _COUNT_S)
         except KgsparqlError as error:
             if not is_about_the_query(error):
                 raise
-            return ""
-        values = [str(found[0].get(name)) for name in found.variables] if len(found) == 1 else []
-        return " ".join(values) if found.complete else ""
+            return Solutions(cut=error.message)
 
     def _today(self) -> str:
         today = datetime.now(UTC).date().isoformat()
@@ -303,14 +294,9 @@ class EndpointGraph(KnowledgeGraph):
         """Whether there are named graphs: then one triple may be in several, and counts must be of distinct ones."""
         if self.profile.has_named_graphs is not None:
             return self.profile.has_named_graphs
-        if self.probe.has_named_graphs is None:
-            try:
-                found = self.select(Query.load("info_graphs").limit(1))
-                self.probe.has_named_graphs = bool(len(found) or found.invalid)
-            except KgsparqlError as error:
-                if not is_about_the_query(error):
-                    raise
-                self.probe.has_named_graphs = True  # the engine cannot tell
+        if self.probe.has_named_graphs is None:  # taken for granted where the engine cannot tell
+            found = self.shared()._told_of_whole(Query.load("info_graphs").limit(1))  # noqa: SLF001 - of this class
+            self.probe.has_named_graphs = len(found) > 0 or not found.complete
         return self.probe.has_named_graphs
 
     def named_graphs(self) -> list[IRI] | None:
@@ -357,7 +343,8 @@ class EndpointGraph(KnowledgeGraph):
             if left_s == 0:
                 usage.check(in_grace=self._in_grace)
             most_s = min((limit for limit in (left_s, self._most_s) if limit is not None), default=most_s)
-            cancel, sent, waiting.tell = cancel or usage.cancel, usage.count_preparing, usage.stand_still
+            sent = partial(usage.count_preparing, is_shared=self._is_shared)
+            cancel, waiting.tell = cancel or usage.cancel, usage.stand_still
         all_s = max(0.001, most_s if all_s is None else min(all_s, most_s))
         try:
             yield SparqlRequest(
@@ -371,7 +358,12 @@ class EndpointGraph(KnowledgeGraph):
             raise
 
     def _reply_to(self, query: Query, form: Form, limits: SparqlRequest) -> tuple[HttpReply, SparqlRequest]:
-        return self._send_query(query, form, self._graphs_seen(limits).parameters, limits)
+        view = self._graphs_seen(limits)
+        fingerprint = "" if query.name == "void_sizes" else self.probe.fingerprint  # it tells whether there may be one
+        if self._is_shared and fingerprint is not None:
+            keep_s = _SHARED_S if fingerprint and not self.profile.has_many_labels else _CHECKED_EVERY_S
+            limits = replace(limits, keep_s=keep_s, of=fingerprint)
+        return self._send_query(query, form, view.parameters, limits)
 
     def _send_query(
         self, query: Query, form: Form, parameters: Mapping[str, str], limits: SparqlRequest
@@ -412,7 +404,8 @@ class EndpointGraph(KnowledgeGraph):
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
         try:
-            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, limits.within(most_s))
+            own = replace(limits.within(most_s), keep_s=_CHECKED_EVERY_S)
+            reply, own = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, own)
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:
@@ -422,6 +415,11 @@ class EndpointGraph(KnowledgeGraph):
             probe.again_from = time.monotonic() + _AGAIN_S
             return
         probe.profile, probe.found = _read_probe(reply, self._address.url, probe.known)
+        with suppress(KgsparqlError):  # what is no RDF says nothing
+            store = ox.Store()
+            store.extend(ox.Quad(*triple) for triple in triples(reply, own))
+            stated = OxigraphGraph(store, name="", fingerprint="").select(Query.load("void_sizes").limit(BOUND))
+            probe.sizes = StatedSizes.of(stated, self) if stated else None
 
     def _probed_view(self, limits: SparqlRequest) -> GraphView:
         """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
@@ -471,10 +469,9 @@ def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[End
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
     profile, found = graph.profile, graph.probe.found or ProbeResult()
-    try:
+    shows_named_graphs = None
+    with suppress(UnreachableError, QueryError):
         shows_named_graphs = not graph.notes
-    except (UnreachableError, QueryError):
-        shows_named_graphs = None
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url, "summary": engine_in_words(profile, graph.probe.found),

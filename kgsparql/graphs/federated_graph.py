@@ -74,6 +74,10 @@ class FederatedGraph(KnowledgeGraph):
         members = (member.within(usage, in_grace=in_grace, most_s=most_s) for member in self._members)
         return self.changed(_members=tuple(members))
 
+    def shared(self) -> Self:
+        """Return the same graphs for what is the same for all questions; failures are shared with this one."""
+        return self.changed(_members=tuple(member.shared() for member in self._members))
+
     def refreshed(self) -> Self:
         """Return the same graphs, all failures forgotten, and what was gathered."""
         return self._of_members(member.refreshed() for member in self._members)

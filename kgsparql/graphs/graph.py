@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -17,7 +18,7 @@ from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.terms import IRI, Term, Triple, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 BOUND = 10_000
@@ -94,6 +95,37 @@ class Solutions:
         return iter(self.solutions)
 
 
+@dataclass(frozen=True, slots=True)
+class StatedSizes:
+    """What an endpoint says that it holds: instances of each class, triples of each predicate, and of the dataset.
+
+    :param most: of so many it may be asked how many there are.
+    """
+
+    counts: Mapping[str, Mapping[Term, int]] = field(default_factory=dict)
+    most: float = 1_000_000
+
+    @classmethod
+    def of(cls, found: Solutions, graph: KnowledgeGraph) -> StatedSizes:
+        """Read the solutions of ``queries/void_sizes.rq``, if they are about one dataset, and not of another place."""
+        here, counts = IRI(graph.url), dict[str, dict[Term, int]]()
+        most = math.inf if graph.profile.quick_counts else cls().most
+        own = [solution for solution in found if solution.get("endpoint", here) == here]
+        for one in own:
+            counts.setdefault(str(getattr(one["kind"], "value", "")), {})[one["term"]] = whole_number(one["number"])
+        return cls(counts, most) if found.complete and len({one["dataset"] for one in own}) == 1 else cls(most=most)
+
+    @property
+    def are_large(self) -> bool:
+        """Whether anything is more than may be counted."""
+        return any(number > self.most for own in self.counts.values() for number in own.values())
+
+    def stated(self, kind: str) -> Mapping[Term, int] | None:
+        """Count each class or predicate, the commonest first; ``None`` where it is not large, and does not say all."""
+        of_predicates, whole = (sum(self.counts.get(one, {}).values()) for one in ("predicate", "all"))
+        return self.counts.get(kind, {}) if self.are_large or 0 < whole <= of_predicates else None
+
+
 @dataclass(slots=True)
 class Halving:
     """Tells when to stop asking an endpoint that cuts results for ever smaller parts."""
@@ -147,6 +179,10 @@ class KnowledgeGraph(ABC):
         :param in_grace: when the question's time is over, they may still take :attr:`Usage.grace_s`.
         :param most_s: seconds for each query.
         """
+        return self
+
+    def shared(self) -> Self:
+        """Return the same graph for what is the same for all questions: an endpoint's replies are kept on disk."""
         return self
 
     def refreshed(self) -> Self:
@@ -270,6 +306,11 @@ class KnowledgeGraph(ABC):
     def notes(self) -> tuple[str, ...]:
         """Notes for the reader of any answer."""
         return ()
+
+    @property
+    def sizes(self) -> StatedSizes:
+        """What it says of itself, and need not be asked."""
+        return StatedSizes()
 
     @property
     def is_to_be_checked(self) -> bool:

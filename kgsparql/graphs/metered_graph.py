@@ -40,7 +40,8 @@ class MeteredGraph(KnowledgeGraph):
     cut_short: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._in_time = self.graph.within(self.usage, in_grace=not self.limited, most_s=self.most_s)
+        graph = self.graph.shared() if self.is_shared else self.graph
+        self._in_time = graph.within(self.usage, in_grace=not self.limited, most_s=self.most_s)
 
     def unlimited(self) -> MeteredGraph:
         """Return the same graph, counted, without limits."""
@@ -57,6 +58,10 @@ class MeteredGraph(KnowledgeGraph):
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graph with the limits of another question, too."""
         return replace(self, graph=self.graph.within(usage, in_grace=in_grace, most_s=most_s))
+
+    def shared(self) -> Self:
+        """Return the same graph for what is the same for all questions, which is no part of this one."""
+        return replace(self, is_shared=True)
 
     def refreshed(self) -> Self:
         """Return the same graph, failures of its members forgotten."""
@@ -121,7 +126,6 @@ class MeteredGraph(KnowledgeGraph):
     def _count_query(self, query: Query, run: Callable[[], Solutions]) -> Solutions:
         if self.is_shared:
             self.usage.check()
-            self.usage.prepared += self.is_remote
             return run()
         self.usage.before_query(in_grace=not self.limited)
         began = time.perf_counter()
@@ -145,3 +149,4 @@ for _name in (
     "notes", "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
 ):  # fmt: skip
     setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))
+MeteredGraph.sizes = property(attrgetter("_in_time.sizes"))  # type: ignore[assignment, method-assign]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import threading
+import time
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
-from math import inf
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
@@ -22,6 +24,8 @@ PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
 """Names a file of the user's; another may be ``endpoints.toml`` in the user's configuration directory."""
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
+_LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
+_ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it says of it needs time to get here
 PUBLIC_TIMEOUT_S = 60.0  # how long a public endpoint may work on a query, where its profile does not say
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
@@ -54,6 +58,7 @@ class EndpointProfile:
     :param engine: the name of the engine's own profile, whose values a service takes over.
     :param is_public: many share it: all graphs and processes of a user take turns there, and errors count.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
+    :param quick_counts: it is asked how many there are of anything, however many that may be.
     :param needs_contact: requests without a way to reach who sends them are refused.
     :param manner: queries are posted as a form, posted as they are, or sent by GET where they fit in ``max_url`` bytes.
     :param chunk_size: terms of one ``VALUES`` block.
@@ -86,6 +91,7 @@ class EndpointProfile:
     engine: str = ""
     is_public: bool = False
     has_many_labels: bool = False
+    quick_counts: bool = False
     needs_contact: bool = False
     manner: Manner = "POST"
     max_url: int = 1_500
@@ -114,6 +120,13 @@ class EndpointProfile:
     silent_timeout_s: float | None = None
     keep_s: float = 0.0
     elsewhere: tuple[str, ...] = ()
+
+    def time_limit(self, left_s: float) -> dict[str, str]:
+        """Tell an engine when nobody waits any more, a little before: else it goes on with what was given up."""
+        seconds = max(1, int(left_s - min(_ENGINES_LATE_S, left_s / 5))) if left_s < math.inf else 0
+        text = {"ms": f"{1000 * seconds}", "s": f"{seconds}", "seconds with unit": f"{seconds}s"}.get(self.timeout_unit)
+        is_refused = self.timeout_unit == "seconds with unit" and seconds > _LONGEST_QLEVER_S
+        return {"timeout": text} if text and seconds and not is_refused else {}
 
 
 UNKNOWN = EndpointProfile()  # the profile of an endpoint without one
@@ -282,7 +295,7 @@ def _value_of_type(hint: Any, value: Any, prefixes: Mapping[str, str]) -> Any:
     if get_origin(hint) is Literal and value in kinds:
         return value
     if hint in {int, float} and isinstance(value, int | float) and not isinstance(value, bool):
-        if (hint is int and value >= 1 and value == int(value)) or (hint is float and 0 <= value < inf):
+        if (hint is int and value >= 1 and value == int(value)) or (hint is float and 0 <= value < math.inf):
             return hint(value)
         raise ValueError("a whole number above 0" if hint is int else "a number of at least 0")
     if hint is IRI and isinstance(value, str):
@@ -318,10 +331,10 @@ def _with_engine_values(name: str, tables: Mapping[str, Mapping[str, Any]], *abo
     if engine not in tables or engine in {name, *above}:
         raise _profile_error(f"{name}.engine: {engine}: no such profile, or one that leads back here")
     theirs = _with_engine_values(engine, tables, name, *above)
-    for field in theirs.keys() - _OF_THE_SERVICE:
-        values.setdefault(field, theirs[field])
-    for field in {"noise", "statuses"} & theirs.keys():
-        values[field] = tuple(dict.fromkeys((*values[field], *theirs[field])))
+    for key in theirs.keys() - _OF_THE_SERVICE:
+        values.setdefault(key, theirs[key])
+    for key in {"noise", "statuses"} & theirs.keys():
+        values[key] = tuple(dict.fromkeys((*values[key], *theirs[key])))
     values["engine"] = theirs.get("engine", "") if "urls" in theirs else theirs.get("name", engine)
     return values
 
@@ -333,6 +346,52 @@ class ProbeResult:
     engine: str = ""
     version: str = ""
     server: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """Which graphs queries see: the parameters to send, so that these are all; and a note, where they are not."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    until: float = math.inf
+
+
+@dataclass(slots=True)
+class Probe:
+    """What was found out about an endpoint so far, shared by all views of its graph.
+
+    :param known: its profile before it was asked; ``profile``: with what was found.
+    :param checked_at: when its fingerprint was asked for, in the seconds of the graph's clock.
+    """
+
+    known: EndpointProfile
+    profile: EndpointProfile
+    found: ProbeResult | None = None
+    again_from: float = 0.0
+    view: GraphView = GraphView(until=0.0)
+    sizes: Any = None
+    fingerprint: str | None = None
+    checked_at: float = math.inf
+    has_named_graphs: bool | None = None
+    unused: set[tuple[IRI, ...]] = field(default_factory=set)
+    noted: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def needs_description(self) -> bool:
+        """Whether the endpoint is still to be asked what it is."""
+        says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
+        return not says_enough and self.found is None and time.monotonic() >= self.again_from
+
+    @property
+    def known_view(self) -> GraphView | None:
+        """Which graphs queries see, if that need not be found out now."""
+        if self.needs_description:
+            return None
+        if self.profile.has_union:
+            return GraphView()
+        return self.view if time.monotonic() < self.view.until else None
 
 
 def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:

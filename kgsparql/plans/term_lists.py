@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
 from kgsparql.exploration import descriptions
 from kgsparql.exploration.counting import counted
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import words
@@ -218,23 +218,19 @@ def texts_of(question: str, asked: QuestionWords) -> list[str]:
     return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
 
 
-def class_counts(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) -> dict[IRI, int]:
-    """How many items the commonest classes of a graph have, schemas left out; one query that reads all of them, once.
-
-    :param select: runs the query.
-    """
-    found = counted(graph, Query.load("info_classes").limit(_CLASSES_READ), select)
-    counts = ((s["term"], whole_number(s["count"])) for s in found)
-    return {t: number for t, number in counts if isinstance(t, IRI) and not t.value.startswith(_OF_SCHEMA)}
+def class_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
+    """How many items the commonest classes have, schemas left out: as it is stated, or one query that reads all."""
+    if (counts := graph.sizes.stated("class")) is None:
+        query = Query.load("info_classes").limit(_CLASSES_READ)
+        counts = {s["term"]: whole_number(s["count"]) for s in counted(graph, query)}
+    return {t: n for t, n in counts.items() if isinstance(t, IRI) and not t.value.startswith(_OF_SCHEMA)}
 
 
-def common_predicates(graph: KnowledgeGraph, select: Callable[[Query], Solutions]) -> tuple[IRI, ...]:
-    """The commonest predicates of a graph; one query that reads all of it, once.
-
-    :param select: runs the query.
-    """
-    found = counted(graph, Query.load("info_predicates"), select)
-    return tuple(s["term"] for s in found if isinstance(s["term"], IRI) and s["term"] not in UNWALKED)
+def common_predicates(graph: KnowledgeGraph) -> tuple[IRI, ...]:
+    """The commonest predicates of a graph: as they are stated, or one query that reads all of it."""
+    if (found := graph.sizes.stated("predicate")) is None:
+        found = {s["term"]: 0 for s in counted(graph, Query.load("info_predicates"))}
+    return tuple(term for term in found if isinstance(term, IRI) and term not in UNWALKED)
 
 
 @dataclass(slots=True)

@@ -55,6 +55,7 @@ DELETE FROM exchange WHERE kind = ?1 AND (made < ?2 OR rowid NOT IN (
 
 
 QUERY = "query"  # the kind of exchange of queries to endpoints
+COUNTS = "counts"  # of what was found out about a whole graph
 _AGAIN = "kgsparql again"
 """In a request: how often it was made before. In a reply: the request was, or may have been, made again."""
 _FAILED = "kgsparql failed"

@@ -213,10 +213,10 @@ def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> Non
 
 PUBLIC = {name for name in (*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__) if not name.startswith("_")}
 
-# Several graphs have no adjacency, directory or account of their own; the notes of results are the meter's.
+# Several graphs have no adjacency, directory, account or size of their own; the notes of results are the meter's.
 OF_SEVERAL = {
     "account", "adjacency_view", "changed", "directory", "held", "is_as_loaded", "is_embedded", "is_to_be_checked",
-    "may_have_name", "named_graphs", "profile", "url", "uses_any", "will_ask_again",
+    "may_have_name", "named_graphs", "profile", "sizes", "url", "uses_any", "will_ask_again",
 }  # fmt: skip
 
 

@@ -30,8 +30,8 @@ PLAIN = EndpointProfile()
 class Clock:
     """A clock of a graph, which a test sets."""
 
-    def __init__(self) -> None:
-        self.now = 0.0
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         return self.now
@@ -192,3 +192,51 @@ def test_fresh_means_that_what_was_kept_is_not_used(server: str, run: Run, monke
     assert asked(knowledge, TROGDOR)[0] == "Warsaw"
     knowledge.refresh()
     assert asked(knowledge, TROGDOR)[0] == ""
+
+
+ZEPPELINS = f"""INSERT DATA {{
+  <{O}Zeppelin> <{LABEL}> "zeppelin"@en . <{O}mooring> <{LABEL}> "mooring"@en .
+  <{D}LZ1> a <{O}Zeppelin> ; <{LABEL}> "Hindenburg"@en ; <{O}mooring> <{D}Warsaw> .
+  <{D}LZ2> a <{O}Zeppelin> ; <{LABEL}> "Bodensee"@en ; <{O}mooring> <{D}Ulm> }}"""
+
+
+def of_another_process(url: str, question: str, **options: bool) -> tuple[str, int]:
+    """The first answer where nothing is known but what is on disk, and how many queries prepared it."""
+    with kgsparql.open(url, embedder="none", **options) as knowledge:
+        first_one, _, prepared = asked(knowledge, question)
+        return first_one, prepared
+
+
+def test_another_process_asks_little_and_sees_a_class_and_a_predicate_that_are_new(server: str) -> None:
+    count = "How many zeppelins are there?"
+    nothing, first_time = of_another_process(server, count)
+    assert of_another_process(server, count) == (nothing, 2), "are there named graphs, did it change"
+    assert first_time > 8
+    assert of_another_process(server, count, fresh=True)[1] > 8
+    update(server, ZEPPELINS)
+    assert of_another_process(server, count)[0] == "2"
+    assert of_another_process(server, "What is the mooring of Hindenburg?")[0] == "Warsaw"
+    assert of_another_process(server, count) == ("2", 2)
+    update(server, f"DELETE DATA {{ <{D}LZ2> a <{O}Zeppelin> }}")
+    assert of_another_process(server, count)[0] == "1"
+    with kgsparql.open(server, embedder="none") as knowledge:
+        assert asked(knowledge, count)[2] == 2
+        knowledge.refresh()
+        assert asked(knowledge, count)[2] > 8
+
+
+def test_a_fingerprint_that_took_long_is_kept_for_ten_minutes(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.graphs.endpoint._SLOW_S", 0.0)
+    add(server)
+    with Proxy(server) as proxy:
+        assert of_another_process(proxy.url, ZORBLAX)[0] == "Warsaw"
+        rename(server)
+        with kgsparql.open(proxy.url, embedder="none") as knowledge:
+            clock = knowledge.graph.clock = Clock(time.monotonic())  # type: ignore[attr-defined]
+            assert asked(knowledge, ZORBLAX)[0] == "Warsaw"
+            assert len(proxy.of(SUMS)) == 1
+            clock.now += 600.0
+            assert asked(knowledge, ZORBLAX)[0] == ""
+            assert asked(knowledge, TROGDOR)[0] == "Warsaw"
+        assert of_another_process(proxy.url, ZORBLAX)[0] == ""
+        assert len(proxy.of(SUMS)) == 2

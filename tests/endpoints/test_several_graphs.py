@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.errors import UnreachableError
+from kgsparql.errors import QueryTimeoutError, UnreachableError
 from kgsparql.graphs import EndpointGraph, load_store
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.query import Query
 from tests.conftest import FIXTURES
 from tests.endpoints.ports import free_port
+from tests.endpoints.proxy import Proxy, late
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
@@ -105,3 +107,21 @@ def test_a_query_for_all_triples_names_the_endpoint_that_is_gone_before_it_is_re
         pytest.raises(UnreachableError, match="Connection refused"),
     ):
         both.query("SELECT * { ?s ?p ?o }")
+
+
+def test_to_gather_triples_and_to_run_the_query_over_them_take_one_time_limit_together(
+    parts: Callable[[str], tuple[Path, Path]], tmp_path: Path
+) -> None:
+    one, two = parts("predicates")
+    heavy = "SELECT (COUNT(*) AS ?n) { ?a dbo:birthPlace ?x . ?b dbo:birthDate ?y . ?c a ?z . ?d a ?w . ?e a ?v }"
+    with (
+        oxigraph_serve(store_of(two, tmp_path / "served")) as url,
+        Proxy(url) as proxy,
+        kgsparql.open(one, proxy.url, embedder="none", cache=False) as both,
+    ):
+        both.query("ASK { ?a dbo:birthPlace ?x ; dbo:birthDate ?y }")  # the endpoint is known now
+        proxy.plan = lambda _: late(2.5)
+        began = time.monotonic()
+        with pytest.raises(QueryTimeoutError, match=r"stopped after 4 s"):
+            both.query(heavy, timeout_s=4.0)
+        assert time.monotonic() - began < 5.5

@@ -117,7 +117,8 @@ def triples(reply: HttpReply, request: SparqlRequest) -> Iterator[Triple]:
             raise _depth_error(request)
     format_ = ox.RdfFormat.N_TRIPLES if is_lines else ox.RdfFormat.from_media_type(kind) or ox.RdfFormat.TURTLE
     try:
-        for quad in ox.parse(body, format_):
+        base = request.url if request.form == "DESCRIPTION" else None  # a service calls itself <>
+        for quad in ox.parse(body, format_, base_iri=base):
             yield quad.triple
     except (SyntaxError, ValueError, OSError):  # what it says repeats what was parsed, secrets too
         raise _broken_error(body, request) from None

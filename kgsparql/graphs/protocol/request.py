@@ -105,6 +105,8 @@ class SparqlRequest:
     :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it;
         patient waits come on top (:attr:`until`).
     :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
+    :param keep_s: how long the reply may be used again, if not as long as the profile says.
+    :param of: the fingerprint of the graph, with which that ends, too.
     """
 
     url: str
@@ -119,11 +121,18 @@ class SparqlRequest:
     cancel: threading.Event | None = field(default=None, compare=False, repr=False)
     sent: Callable[[], None] | None = field(default=None, compare=False, repr=False)
     waiting: Waiting = field(default_factory=Waiting, compare=False, repr=False)
+    keep_s: float = field(default=0.0, compare=False, repr=False)
+    of: str = field(default="", compare=False, repr=False)
 
     @property
     def until(self) -> float:
         """When its time is over, as ``time.monotonic`` tells it."""
         return self.deadline + (self.waiting.waited_s if self.waiting.is_patient else 0.0)
+
+    def may_wait_s(self, now: float, *, is_asked_for: bool) -> float:
+        """Tell how much longer it may wait for its endpoint's sake."""
+        left_s = self.waiting.left_s(is_asked_for=is_asked_for)
+        return left_s if self.waiting.is_patient else min(left_s, self.until - now)
 
     def within(self, seconds: float) -> SparqlRequest:
         """Return the same request, to end in so many seconds."""

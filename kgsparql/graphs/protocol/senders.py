@@ -23,7 +23,7 @@ from kgsparql.errors import (
     StoreError,
     UnreachableError,
 )
-from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile
+from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
@@ -50,8 +50,6 @@ _MANNERS = ("POST", "POSTDIRECTLY", "GET")
 _FOUND = re.compile(rb'"bindings"\s*:\s*\[\s*\{|<result[\s>]|"boolean"\s*:\s*true|<boolean>\s*true')
 _ABOUT_KNOWN = re.compile("neighbours|counts_")
 """Names of queries about what the endpoint itself said: who finds nothing may have misread the query."""
-_LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
-_ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it says of it needs time to get here
 MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -120,7 +118,7 @@ class RateLimitedSender:
                 if isinstance(outcome, HttpReply):
                     return outcome
                 raise outcome
-            is_long = pause_s > _may_wait_s(request, limiter, is_asked_for=asked_s is not None)
+            is_long = pause_s > request.may_wait_s(limiter.clock(), is_asked_for=asked_s is not None)
             is_waited_for = request.waiting.is_patient and (limiter.answers or asked_s is not None)
             if is_long or (tries >= MAX_TRIES and not is_waited_for):
                 limiter.answers = False  # the next of many questions need not wait as long for nobody
@@ -154,7 +152,7 @@ class RateLimitedSender:
         pause_s = limiter.closed_s(request, is_again=is_again)
         until = time.time() + pause_s
         is_news = abs(until - self._told_until) > 1.0  # others in the same line wait for the same
-        if _TOLD_FROM_S <= pause_s <= _may_wait_s(request, limiter, is_asked_for=True) and is_news:
+        if _TOLD_FROM_S <= pause_s <= request.may_wait_s(limiter.clock(), is_asked_for=True) and is_news:
             self._told_until = until
             why = limiter.said or f"{request.url} wants to be left alone"
             clock = f", until {time.strftime('%H:%M', time.localtime(until))}" if pause_s >= REST_S else ""
@@ -165,11 +163,6 @@ class RateLimitedSender:
             self.note(
                 f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {limiter.trouble}"
             )
-
-
-def _may_wait_s(request: SparqlRequest, limiter: RateLimiter, *, is_asked_for: bool) -> float:
-    left_s = request.waiting.left_s(is_asked_for=is_asked_for)
-    return left_s if request.waiting.is_patient else min(left_s, request.until - limiter.clock())
 
 
 def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
@@ -221,7 +214,8 @@ class HttpSender:
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
-        self._max_url, self._manner = MAX_URL, ""
+        self._max_url = MAX_URL
+        self.manner, self.likely_manner = "", ""  # the latter as another process found it
         self._was_doubted: set[bool] = set()
         self._digest: Any = None
 
@@ -237,19 +231,19 @@ class HttpSender:
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
-        used = self._manner or request.profile.manner
+        used = self.manner or self.likely_manner or request.profile.manner
         reply = self._reply_to(request, used)
-        is_refused = not self._manner and reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
+        is_refused = not self.manner and reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
         is_refused = is_refused and meaning_of(reply, request) is None
         if request.text and (is_refused or self._is_doubtful(reply, request, used)):
             for manner in (one for one in (_MANNERS if is_refused else ("GET",)) if one != used):
                 with suppress(UnreachableError):  # the first reply stands
                     other = self._reply_to(request, manner)
                     if other.status == 200 and (is_refused or _FOUND.search(other.body)):
-                        self._manner = manner
+                        self.manner = manner
                         return other
         if request.text and (is_refused or reply.status == 200):
-            self._manner = used
+            self.manner = used
         return reply
 
     def _is_doubtful(self, reply: HttpReply, request: SparqlRequest, manner: str) -> bool:
@@ -328,14 +322,6 @@ class HttpSender:
         raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
 
 
-def _time_limit(profile: EndpointProfile, left_s: float) -> dict[str, str]:
-    """Tell an engine when nobody waits any more, a little before: else it goes on with a query that was given up."""
-    seconds = max(1, int(left_s - min(_ENGINES_LATE_S, left_s / 5))) if left_s < math.inf else 0
-    text = {"ms": f"{1000 * seconds}", "s": f"{seconds}", "seconds with unit": f"{seconds}s"}.get(profile.timeout_unit)
-    is_refused = profile.timeout_unit == "seconds with unit" and seconds > _LONGEST_QLEVER_S
-    return {"timeout": text} if text and seconds and not is_refused else {}
-
-
 def built_request(
     address: Address, url: str, request: SparqlRequest, manner: str, left_s: float = math.inf
 ) -> HttpRequest:
@@ -349,7 +335,7 @@ def built_request(
     wrapper.addCustomHttpHeader("Accept", _ACCEPT[request.form])
     if address.user:
         wrapper.setCredentials(address.user, address.password)
-    limit = {} if re.search(r"[?&]timeout=", url) else _time_limit(request.profile, left_s)
+    limit = {} if re.search(r"[?&]timeout=", url) else request.profile.time_limit(left_s)
     for name, value in {**request.parameters, **limit}.items():
         wrapper.addParameter(name, value)
     # Instead of setQuery, which guesses the form, and may take a query for an update.
@@ -398,10 +384,9 @@ class RecordedSender:
 
 @dataclass(slots=True)
 class CachedSender:
-    """A sender that uses complete results again for as long as the endpoint's profile says.
+    """A sender that uses complete results again for as long as the endpoint's profile, or the request, says.
 
-    Nothing is kept of an endpoint that is asked with a password or a key. Where results cannot be kept, a note says so
-    once.
+    Where results cannot be kept, a note says so once.
 
     :param since: a reply that was kept before is not used; in the seconds of ``time.monotonic``.
     """
@@ -415,23 +400,33 @@ class CachedSender:
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
-        exchange, cache = _exchange_key(request), self.response_cache
-        keep_s = 0.0 if any(request.secrets) else min(request.profile.keep_s, MOST_S)
-        at_most_s = min(keep_s, time.monotonic() - self.since - _KEPT_TO_S)
-        if keep_s and not self._is_broken:
-            with self._broken_at_an_error():
-                if not self._is_pruned:
-                    self._is_pruned = True
-                    cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-                kept = None if cache.mode == "write" else cache.lookup(QUERY, exchange, at_most_s=at_most_s)
-                if kept is not None:
-                    return reply_of(kept)
+        exchange = _exchange_key(request) | ({"of": request.of} if request.of else {})
+        keep_s = min(max(request.profile.keep_s, request.keep_s), MOST_S)
+        if keep_s and (kept := self.lookup(QUERY, exchange, keep_s)) is not None:
+            return reply_of(kept)
         reply = self.sender.send(request)
-        may_keep = keep_s and not self._is_broken and len(reply.body) <= MOST_REPLY_BYTES
-        if may_keep and request.form in {"SELECT", "ASK"} and _is_complete(reply, request):
-            with self._broken_at_an_error():
-                cache.put(QUERY, exchange, _entry_of(reply))
+        may_keep = keep_s and len(reply.body) <= MOST_REPLY_BYTES
+        if may_keep and request.form in {"SELECT", "ASK", "DESCRIPTION"} and _is_complete(reply, request):
+            self.keep(QUERY, exchange, _entry_of(reply))
         return reply
+
+    def lookup(self, kind: str, request: Mapping[str, Any], at_most_s: float) -> dict[str, Any] | None:
+        """Look up what is kept and at most so old, where that may be used."""
+        kept, cache = None, self.response_cache
+        at_most_s = min(at_most_s, time.monotonic() - self.since - _KEPT_TO_S)
+        with self._broken_at_an_error():
+            if not self._is_pruned and not self._is_broken:
+                self._is_pruned = True
+                cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
+            if cache.mode != "write" and not self._is_broken:
+                kept = cache.lookup(kind, request, at_most_s=at_most_s)
+        return kept
+
+    def keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        """Keep a reply, or what was found out, for other processes."""
+        if not self._is_broken:
+            with self._broken_at_an_error():
+                self.response_cache.put(kind, request, reply)
 
     @contextmanager
     def _broken_at_an_error(self) -> Iterator[None]:

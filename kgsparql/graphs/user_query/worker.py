@@ -92,11 +92,11 @@ class QueryWorker(ClosedAtExit):
 
     def run(
         self, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, max_bytes: int = 2**28,
-        cancel: threading.Event | None = None,
+        cancel: threading.Event | None = None, spent_s: float = 0.0,
     ) -> QueryResult:  # fmt: skip
         """Run one query over all graphs as one. Several threads take turns.
 
-        :param timeout_s: from the moment the worker has the query; it is killed then.
+        :param timeout_s: from the moment the worker has the query; it is killed then. ``spent_s`` of these are over.
         :param max_rows: solutions or triples that are kept; ``complete`` is ``False`` when there were more.
         :param cancel: looked at ten times a second; the worker is killed when it is set.
         :raises QuerySyntaxError: if the engine cannot parse it, with line and column of what the user wrote.
@@ -110,7 +110,7 @@ class QueryWorker(ClosedAtExit):
         try:
             with self._busy:
                 child = self._ensure_started(cancel)
-                header, content = self._reply_to(child, request, timeout_s=timeout_s, cancel=cancel)
+                header, content = self._reply_to(child, request, timeout_s=timeout_s, cancel=cancel, spent_s=spent_s)
         except QuerySyntaxError as error:
             raise _placed_syntax_error(error.message, query) from error
         notes = self._told["note"]
@@ -143,10 +143,12 @@ class QueryWorker(ClosedAtExit):
         self._may_repeat = header["may_repeat"]
         return child
 
-    def _reply_to(self, child: Child, *sent: Any, timeout_s: float = math.inf, cancel: threading.Event | None) -> Frame:
+    def _reply_to(
+        self, child: Child, *sent: Any, cancel: threading.Event | None, timeout_s: float = math.inf, spent_s: float = 0
+    ) -> Frame:
         """Send a frame and return the reply; the worker is killed if it is late, or nobody wants it any more."""
         try:
-            reply = child.reply_to(*sent, told=self._told, timeout_s=timeout_s, cancel=cancel)
+            reply = child.reply_to(*sent, told=self._told, timeout_s=timeout_s - spent_s, cancel=cancel)
         except BaseException as error:  # Ctrl-C too
             self.close()
             if type(error) is not TimeoutError:
@@ -261,12 +263,13 @@ class GraphQueries(ClosedAtExit):
         """Run a query that was checked; limits and errors as of :meth:`QueryWorker.run`."""
         if self._worker is not None:
             return self._worker.run(query, **limits)
-        graph = self._graph
+        graph, timeout_s, began = self._graph, limits.pop("timeout_s", 30.0), time.monotonic()
         if isinstance(graph, FederatedGraph):
-            graph = graph.refreshed().graph_for(patterns_of(query), limits.get("timeout_s"))
+            graph = graph.refreshed().graph_for(patterns_of(query), timeout_s)
+        spent_s = time.monotonic() - began
         if isinstance(graph, EndpointGraph):
-            return run_on_endpoint(graph, query, **limits)
+            return run_on_endpoint(graph, query, timeout_s=max(0.001, timeout_s - spent_s), **limits)
         if not isinstance(graph, OxigraphGraph):
             raise InputError("a query of your own runs on a store or an endpoint", hint="open that graph alone")
         with QueryWorker(graph.directory or graph.store) as worker:
-            return worker.run(query, **limits)
+            return worker.run(query, timeout_s=timeout_s, spent_s=spent_s, **limits)

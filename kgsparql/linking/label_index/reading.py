@@ -188,12 +188,14 @@ class _Reader:
     step: int = 0
 
     def labels(self) -> Gathered[LabelRow]:
-        query = self._counting_query("index_predicates")
-        counts = self._whole_solutions(self._result_of(counted, self.graph, query))
-        triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in counts}
+        sizes = self.graph.sizes
+        triples = {_term_value(predicate): number for predicate, number in (sizes.stated("predicate") or {}).items()}
+        if not sizes.are_large:
+            counts = self._result_of(counted, self.graph, self._counting_query("index_predicates"))
+            triples = {_term_value(s["predicate"]): whole_number(s["triples"]) for s in self._whole_solutions(counts)}
         about = sum(triples.get(p.value, 0) for p in self.graph.naming.names)
-        if self.graph.is_remote and about > REMOTE_ROWS:
-            raise too_many(self.graph, f"there are about {about:,}")
+        if self.graph.is_remote and (about > REMOTE_ROWS or (sizes.are_large and not about)):
+            raise too_many(self.graph, f"there are about {about:,}" if about else "it is large, and names none")
         # The engine counts on one core while this one reads texts.
         counting = ThreadedCall(partial(self._read_degrees, triples), name="kgsparql labels")
         self._read_kinds(triples)
@@ -211,6 +213,8 @@ class _Reader:
         adjacency = self.graph.built_adjacency(self.cancel) if isinstance(self.graph, OxigraphGraph) else None
         if adjacency is not None:
             return Gathered(_Read, (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED)))
+        if self.graph.sizes.are_large:
+            return Gathered(_Read)
         # rdflib compares each triple with all that it is given: those that no triple has double its time.
         unwalked = sorted((predicate for predicate in UNWALKED if predicate.value in used), key=str)
         query = self._counting_query("index_degrees").bind(predicate=unwalked or [RDF_TYPE])

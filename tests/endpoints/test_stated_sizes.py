@@ -1,0 +1,159 @@
+"""What a server says of its size (VoID) is used in place of counting, and what is too large is not counted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.exploration.counting import turtle, void_triples
+from kgsparql.graphs import EndpointGraph, open_graph
+from kgsparql.graphs.profiles import UNKNOWN
+from kgsparql.knowledge_base import KnowledgeBase
+from tests.conftest import FIXTURES
+from tests.endpoints.proxy import Proxy, Response, Seen
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.endpoints.wikidata_simulator import ItemSearch, WikidataSimulator, as_wikidata_has_it
+
+Opened = Callable[[str], AbstractContextManager[Proxy]]
+NOBEL = FIXTURES / "nobel.ttl"
+PREFIXES = """
+@prefix void: <http://rdfs.org/ns/void#> . @prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
+@prefix dbo: <http://dbpedia.org/ontology/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+LARGE = """
+void:triples 30000000 ;
+  void:classPartition [ void:class dbo:Scientist ; void:entities 2000000 ], [ void:class dbo:City ; void:entities 98 ] ;
+  void:propertyPartition [ void:property rdfs:label ; void:triples 900 ],
+    [ void:property dbo:birthPlace ; void:triples 1500000 ] .
+"""
+COUNTED, NOT_COUNTED = "How many scientists are there?", "'scientist' was not counted: the endpoint says that there are"
+
+
+class Describing(Proxy):
+    """A server that says what it holds in its service description."""
+
+    description = f"{PREFIXES} [] a sd:Service ; sd:defaultDataset [ sd:defaultGraph <#all> ] . <#all> {LARGE}"
+
+    def ask_engine(self, request: Seen, headers: dict[str, str]) -> Response:
+        if request.asks_for_description:
+            return Response(200, "OK", {"Content-Type": "text/turtle"}, self.description.encode())
+        return super().ask_engine(request, headers)
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Opened:
+    """The Nobel graph with more triples, behind a proxy that keeps what it is asked."""
+
+    @contextmanager
+    def opened(more: str) -> Iterator[Proxy]:
+        data = tmp_path / "data.ttl"
+        data.write_text(NOBEL.read_text("utf-8") + PREFIXES + more, encoding="utf-8")
+        with oxigraph_serve(store_of(data, tmp_path / "store")) as url, Proxy(url) as proxy:
+            yield proxy
+
+    return opened
+
+
+def answered(answer: Answer) -> tuple[str, str, list[str]]:
+    first_line = answer.text.splitlines()[0]
+    return answer.status, answer.best[0].label if answer.best else first_line, [gap.text for gap in answer.gaps]
+
+
+def counts_sent(proxy: Proxy) -> list[str]:
+    """The queries that count more than what is around an entity, but whether there is a triple."""
+    bounded = ("VALUES ?entity {", "VALUES ?i2 {", "LIMIT 1 }")
+    queries = [" ".join(request.query.split()) for request in proxy.of("COUNT(")]
+    return [query for query in queries if not any(part in query for part in bounded)]
+
+
+def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_sure(
+    described: Opened,
+) -> None:
+    with described(f"<urn:all> {LARGE}") as proxy:
+        knowledge = kgsparql.open(proxy.url, embedder="none")
+        status, label, gaps = answered(knowledge.ask(COUNTED))
+        assert (status, label) == ("partial", "2000000")
+        assert [gap.startswith(f"{NOT_COUNTED} 2,000,000") for gap in gaps] == [True]
+        assert "No sure answer" in answered(knowledge.ask("How many scientists were born before 1900?"))[1]
+        assert not counts_sent(proxy)
+        assert answered(knowledge.ask("How many scientists were born in Warsaw?")) == ("answered", "1", [])
+        assert answered(knowledge.ask("Where was Marie Curie born?")) == ("answered", "Warsaw", [])
+        assert not counts_sent(proxy)
+        assert answered(knowledge.ask("How many cities are there?")) == ("answered", "98", [])
+        assert len(counts_sent(proxy)) == 1
+        in_german = knowledge.ask("Wie viele Wissenschaftler gibt es?", language="de")
+        assert in_german.gaps[0].text.endswith("nach mehr als einer Million wird nicht gefragt")
+        assert len(proxy.of("void#")) == 1
+        quick = KnowledgeBase(EndpointGraph(proxy.url, profile=replace(UNKNOWN, quick_counts=True)), embedder="none")
+        assert answered(quick.ask(COUNTED)) == ("answered", "96", [])
+
+
+def test_a_service_description_is_read_and_then_the_graph_is_not_asked_for_one(nobel_url: str) -> None:
+    with Describing(nobel_url) as proxy:
+        for _ in range(2):
+            with kgsparql.open(proxy.url, embedder="none") as knowledge:
+                assert answered(knowledge.ask(COUNTED))[:2] == ("partial", "2000000")
+        assert not counts_sent(proxy)
+        assert (len(proxy.of("void#")), len(proxy.probes)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        f"<urn:all> void:sparqlEndpoint <https://elsewhere.example/sparql> ; {LARGE}",
+        f"<urn:one> {LARGE} <urn:other> void:triples 30 .",
+        "<urn:all> void:triples 'many', 7 ; void:classPartition [ void:class dbo:Scientist ; void:entities 1 ] .",
+    ],
+)
+def test_a_description_of_another_place_or_of_several_or_in_part_changes_nothing(
+    described: Opened,
+    more: str,
+) -> None:
+    with described(more) as proxy:
+        assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
+
+
+def test_what_is_said_of_all_classes_and_predicates_is_not_asked(
+    described: Opened,
+) -> None:
+    said = turtle(void_triples(open_graph(NOBEL)))
+    with described(said) as proxy:
+        knowledge = kgsparql.open(proxy.url, embedder="none")
+        for question, expected in ((COUNTED, "96"), ("Where was Marie Curie born?", "Warsaw")):
+            assert answered(knowledge.ask(question)) == ("answered", expected, [])
+        assert not [query for query in counts_sent(proxy) if "ORDER BY DESC(?count)" in query]
+
+
+def test_classes_of_a_wikibase_are_not_counted_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CONTACT", "mailto:tester@example.org")
+    (tmp_path / "items.ttl").write_text(
+        """
+        @prefix wd: <http://www.wikidata.org/entity/> . @prefix wdt: <http://www.wikidata.org/prop/direct/> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix void: <http://rdfs.org/ns/void#> .
+        @prefix wikibase: <http://wikiba.se/ontology#> .
+        wd:Q5 rdfs:label "human"@en . wd:Q515 rdfs:label "city"@en . wd:Q3 rdfs:label "Ulm"@en ; wdt:P31 wd:Q515 .
+        wd:Q1 rdfs:label "Anna Berg"@en ; wdt:P31 wd:Q5 ; wdt:P19 wd:Q3 . wd:P31 rdfs:label "instance of"@en .
+        wd:P19 rdfs:label "place of birth"@en ; wikibase:directClaim wdt:P19 . wd:P31 wikibase:directClaim wdt:P31 .
+        <urn:all> void:triples 15000000000 ; void:classPartition [ void:class wd:Q5 ; void:entities 12000000 ] .""",
+        encoding="utf-8",
+    )
+    items, served = tmp_path / "items.nt", tmp_path / "served.nt"
+    ox.serialize(
+        (quad.triple for quad in ox.parse(path=str(tmp_path / "items.ttl"))), str(items), ox.RdfFormat.N_TRIPLES
+    )
+    as_wikidata_has_it(items, served)
+    with (
+        oxigraph_serve(store_of(served, tmp_path / "store")) as url,
+        WikidataSimulator(url, search=ItemSearch(items)) as simulator,
+    ):
+        knowledge = KnowledgeBase(EndpointGraph(simulator.url, profile=simulator.profile()), embedder="none")
+        status, label, gaps = answered(knowledge.ask("How many instances of human are there?"))
+        assert (status, label, gaps[0][:21]) == ("partial", "12000000", "'human' was not count")
+        assert answered(knowledge.ask("How many instances of city are there?")) == ("answered", "1", [])
+        assert len([request for request in simulator.of("COUNT(") if "AS ?value" in request.query]) == 1
+        assert simulator.throttled == 0
