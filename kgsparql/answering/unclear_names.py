@@ -166,13 +166,13 @@ def _is_mistyped(typed: str, label: str) -> bool:
 def _is_slip(typed: str, word: str) -> bool:
     """Whether a word has one wrong letter before the last, or two swapped; a short one but one left out or doubled."""
     shorter = min(len(typed), len(word))
-    is_usual = _undoubled(typed) == _undoubled(word) or not unlikeliness(typed, word, 0)[1]
+    is_usual = _without_doubles(typed) == _without_doubles(word) or not unlikeliness(typed, word, 0)[1]
     is_inside = typed[-1] == word[-1] or sorted(typed) == sorted(word)
     is_inside &= shorter > _LEAST_SLIP or (shorter == _LEAST_SLIP and is_usual)
     return is_inside or similarity(typed, word) >= _SAME_WORD
 
 
-def _undoubled(word: str) -> str:
+def _without_doubles(word: str) -> str:
     return "".join(letter for letter, _ in groupby(word))
 
 

@@ -171,11 +171,11 @@ def _triples_of_files(content: _Content) -> Iterator[_Columns]:
         file = RdfFile(source.source, Path(source.source))
         options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
         if content.store is None:  # in memory, the blank nodes of files have the names that they get here
-            yield from _serialized(quads(file, options, nodes))
+            yield from _triple_lines(quads(file, options, nodes))
         else:
             with opened(file, options) as reader:
                 in_lines = format_of(file, options) == ox.RdfFormat.N_TRIPLES and not skip_bad
-                read = _read_lines(reader) if in_lines else _serialized(parsed_quads(reader, file, options))
+                read = _read_lines(reader) if in_lines else _triple_lines(parsed_quads(reader, file, options))
                 for columns in read:
                     if b"_" in {term[:1] for some in columns[::2] for term in some}:
                         raise StoreError("has blank nodes, which the store names in its own way")
@@ -184,7 +184,7 @@ def _triples_of_files(content: _Content) -> Iterator[_Columns]:
             raise StoreError("is not what was loaded")
 
 
-def _serialized(quads: Iterator[ox.Quad]) -> Iterator[_Columns]:
+def _triple_lines(quads: Iterator[ox.Quad]) -> Iterator[_Columns]:
     """Write quads as text, which the engine does in half the time that it takes to ask it for their terms."""
     triples = map(attrgetter("triple"), quads)
     while text := ox.serialize(islice(triples, _CHUNK), format=ox.RdfFormat.N_TRIPLES):
@@ -222,7 +222,7 @@ def _columns_of_lines(text: bytes) -> Iterator[_Columns]:
             ):
                 yield columns
                 return
-    yield from _serialized(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
+    yield from _triple_lines(ox.parse(text, format=ox.RdfFormat.N_TRIPLES))
 
 
 def _triples_of_store(store: ox.Store, work: Path) -> Iterator[_Columns]:

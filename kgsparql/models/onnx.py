@@ -255,15 +255,17 @@ class _Bert:
         from onnx import TensorProto, helper
 
         size = self._config["hidden_size"]
-        seen = self._node("Cast", _INPUTS[1], to=TensorProto.FLOAT)
-        unseen = self._node("Sub", self._value(1.0), self._node("Unsqueeze", seen, self._value([1, 2])))
-        hidden = self._embeddings()
+        seen = self._add_node("Cast", _INPUTS[1], to=TensorProto.FLOAT)
+        unseen = self._add_node("Sub", self._add_value(1.0), self._add_node("Unsqueeze", seen, self._add_value([1, 2])))
+        hidden = self._embedding_nodes()
         for number in range(self._config["num_hidden_layers"]):
-            hidden = self._layer(f"encoder.layer.{number}", hidden, self._node("Mul", unseen, self._value(-1e9)))
-        each = self._node("Unsqueeze", seen, self._value([2]))
-        total = self._node("ReduceSum", self._node("Mul", hidden, each), self._value([1]), keepdims=0)
-        count = self._node("ReduceSum", each, self._value([1]), keepdims=0)
-        mean = self._node("Div", total, self._node("Max", count, self._value(1e-9)))
+            hidden = self._layer_nodes(
+                f"encoder.layer.{number}", hidden, self._add_node("Mul", unseen, self._add_value(-1e9))
+            )
+        each = self._add_node("Unsqueeze", seen, self._add_value([2]))
+        total = self._add_node("ReduceSum", self._add_node("Mul", hidden, each), self._add_value([1]), keepdims=0)
+        count = self._add_node("ReduceSum", each, self._add_value([1]), keepdims=0)
+        mean = self._add_node("Div", total, self._add_node("Max", count, self._add_value(1e-9)))
         self._nodes.append(helper.make_node("LpNormalization", [mean], [_OUTPUT], axis=-1, p=2))
         inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in _INPUTS]
         outputs = [helper.make_tensor_value_info(_OUTPUT, TensorProto.FLOAT, ["texts", size])]
@@ -271,55 +273,58 @@ class _Bert:
         opset = [helper.make_opsetid("", _OPSET)]
         return helper.make_model(graph, opset_imports=opset, ir_version=_IR_VERSION).SerializeToString()
 
-    def _embeddings(self) -> str:
+    def _embedding_nodes(self) -> str:
         tables = {
-            kind: self._weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "token_type", "position")
+            kind: self._weights[f"embeddings.{kind}_embedding_nodes.weight"]
+            for kind in ("word", "token_type", "position")
         }
-        words = self._node("Gather", self._value(tables["word"]), _INPUTS[0])
-        length = self._node("Gather", self._node("Shape", _INPUTS[0]), self._value([1]))
-        places = self._node("Slice", self._value(tables["position"]), self._value([0]), length)
-        typed = self._node("Add", words, self._value(tables["token_type"][0]))
-        return self._normed("embeddings", self._node("Add", typed, places))
+        words = self._add_node("Gather", self._add_value(tables["word"]), _INPUTS[0])
+        length = self._add_node("Gather", self._add_node("Shape", _INPUTS[0]), self._add_value([1]))
+        places = self._add_node("Slice", self._add_value(tables["position"]), self._add_value([0]), length)
+        typed = self._add_node("Add", words, self._add_value(tables["token_type"][0]))
+        return self._norm_of("embeddings", self._add_node("Add", typed, places))
 
-    def _layer(self, name: str, hidden: str, bias: str) -> str:
+    def _layer_nodes(self, name: str, hidden: str, bias: str) -> str:
         heads = self._config["num_attention_heads"]
-        shape = self._value([0, 0, heads, self._config["hidden_size"] // heads])
+        shape = self._add_value([0, 0, heads, self._config["hidden_size"] // heads])
 
         def headed(what: str, order: Sequence[int]) -> str:
-            own = self._linear(f"{name}.attention.self.{what}", hidden)
-            return self._node("Transpose", self._node("Reshape", own, shape), perm=order)
+            own = self._linear_of(f"{name}.attention.self.{what}", hidden)
+            return self._add_node("Transpose", self._add_node("Reshape", own, shape), perm=order)
 
-        fit = self._node("MatMul", headed("query", (0, 2, 1, 3)), headed("key", (0, 2, 3, 1)))
-        scaled = self._node("Mul", fit, self._value((self._config["hidden_size"] / heads) ** -0.5))
-        share = self._node("Softmax", self._node("Add", scaled, bias), axis=-1)
-        mixed = self._node("Transpose", self._node("MatMul", share, headed("value", (0, 2, 1, 3))), perm=(0, 2, 1, 3))
-        joined = self._node("Reshape", mixed, self._value([0, 0, self._config["hidden_size"]]))
-        attended = self._added(f"{name}.attention.output", joined, hidden)
-        wide = self._linear(f"{name}.intermediate.dense", attended)
-        error = self._node("Erf", self._node("Div", wide, self._value(2**0.5)))  # GELU, whole
-        active = self._node(
-            "Mul", self._node("Mul", wide, self._node("Add", error, self._value(1.0))), self._value(0.5)
+        fit = self._add_node("MatMul", headed("query", (0, 2, 1, 3)), headed("key", (0, 2, 3, 1)))
+        scaled = self._add_node("Mul", fit, self._add_value((self._config["hidden_size"] / heads) ** -0.5))
+        share = self._add_node("Softmax", self._add_node("Add", scaled, bias), axis=-1)
+        mixed = self._add_node(
+            "Transpose", self._add_node("MatMul", share, headed("value", (0, 2, 1, 3))), perm=(0, 2, 1, 3)
         )
-        return self._added(f"{name}.output", active, attended)
+        joined = self._add_node("Reshape", mixed, self._add_value([0, 0, self._config["hidden_size"]]))
+        attended = self._sum_of(f"{name}.attention.output", joined, hidden)
+        wide = self._linear_of(f"{name}.intermediate.dense", attended)
+        error = self._add_node("Erf", self._add_node("Div", wide, self._add_value(2**0.5)))  # GELU, whole
+        active = self._add_node(
+            "Mul", self._add_node("Mul", wide, self._add_node("Add", error, self._add_value(1.0))), self._add_value(0.5)
+        )
+        return self._sum_of(f"{name}.output", active, attended)
 
-    def _added(self, name: str, values: str, to: str) -> str:
-        return self._normed(name, self._node("Add", self._linear(f"{name}.dense", values), to))
+    def _sum_of(self, name: str, values: str, to: str) -> str:
+        return self._norm_of(name, self._add_node("Add", self._linear_of(f"{name}.dense", values), to))
 
-    def _linear(self, name: str, values: str) -> str:
-        product = self._node("MatMul", values, self._value(self._weights[f"{name}.weight"].T))
-        return self._node("Add", product, self._value(self._weights[f"{name}.bias"]))
+    def _linear_of(self, name: str, values: str) -> str:
+        product = self._add_node("MatMul", values, self._add_value(self._weights[f"{name}.weight"].T))
+        return self._add_node("Add", product, self._add_value(self._weights[f"{name}.bias"]))
 
-    def _normed(self, name: str, values: str) -> str:
-        scale, bias = (self._value(self._weights[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
-        return self._node("LayerNormalization", values, scale, bias, epsilon=self._config["layer_norm_eps"])
+    def _norm_of(self, name: str, values: str) -> str:
+        scale, bias = (self._add_value(self._weights[f"{name}.LayerNorm.{part}"]) for part in ("weight", "bias"))
+        return self._add_node("LayerNormalization", values, scale, bias, epsilon=self._config["layer_norm_eps"])
 
-    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+    def _add_node(self, operator: str, *inputs: str, **attributes: Any) -> str:
         from onnx import helper
 
         self._nodes.append(helper.make_node(operator, inputs, [name := f"node {len(self._nodes)}"], **attributes))
         return name
 
-    def _value(self, value: Any) -> str:
+    def _add_value(self, value: Any) -> str:
         """Add a constant: weights, or a few numbers."""
         from onnx import numpy_helper
 

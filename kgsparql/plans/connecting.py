@@ -15,7 +15,17 @@ from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import (
-    LEFT_OUT, Alternatives, Denotation, Doubt, Match, PathFit, Role, Sought, ends, left_out, of_classes,
+    LEFT_OUT,
+    Alternatives,
+    Denotation,
+    Doubt,
+    Match,
+    PathFit,
+    Role,
+    Sought,
+    ends,
+    left_out,
+    of_classes,
 )  # fmt: skip
 from kgsparql.plans.graph_view import KnownGraph, Looking, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit

@@ -144,7 +144,7 @@ class Measuring(ABC):
             return []
         texts, items = self.connector.at(positions), unfiltered(given.items)  # what all of its kind may have
         self.look_at_measured([given])
-        first, followed = self.view.uses(items), self._followed(items)
+        first, followed = self.view.uses(items), self._followed_uses(items)
         ways: list[tuple[PredicateUse, ...]] = [(use,) for use in first]
         further = ((use, own) for use in followed for own in self.view.uses(ends(items, use.path)))
         ways += [(use, own) for use, own in further if not own.step.inverts(use.step)]
@@ -154,14 +154,14 @@ class Measuring(ABC):
             found += [one for uses in ways for one in self._counts(items, uses, texts, among)]
         return sorted(found, key=lambda one: (-one.score, str(one.measure)))
 
-    def _followed(self, items: a.ItemSet) -> list[PredicateUse]:
+    def _followed_uses(self, items: a.ItemSet) -> list[PredicateUse]:
         return [use for use in self.view.uses(items) if use.kind == "item"][:_FOLLOWED]
 
     def look_at_measured(self, given: Sequence[Denotation]) -> None:
         """Look at all that may be measured of some sets, in the queries that one would take."""
         sets = [unfiltered(one.items) for one in given if one.items is not None]
         self.view.profiler.look_at(sets)
-        self.view.profiler.look_at(ends(items, use.path) for items in sets for use in self._followed(items))
+        self.view.profiler.look_at(ends(items, use.path) for items in sets for use in self._followed_uses(items))
 
     def _measures(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]

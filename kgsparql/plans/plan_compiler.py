@@ -220,7 +220,7 @@ class PlanCompiler:
         """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
         match items:
             case a.Instances(of):
-                return self._instances(of, x)
+                return self._instances_of(of, x)
             case a.Items(terms):
                 return (g.Values(x, terms),)
             case a.Ends(start, path):
@@ -256,7 +256,7 @@ class PlanCompiler:
             case a.Top():
                 return self._best(items, x)
 
-    def _instances(self, of: IRI, x: Variable) -> Group:
+    def _instances_of(self, of: IRI, x: Variable) -> Group:
         """The items of a class and, unless all classes are flat, of those below it.
 
         Oxigraph puts no union in order with other patterns, so without need for one a query may take seconds longer.

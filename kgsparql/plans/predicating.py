@@ -264,7 +264,7 @@ class Predicating(Measuring):
 
     def _on_the_way(self, given: Denotation, quantity: Quantity) -> Iterator[Denotation]:
         """The year of a statement on the way: who won the prize in 1921."""
-        for inner, middle in _middles(given):
+        for inner, middle in _middle_sets(given):
             for option in self.times(middle, ())[:1]:
                 further = a.Ends(self.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:]))
                 own = tuple(further if one is inner else one for one in _sets_of(given))
@@ -273,14 +273,14 @@ class Predicating(Measuring):
 
     def look_at_times(self, given: Sequence[Denotation]) -> None:
         """Look at all that may tell when what some sets hold was, in the queries that one would take."""
-        self.look_at_measured([*given, *(middle for one in given for _, middle in _middles(one))])
+        self.look_at_measured([*given, *(middle for one in given for _, middle in _middle_sets(one))])
 
 
 def _sets_of(given: Denotation) -> tuple[a.ItemSet, ...]:
     return given.items.sets if isinstance(given.items, a.Both) else () if given.items is None else (given.items,)
 
 
-def _middles(given: Denotation) -> Iterator[tuple[a.Ends, Denotation]]:
+def _middle_sets(given: Denotation) -> Iterator[tuple[a.Ends, Denotation]]:
     """The last path of two steps that leads to a set, and where its first step leads."""
     inner = [one for one in _sets_of(given) if isinstance(one, a.Ends) and len(one.path.steps) == 2]
     for one in inner[-1:]:

@@ -89,12 +89,12 @@ class PackedLabels(LabelSearch):
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
-        found = (self._keys.place_of(key) for key in sorted(set(keys)))
+        found = (self._key_texts.place_of(key) for key in sorted(set(keys)))
         return [row for place in found if place is not None for row in self._rows_of_key(place)]
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
-        return self._best_rows(self._key_words, map(self._words.place_of, sorted(set(wanted))), limit)
+        return self._best_rows(self._key_words, map(self._word_texts.place_of, sorted(set(wanted))), limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
@@ -106,7 +106,7 @@ class PackedLabels(LabelSearch):
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near`."""
-        return (self._words if words else self._keys).near(text, edits=edits)
+        return (self._word_texts if words else self._key_texts).near(text, edits=edits)
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[LabelRow, float]]]:
         """See :meth:`LabelSearch.nearest`."""
@@ -117,7 +117,7 @@ class PackedLabels(LabelSearch):
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
     def _best_rows(self, postings: _Postings, terms: Iterable[int | None], limit: int) -> list[LabelRow]:
-        best = postings.best((term for term in terms if term is not None), limit, self._keys)
+        best = postings.best((term for term in terms if term is not None), limit, self._key_texts)
         return [row for place in best for row in self._rows_of_key(place)][:limit]
 
     def _rows_of_key(self, place: int) -> list[LabelRow]:
@@ -131,15 +131,15 @@ class PackedLabels(LabelSearch):
 
     @cached_property
     def _own_vocabulary(self) -> Vocabulary:
-        about, counts = self._packed.about, _WordCounts(self._words, self._packed.array("word keys starts"))
-        return Vocabulary(counts, len(self._keys), frozenset(about["type_stems"]), about["capitals_tell"])
+        about, counts = self._packed.about, _WordCounts(self._word_texts, self._packed.array("word keys starts"))
+        return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
 
     @cached_property
-    def _keys(self) -> _Texts:
+    def _key_texts(self) -> _Texts:
         return _Texts(self._packed, "keys")
 
     @cached_property
-    def _words(self) -> _Texts:
+    def _word_texts(self) -> _Texts:
         return _Texts(self._packed, "words")
 
     @cached_property
@@ -160,18 +160,18 @@ class _EmbeddedTexts:
 
     def nearest(self, vectors: NDArray[np.float32], *, limit: int) -> list[list[tuple[str, float]]]:
         """See :meth:`TextVectors.nearest`."""
-        if not self._texts:
+        if not self._all_texts:
             return [[] for _ in vectors]
-        found = nearest_places(vectors, self._matrix, limit)
-        return [[(self._texts[at], cosine) for at, cosine in hits] for hits in found]
+        found = nearest_places(vectors, self._text_vectors, limit)
+        return [[(self._all_texts[at], cosine) for at, cosine in hits] for hits in found]
 
     @cached_property
-    def _texts(self) -> list[str]:
+    def _all_texts(self) -> list[str]:
         return sorted({row.text for row in self.labels.rows()})
 
     @cached_property
-    def _matrix(self) -> NDArray[np.float32]:
-        return self.embedder.embed(self._texts)
+    def _text_vectors(self) -> NDArray[np.float32]:
+        return self.embedder.embed(self._all_texts)
 
 
 def packed_index(
@@ -277,20 +277,20 @@ class _WordCounts(Mapping[str, int]):
     """How many keys have each word."""
 
     def __init__(self, texts: _Texts, starts: NDArray[Any]) -> None:
-        self._texts = texts
+        self._all_texts = texts
         self._starts = starts
 
     def __getitem__(self, word: str) -> int:
-        place = self._texts.place_of(word)
+        place = self._all_texts.place_of(word)
         if place is None:
             raise KeyError(word)
         return int(self._starts[place + 1] - self._starts[place])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts.between(0, len(self._texts)))
+        return iter(self._all_texts.between(0, len(self._all_texts)))
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._all_texts)
 
 
 class _Postings:
@@ -341,7 +341,9 @@ def pack(rows: Iterable[LabelRow], stream: BinaryIO) -> dict[str, int]:
     writer.parts["rows"] = [0, ends[-1], "u1"]
     writer.put("row ends", np.array(ends, "<u8"))
     keys = writer.put_texts("keys", places)
-    writer.put_lists("key rows", _ranked(places, keys)[np.array(of_rows, np.int64)], np.arange(len(of_rows)), len(keys))
+    writer.put_lists(
+        "key rows", _best_first(places, keys)[np.array(of_rows, np.int64)], np.arange(len(of_rows)), len(keys)
+    )
     _put_words(writer, keys)
     _put_trigrams(writer, keys)
     counts = {"rows": len(of_rows), "texts": len(texts)}
@@ -352,7 +354,7 @@ def pack(rows: Iterable[LabelRow], stream: BinaryIO) -> dict[str, int]:
     return counts
 
 
-def _ranked(numbers: Mapping[str, int], ordered: Sequence[str]) -> NDArray[np.int64]:
+def _best_first(numbers: Mapping[str, int], ordered: Sequence[str]) -> NDArray[np.int64]:
     """Return the place of each text, by the number that it had."""
     ranks = np.empty(len(ordered), np.int64)
     ranks[np.fromiter(map(numbers.__getitem__, ordered), np.int64, len(ordered))] = np.arange(len(ordered))
@@ -401,7 +403,7 @@ def _put_words(writer: _Writer, keys: Sequence[str]) -> None:
         own.append(len(different))
         found.extend(numbers.setdefault(word, len(numbers)) for word in different)
     ordered = writer.put_texts("words", numbers)
-    owners = _ranked(numbers, ordered)[np.array(found, np.int64)]
+    owners = _best_first(numbers, ordered)[np.array(found, np.int64)]
     writer.put_lists("word keys", owners, np.repeat(np.arange(len(keys)), own), len(ordered))
     writer.put("word keys lengths", np.array(lengths, "<u2"))
 
