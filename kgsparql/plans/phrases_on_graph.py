@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, joined, left_out, met, of_classes, union
+from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, ends, joined, left_out, met, of_classes, union
 from kgsparql.plans.restricting import Restricting
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import SUBCLASS_OF, TAXONOMY
+from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
@@ -83,7 +84,8 @@ class Phrases(Restricting):
         options: list[Denotation] = []
         is_defined = self.question.is_definition and phrase is self.question.phrase
         if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
-            options += self._named(phrase, head)
+            is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
+            options += [*(self._instances_of_item(head) if is_many else ())] or self._named(phrase, head)
         options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
         if not head.classes:
             options += self._of_modifier(phrase, head)
@@ -192,6 +194,13 @@ class Phrases(Restricting):
             left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
             doubts = (*left_out(left), *([Doubt(head.start, "{!r} may be another")] if is_part else []))
             yield Denotation(a.Items((name.term,)), score, doubts)
+
+    def _instances_of_item(self, head: Chunk) -> Iterator[Denotation]:
+        """What is said to be one of a thing that stands for a class, as in Wikidata: `films`, of which there are many."""
+        for place, name in enumerate(head.entities[:MEANINGS]):
+            item = a.Items((name.term,))
+            ways = (use.path for use in self.view.uses(item) if use.step == Step(INSTANCE_OF, "inverse"))
+            yield from (Denotation(ends(item, way), _NAMED_FIRST - _LESS * place) for way in ways)
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""

@@ -365,3 +365,21 @@ def test_since_when_and_until_when_are_different_questions_and_no_place_or_perso
         "When did Ana Torv become coach of Rovers Alden?",
     ):
         assert ask(question, CLUBS).status == "partial"
+
+
+ITEMS_AS_CLASSES = """
+@prefix wdt: <http://www.wikidata.org/prop/direct/> .
+wdt:P31 rdfs:label "instance of" . :boat rdfs:label "boat" . :ship rdfs:label "ship" ; wdt:P279 :boat .
+wdt:P279 rdfs:label "subclass of" .
+:ann rdfs:label "Ann Lee" ; wdt:P31 :boat . :bob rdfs:label "Bob Roy" ; wdt:P31 :boat .
+:eve rdfs:label "Eve" ; wdt:P31 :ship .
+"""
+
+
+def test_a_thing_that_stands_for_a_class_is_not_counted_as_one_but_what_is_said_to_be_one_is() -> None:
+    for question, labels in (
+        ("How many boats are there?", ["2"]),
+        ("List all boats.", ["Ann Lee", "Bob Roy"]),
+    ):
+        answer = ask(question, ITEMS_AS_CLASSES)
+        assert (answer.status, [term.label for term in answer.best]) == ("answered", labels), question
