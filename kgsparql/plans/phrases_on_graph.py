@@ -196,7 +196,7 @@ class Phrases(Restricting):
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _instances_of_item(self, head: Chunk) -> Iterator[Denotation]:
-        """What is said to be one of a thing that stands for a class, as in Wikidata: `films`, of which there are many."""
+        """What is said to be one of a thing that stands for a class, as in Wikidata: `films`, of which it has many."""
         for place, name in enumerate(head.entities[:MEANINGS]):
             item = a.Items((name.term,))
             ways = (use.path for use in self.view.uses(item) if use.step == Step(INSTANCE_OF, "inverse"))
