@@ -258,11 +258,8 @@ class _Search:
     def _role_at(self, step: Step, way: PathFit) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
         nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
-        is_last_of_noun = (
-            step == way.steps[-1]
-            and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
-            and self.fit.form(step.predicate) == "noun"
-        )
+        is_last_of_noun = step == way.steps[-1] and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
+        is_last_of_noun &= self.fit.form(step.predicate) == "noun"
         return "of" if is_last_of_noun and self.sought.role in {"prep", "of", "subject"} else self.sought.role
 
     def _direction(self, step: Step, role: Role, noun: str) -> float:
@@ -276,8 +273,8 @@ class _Search:
             return 0.0
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
         is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
-        is_grave = is_grave or (role == "prep" and not self.texts)
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
+        is_grave = is_grave or (role == "prep" and not self.texts)
         is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
         return _AGAINST_ROLE if is_grave or self.own.is_strict else _AGAINST_ROLE_BY_TYPES
@@ -482,13 +479,11 @@ class _Search:
 
     def _is_said_whole(self, way: PathFit) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
-        names = [self.fit.text(step.predicate) for step in way.steps]
-        names += self.fit.names(way.last.classes)
-        named = zip(self.texts, self.sought.words, strict=True)
+        names = [*(self.fit.text(step.predicate) for step in way.steps), *self.fit.names(way.last.classes)]
         is_whole = all(
             any(self.fit.says(text, name) for name in names)
             or any(self._is_called(step.predicate, position) for step in way.steps)
-            for text, position in named
+            for text, position in zip(self.texts, self.sought.words, strict=True)
         )
         return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
 
