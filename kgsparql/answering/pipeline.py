@@ -135,7 +135,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
     outcome = _answer_status(session, found.evidence, draft)
-    if known is not None and outcome != "no_entity":  # all other words were read
+    if known is not None and outcome == "answered":  # all other words were read
         unread = {word for gap in known for word in words(normalised(gap.words))}
         told = session.notes.texts
         session.notes.drop(

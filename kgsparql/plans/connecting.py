@@ -16,11 +16,11 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import (
     LEFT_OUT,
-    Alternatives,
     Denotation,
     Doubt,
     Match,
     PathFit,
+    ReadingsTogether,
     Role,
     Sought,
     ends,
@@ -64,7 +64,7 @@ class Connector:
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
-        self.alternatives = Alternatives()
+        self.alternatives = ReadingsTogether()
 
     def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""

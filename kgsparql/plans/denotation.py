@@ -41,7 +41,7 @@ LEFT_OUT = "what was computed leaves out {!r}"
 NOT_READ = "{!r} was not understood"
 
 
-class Alternatives:
+class ReadingsTogether:
     """Sets of which any may be meant: what is asked about one is asked about the others in the same queries."""
 
     def __init__(self) -> None:

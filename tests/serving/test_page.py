@@ -225,7 +225,7 @@ def test_results_of_each_form_are_shown_and_what_is_wrong_with_a_query(
     assert run(page, "ASK { }").startswith("true")
     for query, says, hint in (
         ("SELECT {", "line 1:8: { is never closed", ""),
-        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "runs SELECT, ASK"),
+        ("DELETE WHERE { ?s ?p ?o }", "DELETE is not run here", "only SELECT, ASK"),
         ("# " + "x" * 4_000_000, "is larger than", "send less"),
     ):
         shown = run(page, query)

@@ -170,7 +170,7 @@ def test_U09_what_is_not_run_is_said_with_its_place_and_a_body_of_ten_megabytes_
     server: SparqlServer,
 ) -> None:
     for query, status, said in (
-        ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: expected"),
+        ("SELECT * {\n  ?s ?p ?o\n  ?x }", 400, "line 3:7: '?x }' cannot be read"),
         ("SELECT * { ?s nosuch:p ?o }", 400, "line 1:15: the prefix nosuch: is not declared"),
         ("SELECT * { S\\u0045RVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", 403, "SERVICE"),
         ("SELECT * FROM <http://e.org/> { ?s ?p ?o }", 403, "FROM is not run here"),

@@ -180,7 +180,7 @@ class QueryWorker(ClosedAtExit):
         )
 
 
-_SENTENCE = re.compile(r"(?:The )?SELECT (?:contains|overrides|\*)[^,]*")
+_SENTENCE = re.compile(r"(?:the )?select (?:contains|overrides|\*)[^,]*", re.IGNORECASE)
 _MISSING = "is something missing in it? a triple has three parts; FILTER, BIND and functions want ( )"
 _GROUPING = "what is selected beside COUNT, MAX and the like is what GROUP BY names"
 
