@@ -57,8 +57,9 @@ def test_S02_a_load_that_was_ended_leaves_nothing_after_the_next_command(
     if how == signal.SIGKILL:
         assert lock_path(store).exists()
         until = time.monotonic() + 20
-        assert is_abandoned(store)
-        while _grows(store):  # its child ends when its pipe to it does
+        while not is_abandoned(store) or _grows(
+            store
+        ):  # its child, which may hold the lock, too, ends when its pipe does
             assert time.monotonic() < until
         assert run("info", "-k", store).exit_code == 2  # there is no store
     else:
