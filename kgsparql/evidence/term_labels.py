@@ -120,7 +120,7 @@ class TermLabels:
                     kind = "date" if term.datatype.value.endswith("#time") else literal_kind(term)
                     counts[{"date": "date year", "number": "number"}.get(kind, "text")] += 1
                 elif classes := self._types.get(term):
-                    counts.update({names[c] for c in classes})
+                    counts.update([*dict.fromkeys(names[c] for c in classes)])  # in their order, whatever the hashes
             counted.append(counts)
         return counted
 
