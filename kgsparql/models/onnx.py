@@ -275,8 +275,7 @@ class _Bert:
 
     def _embedding_nodes(self) -> str:
         tables = {
-            kind: self._weights[f"embeddings.{kind}_embedding_nodes.weight"]
-            for kind in ("word", "token_type", "position")
+            kind: self._weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "token_type", "position")
         }
         words = self._add_node("Gather", self._add_value(tables["word"]), _INPUTS[0])
         length = self._add_node("Gather", self._add_node("Shape", _INPUTS[0]), self._add_value([1]))

@@ -47,7 +47,6 @@ def embedded(cache: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.deep
 def test_the_model_is_exported_once_and_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
     exported = "['all-MiniLM-L6-v2 is exported once, to be run without torch from now on']"
     assert embedded(tmp_path) == f"(75, 384) False {exported}\n"
@@ -84,7 +83,6 @@ def test_torch_runs_it_where_nothing_can_be_kept(tmp_path: Path) -> None:
     assert embedded(tmp_path) == f"(75, 384) True {note}\n"
 
 
-@pytest.mark.deep
 def test_two_processes_export_once_and_a_model_that_cannot_be_exported_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
