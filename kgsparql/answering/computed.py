@@ -21,6 +21,8 @@ _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of mor
 _NOTHING = "nothing"
 _OTHERS, _NEVER_TOGETHER = "others are", "each of these is found, never all together"
 _UNREAD = "what this was computed from could not all be read: {}"
+_ALL_FIRST = "{} share the first place, and nothing tells which is meant"
+_MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
 _FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -45,6 +47,8 @@ def computed_retrieval(
         gaps = (Gap("value", "", _UNCOUNTED, said), *gaps)
         if not found.rows:
             return Retrieval(gaps=gaps, is_judged=True)
+    if isinstance(found.plan, a.Top) and found.plan.number == 1 and len(found.rows) > _MOST_FIRST:
+        gaps = (Gap("value", "", _ALL_FIRST, (f"{len(found.rows):,}",)), *gaps)
     examples = [own.example for own in found.left_out]
     following = found.compared.next if found.compared is not None else ()
     label = session.labels(

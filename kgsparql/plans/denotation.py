@@ -51,8 +51,10 @@ class ReadingsTogether:
     def together(self, alternatives: Sequence[Denotation]) -> Iterator[None]:
         """Take some sets for alternatives, as long as the ``with`` lasts."""
         self._open.append(alternatives)
-        yield
-        self._open.pop()
+        try:
+            yield
+        finally:
+            self._open.pop()
 
     def like(self, given: Denotation) -> list[Denotation]:
         """Return a set, and what else may be meant in its place."""

@@ -383,3 +383,18 @@ def test_a_thing_that_stands_for_a_class_is_not_counted_as_one_but_what_is_said_
     ):
         answer = ask(question, ITEMS_AS_CLASSES)
         assert (answer.status, [term.label for term in answer.best]) == ("answered", labels), question
+
+
+def test_a_first_place_that_nearly_all_share_is_no_sure_answer() -> None:
+    shops = "".join(f':s{i} a :Shop ; rdfs:label "Shop {chr(65 + i)}" ; :sells :thing{i} . ' for i in range(12))
+    named = ':Shop a rdfs:Class ; rdfs:label "shop" . :sells rdfs:label "sells" .'
+    answer = ask("Which shop sells the most things?", f"{named} {shops} {THINGS}")
+    assert (answer.status, len(answer.best)) == ("partial", 12)
+    assert gap_texts(answer)[0] == "12 share the first place, and nothing tells which is meant"
+    richer = ask("Which shop sells the most things?", f"{named} {shops} {THINGS} :s3 :sells :thing1 .")
+    assert (richer.status, [term.label for term in richer.best]) == ("answered", ["Shop D"])
+
+
+THINGS = ':Thing a rdfs:Class ; rdfs:label "thing" . ' + "".join(
+    f':thing{i} a :Thing ; rdfs:label "Thing {chr(75 + i)}" . ' for i in range(12)
+)
