@@ -1,4 +1,4 @@
-"""A plan as chips: its classes, items, predicates, directions, values and operators, and what else could stand there.
+"""A plan as chips: classes, items, predicates, values, operators, columns and order, and what else could stand there.
 
 What is offered is counted in the graph, with the rest of the plan as it is: no option leads to nothing.
 
@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
+from functools import reduce
 from typing import Any, TypeAlias, cast, get_args
 from typing import Literal as OneOf
 
 from kgsparql.errors import PlanError
+from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.evaluating import read_as, term_text
@@ -25,8 +27,9 @@ from kgsparql.plans.phrases import listed
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered
 from kgsparql.plans.set_words import DATES_COMPARED, NUMBERS_COMPARED, Label, SetWords, is_time
-from kgsparql.plans.type_check import check, kind_of
+from kgsparql.plans.type_check import check, kind_of, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.plans.wording import UNNAMED, order_text
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -36,7 +39,7 @@ from kgsparql.rdf.vocabulary import CLASS_KINDS
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where a part of a plan stands: names of fields, and numbers in tuples."""
-ChipKind = OneOf["class", "item", "predicate", "direction", "operator", "value", "condition"]
+ChipKind = OneOf["class", "item", "predicate", "direction", "operator", "value", "condition", "column", "order"]
 
 MOST_OPTIONS, MOST_COUNTED, MOST_SECONDS = 40, 1_000, 3.0
 """Options of a chip; what one finds is counted up to here; after so long no more are counted."""
@@ -45,7 +48,7 @@ _SPREAD = 15  # values that are offered for more, less, before or after
 _OPEN = IRI("urn:x-kgsparql:open")
 _OPEN_ITEMS = a.Items((_OPEN,))
 _OPERATORS = {a.Has: "path", a.Lacks: "path", a.SummaryOf: "summary", a.Top: "largest"}
-_OPERATORS |= {a.Where: "comparison", a.Compares: "comparison"}
+_OPERATORS |= {a.Where: "comparison", a.Compares: "comparison", a.Summarised: "summary", a.BestOfEach: "largest"}
 """The field of a part before which its operator is said."""
 
 
@@ -55,6 +58,11 @@ class Chip:
 
     kind: ChipKind
     places: tuple[Place, ...]
+
+    @property
+    def is_further(self) -> bool:
+        """Whether nothing stands there yet."""
+        return self.kind == "condition" or (self.kind == "column" and len(self.places[0]) == 1)
 
     def part_of(self, plan: a.Plan) -> Any:
         """Return what stands there."""
@@ -75,7 +83,7 @@ class Option:
 
 
 def chips(plan: a.Plan) -> list[Chip]:
-    """List the parts of a plan that can be others, in its order, and the place for a further condition.
+    """List the parts of a plan that can be others, in its order, and the places for a further column and condition.
 
     >>> from kgsparql.rdf.paths import PropertyPath
     >>> born = a.Ends(a.Items((IRI("http://e.org/Rome"),)), PropertyPath.of("^http://e.org/born"))
@@ -90,7 +98,10 @@ def chips(plan: a.Plan) -> list[Chip]:
     main, place = cast("Any", plan), ()
     while hasattr(main, "items") and (isinstance(main, a.Top) or not isinstance(main, a.ItemSet)):
         main, place = main.items, (*place, "items")
-    more = [Chip("condition", (place,))] if isinstance(main, a.ItemSet) else []
+    columns = _columns_of(plan)
+    more = [Chip("column", (("columns",),))] if columns else []
+    more += [Chip("order", ((),))] if any(map(_is_ordered, columns)) else []
+    more += [Chip("condition", (place,))] if isinstance(main, a.ItemSet) else []
     return [*(Chip(kind, places) for (kind, _), places in found.items()), *more]
 
 
@@ -100,12 +111,14 @@ def _chip_places(part: Any, place: Place) -> Iterator[tuple[ChipKind, Place]]:
             yield "class" if isinstance(part, a.Instances) else "item", place
         case Step():
             yield from (("predicate", place), ("direction", place))
-        case a.GroupColumn() | a.Column(_, a.Value()):  # its name is that of what it shows
-            return
+        case a.GroupColumn() | a.Column(_, a.Value()):
+            yield "column", place
         case tuple():
             for i, one in enumerate(part):
                 yield from _chip_places(one, (*place, i))
         case _ if is_dataclass(part):
+            if isinstance(part, a.Column):
+                yield "column", place
             for own in fields(part):
                 if own.name == _OPERATORS.get(type(part)):
                     yield "operator", place
@@ -132,7 +145,7 @@ def _plan_with(plan: Any, place: Place, part: Any) -> Any:
     return type(plan)(*made) if hasattr(plan, "_fields") else made
 
 
-def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911 - one arm a kind
+def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911, PLR0912 - one arm a kind
     """Say what stands at a chip.
 
     >>> part_words("class", a.Instances(IRI("http://e.org/Poet")), lambda term: term.value)
@@ -152,29 +165,46 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
             return f"{label(predicate)}{' (walked back)' if direction == 'inverse' else ''}"
         case "value", a.Where(_, measure, _, value):
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
+        case "column", a.Column(_, measure):
+            return say.measure(measure).strip("'")
+        case "column", a.GroupColumn(_, summary, measure):
+            return "how many of them" if summary is None or measure is None else say.summary_of_them(summary, measure)
+        case "order", a.ItemTable() | a.Grouped():
+            return order_text(part, say).removeprefix(", ") or "in no order"
         case _, a.Has() | a.Lacks():
             return "has" if isinstance(part, a.Has) else "has no"
-        case _, a.Top(_, measure) | a.SummaryOf(_, _, measure):
-            word: Any = part.summary if isinstance(part, a.SummaryOf) else "max" if part.largest else "min"
-            return say.summary_word(word, measure)
+        case _, a.Top() | a.BestOfEach():
+            return say.summary_word("max" if part.largest else "min", part.measure)
+        case _, a.SummaryOf() | a.Summarised():
+            return say.summary_word(part.summary, part if isinstance(part, a.Summarised) else part.measure)
         case _, a.Where(_, measure, sign) | a.Compares(measure, sign):
             in_time = is_time(measure, label, getattr(part, "value", None))
             return (DATES_COMPARED if in_time else NUMBERS_COMPARED)[sign]
-    return "any" if kind == "operator" else "+"
+    return "any" if kind == "operator" else "without it" if part is None else "+"
 
 
 def options(
-    plan: a.Plan, chip: Chip, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None
+    plan: a.Plan,
+    chip: Chip,
+    graph: KnowledgeGraph,
+    *,
+    vocabulary: GraphVocabulary | None = None,
+    languages: Sequence[str] = ("en",),
 ) -> tuple[list[Option], bool]:
     """Find what could stand in the place of a chip, the most frequent first, and whether there may be more.
 
+    :param languages: of the names of new columns.
     :raises PlanError: for a plan that makes no sense.
     """
     check(plan)
     finder = _OptionFinder(plan, chip, Profiler(graph, vocabulary or GraphVocabulary()))
-    made: dict[a.Plan, Any] = {} if chip.kind == "condition" else {plan: chip.part_of(plan)}
-    for part, one in finder.others():
+    made: dict[a.Plan, Any] = {} if chip.is_further else {plan: chip.part_of(plan)}
+    others = list(finder.others())
+    new = {column for _, one in others for column in _columns_of(one)} - {*_columns_of(plan)}
+    called = labels(graph, terms_in(cast("Any", tuple(new))), languages=languages)
+    for part, unnamed in others:
         with suppress(PlanError):  # a date where a number stood: no option, and no fault
+            one = _with_names(unnamed, plan, lambda term: called[term].text)
             check(one)
             made.setdefault(one, part)
     counts = list(finder.counts([*made][:MOST_OPTIONS]))
@@ -228,6 +258,12 @@ class _OptionFinder:
                 return self._steps(self.chip.places[0])
             case "operator":
                 found = _operators(part)
+            case "column":
+                return self._columns()
+            case "order":
+                found = [replace(part, order_by="")]
+                names = [one.name for one in part.columns if _is_ordered(one)]
+                found += [replace(part, order_by=one, largest_first=first) for one in names for first in (True, False)]
         return [(one, self._with(one)) for one in found]
 
     def _with(self, part: Any, up: int = 0) -> a.Plan:
@@ -249,6 +285,26 @@ class _OptionFinder:
             longer = PropertyPath((*path.steps[:i], use.step))
             own: Any = {"kind": kind} if isinstance(measure, a.Value) else {}
             yield use.step, self._with(replace(measure, path=longer, unit=use.unit, **own), 3)
+
+    def _columns(self) -> Iterator[tuple[Any, a.Plan]]:
+        """Yield what else a column could show, still without a name, and the table without it."""
+        table, at = cast("Any", self.plan), cast("tuple[int, ...]", self.chip.places[0][1:])
+        before, after = (table.columns[: at[0]], table.columns[at[0] + 1 :]) if at else (table.columns, ())
+        found, uses = list[Any](), self.profiler(table.items).uses
+        if isinstance(table, a.Grouped):
+            values = [a.Value(use.path, use.kind, use.unit) for use in uses]
+            found = [
+                a.GroupColumn("number"),
+                *(a.GroupColumn("", one, v) for v in values for one in get_args(a.Summary)),
+            ]
+        else:
+            found = [a.Column("", a.Value(use.path, use.kind, use.unit), optional=True) for use in uses]
+            found += [a.Column("", a.HowMany(use.path), optional=True) for use in uses if use.most > 1]
+        for one in found:
+            if all(one.measure != other.measure for other in before + after):
+                yield one, replace(table, columns=(*before, one, *after))
+        if at and before + after:
+            yield None, replace(table, columns=before + after)
 
     def _values(self, where: a.Where) -> list[IRI | Literal]:
         """List what the measure of a condition comes to; for more or less, a few from the least to the most."""
@@ -280,7 +336,7 @@ class _OptionFinder:
         while done < len(plans) and time.monotonic() < until:
             some = plans[done : 2 * done + 1]  # what takes long is seen early
             done += len(some)
-            rows = [_rows_of(one, self.chip.places[0], self.profiler.vocabulary) for one in some]
+            rows = [self._rows_of(one, self.chip.places[0]) for one in some]
             queries = []
             for i, one in enumerate(rows):
                 if one is not None:
@@ -290,15 +346,77 @@ class _OptionFinder:
             counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}
             yield from (None if one is None else counts.get(str(i), 0) for i, one in enumerate(rows))
 
+    def _counted_in(self, plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
+        """Return the columns of a table of which some are to have a value: what is new, other or in order, else any."""
+        columns, place = _columns_of(plan), self.chip.places[0]
+        if self.chip.kind == "order":
+            return tuple(one for one in columns if one.name == getattr(plan, "order_by", "")) or columns
+        if place[:1] != ("columns",) or len(columns) < len(_columns_of(self.plan)):
+            return columns
+        return (columns[cast("int", place[1]) if place[1:] else -1],)
+
+    def _rows_of(self, plan: Any, place: Place) -> g.Select | None:
+        """Select what a plan finds, or compares to find the best, of which some is to be there; nothing of numbers."""
+        vocabulary, columns = self.profiler.vocabulary, cast("list[Any]", self._counted_in(plan))
+        compiler = _OpenCompiler(vocabulary, MOST_COUNTED)
+        match plan:
+            case a.Count(items) | a.Exists(items):
+                return self._rows_of(items, ())
+            case a.Top(items) | a.SummaryOf(_, items) | a.ItemTable(items):
+                each = g.Select(((ITEM, None),), compiler.members(items, ITEM), distinct=True)  # not for each way to it
+                found: list[g.Group] = []
+                for measure in (one.measure for one in columns or [cast("Any", plan)]):
+                    found.append(compiler.measured(measure, ITEM, items).group)
+                    if isinstance(measure, a.HowMany):  # of which there may be none
+                        found[-1] = compiler.members(a.Has(_OPEN_ITEMS, measure.path, measure.among), ITEM)
+                has = found[0] if len(found) == 1 else (g.Union(tuple(found)),)
+                return g.Select(((ITEM, None),), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
+            case _ if isinstance(plan, a.ItemSet | a.Table):
+                select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
+                values = [Variable(f"column{_columns_of(plan).index(one)}") for one in columns]
+                bound = [g.Apply("=", (one, one)) for one in values]  # not so of what has no value
+                has_any = [g.Filter(reduce(lambda one, other: g.Apply("||", (one, other)), bound))] if bound else []
+                return replace(select, group=(*select.group, *has_any), order=())
+        inner = _part_at(plan, place[:1]) if place else None
+        return self._rows_of(inner, place[1:]) if isinstance(inner, tuple) or is_dataclass(inner) else None
+
+
+def _columns_of(plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
+    return plan.columns if isinstance(plan, a.ItemTable | a.Grouped) else ()
+
+
+def _is_ordered(column: a.Column | a.GroupColumn) -> bool:
+    return column.measure is None or kind_of(column.measure)[0] not in {"text", "item"}
+
+
+def _with_names(plan: a.Plan, before: a.Plan, label: Label) -> a.Plan:
+    """Name the columns of a table that are new by what they show; what orders it, and is kept by, is what is there."""
+    if not isinstance(plan, a.ItemTable | a.Grouped):
+        return plan
+    old, named = _columns_of(before), list[Any]()
+    for one in plan.columns:
+        is_named = one in old or one.name in UNNAMED
+        named.append(one if is_named else replace(one, name=part_words("column", one, label)))
+    names = {
+        was.name: one.name
+        for was, one in zip(old if len(old) <= len(named) else named, named, strict=False)
+        if _is_ordered(one)
+    }
+    changed: Any = {"columns": tuple(named), "order_by": names.get(plan.order_by, "")}
+    if isinstance(plan, a.Grouped) and plan.having is not None:
+        name, *rest = plan.having
+        changed["having"] = (names[name], *rest) if name in names else None
+    return replace(plan, **changed)
+
 
 def _operators(part: Any) -> list[Any]:
     """List a part with other operators, and the set without its condition."""
     match part:
         case a.Has(items, path, to) | a.Lacks(items, path, to):
             return [a.Has(items, path, to), a.Lacks(items, path, to), items]
-        case a.Top():
+        case a.Top() | a.BestOfEach():
             return [replace(part, largest=not part.largest), part.items]
-        case a.SummaryOf():
+        case a.SummaryOf() | a.Summarised():
             return [replace(part, summary=one) for one in get_args(a.Summary)]
     others = [replace(part, comparison=one) for one in get_args(a.Comparison)]
     return [*others, *([part.items] if isinstance(part, a.Where) else [])]
@@ -319,26 +437,3 @@ def _binding_set(part: Any, place: Place) -> a.ItemSet:
         case ((a.Has() | a.Lacks() | a.Named() | a.Minus() | a.Where(_, a.Value())), "items"):
             return cast("a.ItemSet", replace(part, items=_binding_set(inner, rest)))
     return _binding_set(inner, rest)
-
-
-def _rows_of(plan: Any, place: Place, vocabulary: GraphVocabulary) -> g.Select | None:
-    """Select what a plan finds, or compares to find the best, of which there is to be some; nothing of two numbers."""
-    compiler = _OpenCompiler(vocabulary, MOST_COUNTED)
-    match plan:
-        case a.Count(items) | a.Exists(items):
-            return _rows_of(items, (), vocabulary)
-        case (
-            a.Top(items, measure)
-            | a.SummaryOf(_, items, measure)
-            | a.ItemTable(items, (a.Column(_, a.HowMany() as measure), *_))
-        ):
-            each = g.Select(((ITEM, None),), compiler.members(items, ITEM), distinct=True)  # not for each way to it
-            has = compiler.measured(measure, ITEM, items).group
-            if isinstance(measure, a.HowMany):  # of which there may be none
-                has = compiler.members(a.Has(_OPEN_ITEMS, measure.path, measure.among), ITEM)
-            return g.Select(((ITEM, None),), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
-        case _ if isinstance(plan, a.ItemSet | a.Table):
-            select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
-            return replace(select, order=())
-    inner = _part_at(plan, place[:1]) if place else None
-    return _rows_of(inner, place[1:], vocabulary) if isinstance(inner, tuple) or is_dataclass(inner) else None

@@ -114,6 +114,8 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
         group += [g.Optional(found.group)] if column.optional else found.group
         head.append((Variable(f"column{number}"), found.value))
         if column.name == table.order_by:
+            if column.optional and not table.largest_first:  # what has none would come first
+                order.append((Apply("COALESCE", (Apply("=", (found.value, found.value)), Literal(value=False))), True))
             order.append((found.key, table.largest_first))
     order.append((Apply("STR", (ITEM,)), False))
     head.insert(0 if table.shows_items else len(head), (ITEM, None))

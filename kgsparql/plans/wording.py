@@ -12,7 +12,7 @@ from kgsparql.plans.phrases import Phrase, listed
 from kgsparql.plans.set_words import DATES_COMPARED, NUMBERS_COMPARED, Label, SetWords, how_many, is_for_one, is_time
 from kgsparql.rdf.literals import number_text
 
-_UNNAMED = frozenset({"value", "number"})
+UNNAMED = frozenset({"value", "number"})
 """Names of columns that say nothing."""
 
 
@@ -106,7 +106,7 @@ def _item_table(table: a.ItemTable, sets: SetWords) -> str:
     columns = [_column_text(sets.measure(column.measure), column.name) for column in table.columns]
     items = sets.phrase(table.items)
     of = items.definite if items.is_singular else f"each of {items.definite}"
-    return f"for {of}: {listed(columns)}{_order_text(table, sets)}"
+    return f"for {of}: {listed(columns)}{order_text(table, sets)}"
 
 
 def _best_text(table: a.BestOfEach, sets: SetWords) -> str:
@@ -129,14 +129,15 @@ def _groups_text(table: a.Grouped, sets: SetWords) -> str:
         name, comparison, number = table.having
         what = "it" if len(columns) == 1 else name
         kept = f", where {what} {NUMBERS_COMPARED[comparison]} {number_text(str(number))}"
-    return f"for {each}: {listed(columns)}{kept}{_order_text(table, sets)}"
+    return f"for {each}: {listed(columns)}{kept}{order_text(table, sets)}"
 
 
 def _column_text(text: str, name: str) -> str:
-    return text if not name or name in _UNNAMED or name == text.strip("'") else f"{text} ({name})"
+    return text if not name or name in UNNAMED or name == text.strip("'") else f"{text} ({name})"
 
 
-def _order_text(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
+def order_text(table: a.ItemTable | a.Grouped, sets: SetWords) -> str:
+    """In which order the rows of a table are, as what follows its columns; empty for none."""
     if not table.order_by:
         return ""
     measures = [column.measure for column in table.columns if column.name == table.order_by]

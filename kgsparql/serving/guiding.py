@@ -13,7 +13,7 @@ from pydantic import Field
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.plans.algebra import Ends, Instances, Items
+from kgsparql.plans.algebra import Column, Ends, Instances, Items, Value
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.type_check import check, terms_in
@@ -66,7 +66,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_LIMITS))
     vocabulary, kind = GraphVocabulary.of(session.graph), parts[number].kind
-    found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary)
+    found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary, languages=knowledge.languages)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
     kind = "condition" if kind == "predicate" else kind  # with its direction
     told = [
@@ -81,7 +81,12 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
 def _term_of(part: Any) -> str | None:
     """Return the term that stands at a chip, where words of a question can mean it."""
     match part:
-        case Step(predicate, "forward") | Instances(predicate) | Items((IRI() as predicate,)):
+        case (
+            Step(predicate, "forward")
+            | Instances(predicate)
+            | Items((IRI() as predicate,))
+            | Column(_, Value(PropertyPath((Step(predicate, "forward"),))))
+        ):
             return predicate.value
     return None
 

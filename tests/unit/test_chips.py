@@ -1,11 +1,13 @@
 """Parts of plans that can be others: no option leads to nothing, and each is said and written as any plan."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
 import kgsparql
+from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import Chip, chips, options, part_words
@@ -35,6 +37,19 @@ def knowledge() -> Iterator[kgsparql.KnowledgeBase]:
         yield opened
 
 
+TABLES = {  # columns, a group that is counted, the best of each, one number of each
+    "nobel.ttl": [
+        "For each laureate, the birth place and the university",
+        "How many laureates per country?",
+        "Who is the youngest laureate of each country?",
+    ],
+    "honesty/company.ttl": [
+        "List the employees with their salaries",
+        "What is the average salary of the employees of each department?",
+    ],
+}
+
+
 @pytest.mark.parametrize("half", [0, 1])
 def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.KnowledgeBase, half: int) -> None:
     for question in QUESTIONS[half::2]:
@@ -42,7 +57,7 @@ def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.Knowled
         plan = (planned.chosen or planned.candidates[0]).plan
         for chip in chips(plan):
             found, _ = options(plan, chip, knowledge.graph)
-            assert chip.kind == "condition" or plan in [one.plan for one in found], (question, chip)
+            assert chip.is_further or plan in [one.plan for one in found], (question, chip)
             label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
             for one in found:
                 assert in_words(one.plan, label), (question, one)
@@ -87,3 +102,89 @@ def test_what_stands_in_two_branches_is_one_part() -> None:
         "class", (("left", "items"), ("right", "items"))
     )
     assert [one.kind for one in chips(a.Compares(a.Count(city), ">", a.Count(lake)))] == ["class", "operator", "class"]
+
+
+def filled(plan: a.Plan, rows: Iterable[Solution]) -> set[str]:
+    """The columns of a table in which something stands; a number of nothing is nothing."""
+    return {
+        column.name
+        for i, column in enumerate(getattr(plan, "columns", ()))
+        for row in rows
+        if (value := row.get(f"column{i}")) and not (isinstance(column.measure, a.HowMany) and str(value) == '"0"')
+    }
+
+
+def changed(knowledge: kgsparql.KnowledgeBase, plan: a.Plan, at: int, words: str) -> Any:
+    """A plan in which a chip was changed to what is called so."""
+    chip = chips(plan)[at]
+    found, _ = options(plan, chip, knowledge.graph)
+    label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
+    said = {part_words(chip.kind, one.part, label): one.plan for one in found}
+    assert words in said, said
+    return said[words]
+
+
+def told(knowledge: kgsparql.KnowledgeBase, plan: a.Plan) -> str:
+    return in_words(plan, knowledge.labels(terms_in(plan)).__getitem__)
+
+
+@pytest.mark.parametrize("graph", TABLES)
+def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
+    with kgsparql.open(FIXTURES / graph, embedder="none") as knowledge:
+        for question in TABLES[graph]:
+            plan = knowledge.plan(question).candidates[0].plan
+            for chip in chips(plan):
+                found, _ = options(plan, chip, knowledge.graph)
+                assert chip.is_further or plan in [one.plan for one in found], (question, chip)
+                label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
+                for one in found:
+                    rows = knowledge.graph.select(compiled(one.plan))
+                    assert in_words(one.plan, label), (question, one)
+                    assert part_words(chip.kind, one.part, label), (question, one)
+                    assert read_plan_file(json.loads(json.dumps(written_plan(one.plan)))) == one.plan, (question, one)
+                    assert one.count, (question, one)
+                    assert len(rows), (question, one)
+                    named, now = ({own.name for own in getattr(own, "columns", ())} for own in (one.plan, plan))
+                    assert named - now <= filled(one.plan, rows), (question, one)
+                    assert bool(named) == bool(filled(one.plan, rows)), (question, one)
+
+
+def test_a_column_is_another_is_added_is_left_out_and_orders(knowledge: kgsparql.KnowledgeBase) -> None:
+    plan = knowledge.plan("For each laureate, the birth place and the university").candidates[0].plan
+    assert [one.kind for one in chips(plan)] == ["class", "column", "column", "column", "condition"]
+    shown = changed(knowledge, plan, 1, "date of birth")
+    assert told(knowledge, shown) == "for each of the Nobel laureates: date of birth and 'studied at'"
+    assert [one.name for one in shown.columns] == ["date of birth", "studied at"]
+    more = changed(knowledge, shown, 3, "number of awards that they received")
+    assert told(knowledge, more).endswith("date of birth, 'studied at' and number of awards that they received")
+    ordered = changed(knowledge, more, 7, "the latest date of birth first")
+    assert told(knowledge, ordered).endswith(", the latest date of birth first")
+    other = changed(knowledge, ordered, 1, "date of death")  # what it is ordered by is what stands there now
+    assert told(knowledge, other).endswith(", the latest date of death first")
+    less = changed(knowledge, other, 1, "without it")
+    assert (told(knowledge, less), less.order_by) == (
+        "for each of the Nobel laureates: 'studied at' and number of awards that they received",
+        "",
+    )
+    first = changed(knowledge, other, 7, "the earliest date of death first")
+    rows = knowledge.graph.select(compiled(first)).solutions
+    assert ["column0" in row for row in rows] == sorted(("column0" in row for row in rows), reverse=True)
+
+
+def test_a_group_of_laureates_is_counted_summed_up_and_ordered(knowledge: kgsparql.KnowledgeBase) -> None:
+    plan = read_plan_file(json.loads((FIXTURES / "plans" / "laureates_by_country.json").read_text()))
+    assert isinstance(plan, a.Grouped)
+    kinds = [one.kind for one in chips(plan)]
+    assert kinds == ["class", "predicate", "direction", "column", "column", "order", "condition"]
+    assert told(knowledge, plan).endswith("where it is more than 3, the largest first")
+    latest = changed(knowledge, plan, 4, "their latest date of birth")
+    assert told(knowledge, latest) == (
+        "for each nationality of Nobel laureates: how many of them (laureates) and their latest date of birth, "
+        "where laureates is more than 3, the largest laureates first"
+    )
+    assert len(knowledge.graph.select(compiled(latest))) == 5
+    place = changed(knowledge, latest, 1, "place of birth")
+    assert told(knowledge, place).startswith("for each place of birth of Nobel laureates: ")
+    best = knowledge.plan("Who is the youngest laureate of each country?").candidates[0].plan
+    oldest = changed(knowledge, best, 5, "earliest")
+    assert told(knowledge, oldest).endswith("the one with the earliest date of birth among the Nobel laureates")

@@ -21,7 +21,7 @@ async function load(id, said, list) {
   const offered = el("ul", { class: "offered", role: "listbox", tabindex: 0, hidden: true });
   const more = el("p", { class: "quiet", role: "status" });
   const buttons = chips.map(({ kind, words: text }, at) => {
-    const made = button(kind === "condition" ? "+ condition" : name(text), () => toggle(made, at), "part");
+    const made = button(text === "+" ? `+ ${kind}` : name(text), () => toggle(made, at), "part");
     made.ariaHasPopup = "listbox";
     made.ariaExpanded = "false";
     made.dataset.kind = kind;
