@@ -53,7 +53,7 @@ SentT = TypeVar("SentT", bound=Sent)
 
 STATIC = Path(__file__).parent / "static"
 
-_POLL_S = 0.03  # how often a stream looks for further steps
+_POLL_S = 0.01  # how often a stream looks for further steps
 _SWEEP_S = 1.0
 _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
 _ALONE = "the question before was removed: this one is answered as it stands"
@@ -115,8 +115,8 @@ async def _sent_object(kind: type[SentT], request: Request) -> SentT:
 class _StepStream(EventSourceResponse):
     """The steps of a run after one, until it is over; counted from before anything is sent."""
 
-    def __init__(self, streams: Counter[str], client: str, run: AskedRun, after: int) -> None:
-        super().__init__(_steps_of(run, after), ping=15)
+    def __init__(self, streams: Counter[str], client: str, run: AskedRun, steps: AsyncIterator[dict[str, str]]) -> None:
+        super().__init__(steps, ping=15)
         self._streams, self._client, self._run = streams, client, run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -128,20 +128,6 @@ class _StepStream(EventSourceResponse):
             run.watchers, run.seen_at = run.watchers - 1, time.monotonic()
             self._streams[self._client] -= 1
             self._streams += Counter()  # keeps those above zero
-
-
-async def _steps_of(run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
-    sent = sum(1 for event in run.events if event["sequence"] <= after)
-    while True:
-        is_over = run.is_over  # before the steps are read: none comes after it
-        while sent < len(run.events):
-            event = run.events[sent]
-            sent += 1
-            yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
-        if is_over:
-            yield {"event": "over", "data": json.dumps({"state": run.state})}
-            return
-        await asyncio.sleep(_POLL_S)
 
 
 class ServedPage:
@@ -257,9 +243,11 @@ class ServedPage:
 
     async def run(self, request: Request) -> Response:
         """Send a run, finished or not, with what people said of its answer, if that is in the log."""
-        found, log = await self._run_of(request), self.log
-        rating = await run_in_threadpool(log.rating, found) if log else None
-        return JSONResponse({**found, "rating": rating, **run_words(found)})
+        return JSONResponse(await self._told_run(await self._run_of(request)))
+
+    async def _told_run(self, found: dict[str, Any]) -> dict[str, Any]:
+        rating = await run_in_threadpool(self.log.rating, found) if self.log else None
+        return {**found, "rating": rating, **run_words(found)}
 
     async def rate(self, request: Request) -> Response:
         """Log that the answer of a run was right or wrong, and what is right."""
@@ -281,15 +269,30 @@ class ServedPage:
         return Response(status_code=204)
 
     async def events(self, request: Request) -> Response:
-        """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over``."""
+        """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over`` with the run itself."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
-            await self._run_of(request)  # an error, unless it is kept
-            return EventSourceResponse(iter([{"event": "over", "data": '{"state": "finished"}'}]))
+            told = json.dumps(await self._told_run(await self._run_of(request)), ensure_ascii=False)
+            return EventSourceResponse(iter([{"event": "over", "data": told}]))
         last, client = request.headers.get("last-event-id", ""), request.client.host if request.client else ""
         if run.watchers >= _MOST_OF_A_RUN or self._streams[client] >= _MOST_OF_A_CLIENT:  # each keeps a connection
             raise BudgetExceededError("too many watch here already", hint="close other pages, or open the run later")
-        return _StepStream(self._streams, client, run, int(last) if last.isdecimal() else 0)
+        steps = self._steps_of(run, int(last) if last.isdecimal() else 0)
+        return _StepStream(self._streams, client, run, steps)
+
+    async def _steps_of(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
+        sent = sum(1 for event in run.events if event["sequence"] <= after)
+        while True:
+            is_over = run.is_over  # before the steps are read: none comes after it
+            while sent < len(run.events):
+                event = run.events[sent]
+                sent += 1
+                yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
+            if is_over:
+                told = await self._told_run(run.frozen or run.summary())
+                yield {"event": "over", "data": json.dumps(told, ensure_ascii=False)}
+                return
+            await asyncio.sleep(_POLL_S)
 
     async def recheck(self, request: Request) -> Response:
         """Tell whether a finished run still stands on the graph as it is now."""

@@ -28,7 +28,7 @@ export const sayWord = (text, means) => post("/api/words", { text, ...(means && 
 export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**
- * Calls `step` for each step of a run; resolves when it is over, or when the signal says that nobody looks any more:
+ * Calls `step` for each step of a run; resolves with the run when it is over, or when the signal says that nobody looks any more:
  * the server then ends the run. The browser itself resumes a broken stream.
  */
 export function follow(id, step, signal) {
@@ -36,7 +36,7 @@ export function follow(id, step, signal) {
     const source = new EventSource(at(id, "/events"));
     signal.addEventListener("abort", () => { source.close(); resolve(); });
     source.onmessage = (message) => step(JSON.parse(message.data));
-    source.addEventListener("over", () => { source.close(); resolve(); });
+    source.addEventListener("over", ({ data }) => { source.close(); resolve(JSON.parse(data)); });
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) return;
       reject(trouble({ message: "the steps of this question broke off", hint: "reload the page: the answer may be there" }));

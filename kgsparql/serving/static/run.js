@@ -36,12 +36,11 @@ export class RunView {
         this.body.append(el("p", { class: "now quiet" }, "Reading the question …"));
         const ticking = setInterval(() => this.tick(), 200);
         try {
-          await api.follow(this.run.id, (event) => this.step(event), this.leaving.signal);
+          this.run = (await api.follow(this.run.id, (event) => this.step(event), this.leaving.signal)) ?? this.run;
         } finally {
           clearInterval(ticking);
         }
         if (this.leaving.signal.aborted) return;
-        this.run = await api.run(this.run.id);
         this.isNew = !this.run.answer?.graphs.some((graph) => graph.startsWith("http")); // endpoints are asked when somebody wants it
       } else {
         for (const event of this.run.events ?? []) this.step(event);
