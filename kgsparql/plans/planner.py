@@ -15,8 +15,9 @@ from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
-from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import TAXONOMY
+from kgsparql.rdf.terms import IRI, Literal, normalised
+from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication, Superlative, phrases_in
 from kgsparql.reading.lexicon import Lexicon
@@ -41,7 +42,7 @@ class Planner:
         is_strict: bool = False,
     ) -> None:  # fmt: skip
         self.view, self.question, self.lexicon, self.texts = view, question, lexicon, chunked.texts
-        self.chunks = chunked.chunks
+        self.chunks, self.raw = chunked.chunks, chunked.raw
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
         self.connector = Connector(view, fit, lexicon, chunked.texts, called, is_strict=is_strict)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
@@ -51,6 +52,8 @@ class Planner:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
         if impossible := (*self._doubted_values(are_values=False), *self._of_none()):
             return PlannedReading(None, doubts=impossible, is_impossible=True)
+        if (names := self._other_names()) is not None:
+            return names
         found, question = self.tables.as_asked(self._read()), self.question
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
@@ -205,6 +208,24 @@ class Planner:
                     how = Match(self._said(phrase), option.path)
                     made.append(one.leaving_out(unsaid).reading(plan, option.score, how))
         return max(made, key=lambda own: own.score, default=None)
+
+    def _other_names(self) -> PlannedReading | None:
+        """What something is called besides, how many such names it has, or whether it has one; None where none is."""
+        question = self.question
+        whose = self.phrases.denotations(question.other_names)[:1] if question.other_names is not None else []
+        for one in [one for one in whose if one.is_named]:
+            paths = [PropertyPath((Step(own, "forward"),)) for own in ALTERNATIVE_LABELS]
+            found = [own for path in paths if self.view.has_items(own := ends(one.known, path))]
+            if not found:
+                continue
+            names = found[0] if len(found) == 1 else a.Either(tuple(found))
+            if question.form == "ask":
+                text = normalised(" ".join(self.raw[at] for at in self.chunks[-1].span))
+                texts = [own for own in self.view.members(names) if isinstance(own, Literal)]
+                same = tuple(own for own in texts if normalised(own.value) == text)
+                return one.reading(_exists(a.Both((names, a.Items(same or (Literal(text),))))))
+            return one.reading(a.Count(names) if question.form == "count" else names)
+        return None
 
     def _said(self, phrase: NounPhrase) -> str:
         return " ".join(self.texts[p] for p in sorted(phrase.positions))

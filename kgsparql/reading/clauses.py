@@ -252,6 +252,7 @@ class Clauses:
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
     :param measures: words for what ``how long``, ``how old`` ask for.
+    :param other_names: it asks for, or of, what this is called besides: ``What is Ann also known as?``.
     :param unread: positions of content words that are in no clause.
     :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
     """
@@ -274,6 +275,7 @@ class Clauses:
     is_listing: bool = False
     asks_existence: bool = False
     measures: tuple[str, ...] = ()
+    other_names: NounPhrase | None = None
     unread: tuple[int, ...] = ()
     pronouns: tuple[int, ...] = ()
 

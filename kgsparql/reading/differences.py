@@ -38,6 +38,17 @@ class Differences(Endings, ABC):
         self.back(start)
         return None
 
+    def named_otherwise(self, question: Clauses) -> NounPhrase | None:
+        """Return what is asked for by other names, or whether it has one, where nothing else is asked."""
+        lexicon, names = self.lexicon, [chunk for chunk in self.read.chunks if chunk.is_name]
+        wanted = {word for phrase in lexicon.other_names for word in phrase.split()}
+        closed = (lexicon.function_words | lexicon.amounts | lexicon.how_words | lexicon.imperatives) - wanted
+        said = [text for at, text in enumerate(self.texts) if at not in self.in_names and text not in closed]
+        is_asked = question.form in {"set", "count"} or (question.form == "ask" and len(names) == 2)
+        if " ".join(said) not in lexicon.other_names or not is_asked or (question.form != "ask" and len(names) != 1):
+            return None
+        return NounPhrase(chunks=names[:1])
+
     def _by_how_much(self) -> Clauses | None:
         """Read ``is A taller than B`` after ``by how much``, ``how many years``."""
         if self.word() not in self.lexicon.auxiliaries:

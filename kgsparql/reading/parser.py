@@ -49,7 +49,7 @@ class _Parser(Differences):
         _note_each(question)
         question.columns += self.columns_requested() if question.form == "set" else ()
         self.signposts += _note_number(question.phrase)
-        question.is_listing = self._is_listing
+        question.is_listing, question.other_names = self._is_listing, self.named_otherwise(question)
         lexicon, passed = self.lexicon, set(self.signposts)
         found = [at for at in range(len(self.texts)) if at not in self.in_names and self._is_unknown(at, passed)]
         is_told = question.each is not None or bool(question.columns)
