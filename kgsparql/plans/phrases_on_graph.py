@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, ends, joi
 from kgsparql.plans.restricting import Restricting
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import INSTANCE_OF, SUBCLASS_OF, TAXONOMY
+from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
@@ -196,10 +196,11 @@ class Phrases(Restricting):
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _instances_of_item(self, head: Chunk) -> Iterator[Denotation]:
-        """What is said to be one of a thing that stands for a class, as in Wikidata: `films`, of which it has many."""
+        """What is said to be one of a thing that stands for a class: Wikidata's `films`, `metals` in a thesaurus."""
+        steps = {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER)}
         for place, name in enumerate(head.entities[:MEANINGS]):
             item = a.Items((name.term,))
-            ways = (use.path for use in self.view.uses(item) if use.step == Step(INSTANCE_OF, "inverse"))
+            ways = (use.path for use in self.view.uses(item) if use.step in steps)
             yield from (Denotation(ends(item, way), _NAMED_FIRST - _LESS * place) for way in ways)
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:

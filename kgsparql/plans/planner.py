@@ -15,8 +15,8 @@ from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
-from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.paths import PropertyPath, Step
+from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication, Superlative, phrases_in

@@ -179,7 +179,6 @@ class Lexicon:
     times_phrases: Mapping[str, bool]
     difference_phrases: Mapping[str, bool]
     other_names: Mapping[str, bool]
-    other_names: Mapping[str, bool]
     roundings: Mapping[str, int]
     value_questions: Mapping[str, bool]
     multipliers: Mapping[str, int]

@@ -398,3 +398,31 @@ def test_a_first_place_that_nearly_all_share_is_no_sure_answer() -> None:
 THINGS = ':Thing a rdfs:Class ; rdfs:label "thing" . ' + "".join(
     f':thing{i} a :Thing ; rdfs:label "Thing {chr(75 + i)}" . ' for i in range(12)
 )
+
+
+METALS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+skos:broader rdfs:label "broader" . :metal skos:prefLabel "Metal"@en .
+:gold skos:prefLabel "Gold"@en ; skos:altLabel "Aurum"@en, "Yellow Metal"@en ; skos:broader :metal .
+:tin skos:prefLabel "Tin"@en ; skos:broader :metal ; :knownFor :can .
+:knownFor rdfs:label "known for" . :can skos:prefLabel "Can"@en .
+:gold :knownFor :coin . :coin skos:prefLabel "Coin"@en .
+"""
+
+
+def test_what_a_thing_is_called_besides_is_asked_of_its_other_names() -> None:
+    for question, labels in (
+        ("What is Gold also known as?", ["Aurum", "Yellow Metal"]),
+        ("What is another name for Gold?", ["Aurum", "Yellow Metal"]),
+        ("How many synonyms does Gold have?", ["2"]),
+        ("Is Gold also called Aurum?", ["true"]),
+        ("Is Gold also called Coin?", ["false"]),
+        ("What is Gold known for?", ["Coin"]),
+    ):
+        answer = ask(question, METALS)
+        assert (answer.status, [term.label for term in answer.best]) == ("answered", labels), question
+
+
+def test_what_a_thesaurus_has_below_a_concept_is_counted_and_not_the_concept() -> None:
+    answer = ask("How many metals are there?", METALS)
+    assert (answer.status, [term.label for term in answer.best]) == ("answered", ["2"])
