@@ -120,7 +120,7 @@ class _Asked:
         self.graph, self.direction, self.skipped, self.limit = graph, direction, skipped, limit
         self._groups: dict[IRI, list[NeighbourGroup]] = {}
         self._counts: dict[IRI, list[PredicateCount]] = {}
-        self._cuts: dict[str, list[Cut]] = defaultdict(list)
+        self._cuts: dict[tuple[bool, str], list[Cut]] = defaultdict(list)  # of neighbours, or of counts
 
     def neighbours(self, entities: Sequence[IRI]) -> Found[NeighbourGroup]:
         """Find at most so many neighbours of each entity by each step."""
@@ -135,14 +135,15 @@ class _Asked:
     def _known(
         self, entities: Sequence[IRI], known: dict[IRI, list[Row]], ask: Callable[[Sequence[IRI]], Found[Row]]
     ) -> Found[Row]:
+        is_counted = known is self._counts
         if new := [entity for entity in entities if entity not in known]:
             found = ask(new)
             known.update({entity: [] for entity in new})
             for row in found.items:
                 known[row.entity].append(row)
             for cut in found.cuts:
-                self._cuts[cut.where.partition(" ")[0]].append(cut)
-        cuts = (cut for entity in entities for cut in self._cuts.get(str(entity), ()))
+                self._cuts[is_counted, cut.where.partition(" ")[0]].append(cut)
+        cuts = (cut for entity in entities for cut in self._cuts.get((is_counted, str(entity)), ()))
         return Found(tuple(row for entity in entities for row in known[entity]), tuple(cuts))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kgsparql.errors import InputError
 from kgsparql.exploration import predicate_paths, shortest_paths, walk_ends, walk_ways
+from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
@@ -241,6 +242,15 @@ def test_predicate_paths_cap_their_frontier_and_say_so(graph_of: Graphs) -> None
     whole = predicate_paths(graph, ex("a"), frontier=30)
     assert rare in [item.path for item in whole.items]
     assert whole.cuts == ()
+
+
+def test_a_search_is_told_the_cuts_of_its_own_paths_alone(graph_of: Graphs) -> None:
+    crowd = " ".join(f":n{i} :q :busy ." for i in range(9))
+    graph, options = graph_of(f":a :p :busy . :b :p :c . :c :p :busy . {crowd}"), {"max_hops": 3, "frontier": 5}
+    starts = [(ex("a"), (), None), (ex("b"), (), None)]
+    together = paths_of_several(graph, starts, direction="both", **options)
+    assert together == [predicate_paths(graph, start, skip=(), **options) for start, *_ in starts]
+    assert [bool(found.cuts) for found in together] == [True, False]  # the second only counts what :busy leads to
 
 
 def test_walks_are_bounded_and_say_so_and_may_end_at_a_blank_node(graph_of: Graphs) -> None:
