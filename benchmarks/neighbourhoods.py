@@ -1,10 +1,11 @@
-"""What neighbours with their labels cost beside the two queries that one would write by hand.
+"""What neighbours with their labels cost beside the two queries that one would write by hand, and beside no query.
 
     python -m benchmarks.neighbourhoods GRAPH_FILE ... [--entities 200] [--seed 0] [--rounds 5]
 
 Random entities of each graph, one by one and in one call: processor milliseconds an entity, the median of interleaved
 rounds, and the queries of one call. By hand: all triples in both directions in one query, predicates that are not
-walked dropped in Python, and one query for the labels by the predicate that the graph uses most.
+walked dropped in Python, and one query for the labels by the predicate that the graph uses most. By patterns: the
+triples and the labels are read from the engine without SPARQL.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ _LABELS = "SELECT ?term ?label {{ VALUES ?term {{ {} }} ?term {} ?label }}"
 def measure(graph_path: str | Path, *, entities: int, seed: int, rounds: int = ROUNDS) -> dict[str, float]:
     """Medians of interleaved rounds, with a first one that does not count, in processor milliseconds an entity.
 
-    :return: ``one`` and ``batch``, ``one by hand`` and ``batch by hand``, ``one ratio`` and ``batch ratio``, and
-        ``queries`` of one entity.
+    :return: ``one`` and ``batch``, those ``by hand``, ``one by patterns``, the ratios, and ``queries`` of one entity.
     """
     graph = open_graph(str(graph_path))
     assert isinstance(graph, OxigraphGraph), "queries by hand are sent to a graph in this process"
@@ -47,6 +47,7 @@ def measure(graph_path: str | Path, *, entities: int, seed: int, rounds: int = R
     ways: dict[str, Callable[[], None]] = {
         "one": lambda: one_by_one(some, lambda few: with_labels(metered, few)),
         "one by hand": lambda: one_by_one(some, lambda few: by_hand(graph.store, few, label)),
+        "one by patterns": lambda: one_by_one(some, lambda few: by_patterns(graph.store, few, label)),
         "batch": lambda: with_labels(metered, some),
         "batch by hand": lambda: by_hand(graph.store, some, label),
     }
@@ -62,6 +63,7 @@ def measure(graph_path: str | Path, *, entities: int, seed: int, rounds: int = R
     return {
         **found,
         "one ratio": found["one"] / found["one by hand"],
+        "to patterns": found["one"] / found["one by patterns"],
         "batch ratio": found["batch"] / found["batch by hand"],
         "queries": (metered.usage.queries - before) / len(some),
     }
@@ -92,6 +94,20 @@ def by_hand(store: pyoxigraph.Store, entities: Sequence[IRI], label: IRI) -> Non
     dict(map(tuple, store.query(_LABELS.format(named, label))))
 
 
+def by_patterns(store: pyoxigraph.Store, entities: Sequence[IRI], label: IRI) -> None:
+    """The same facts, and the labels, without a query."""
+    terms: set[Term] = set(entities)
+    for entity in entities:
+        there = ((quad.predicate, quad.object) for quad in store.quads_for_pattern(entity, None, None))
+        back = ((quad.predicate, quad.subject) for quad in store.quads_for_pattern(None, None, entity))
+        for predicate, far in (*there, *back):
+            if predicate not in UNWALKED:
+                terms |= {predicate, far}
+    for term in terms:
+        if isinstance(term, IRI):
+            next(store.quads_for_pattern(term, label, None), None)
+
+
 def commonest_label(graph: OxigraphGraph) -> IRI:
     """The label predicate with the most triples."""
     return max(LABELS, key=lambda label: sum(1 for _ in graph.store.quads_for_pattern(None, label, None, None)))
@@ -111,7 +127,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
-    columns = ("one", "one by hand", "one ratio", "batch", "batch by hand", "batch ratio", "queries")
+    columns = (
+        "one", "one by hand", "one ratio", "to patterns", "batch", "batch by hand", "batch ratio", "queries"
+    )  # fmt: skip
     print(" ".join([f"{'graph':<24}", *(f"{name:>14}" for name in columns)]))
     for path in options.graphs:
         found = measure(path, entities=options.entities, seed=options.seed, rounds=options.rounds)

@@ -94,14 +94,13 @@ def own_label(term: Term) -> Label:
 
 
 def _texts_query(graph: KnowledgeGraph, predicates: tuple[IRI, ...]) -> Query:
-    return _bound_texts_query(predicates, graph.held(frozenset(predicates)) if graph.is_embedded else None)
+    own = graph.held(frozenset(predicates)) if graph.is_embedded else predicates
+    return _bound_texts_query(tuple(predicate for predicate in predicates if predicate in own))
 
 
 @lru_cache(maxsize=64)
-def _bound_texts_query(predicates: tuple[IRI, ...], own: frozenset[IRI] | None) -> Query:
-    if own is None:
-        return Query.load("labels").bind(predicate=predicates)
-    return Query.load("labels_by_pair").bind(predicate=[predicate for predicate in predicates if predicate in own])
+def _bound_texts_query(predicates: tuple[IRI, ...]) -> Query:
+    return Query.load("labels").bind(predicate=predicates)
 
 
 @lru_cache(maxsize=64)

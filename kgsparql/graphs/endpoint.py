@@ -372,7 +372,7 @@ class EndpointGraph(KnowledgeGraph):
             limits,
             profile=self.profile,
             name=query.name,
-            text=query.without_heading if query.name else query.text,  # errors count the lines of a user's own query
+            text=query.without_comments if query.name else query.text,  # errors count the lines of a user's own query
             form=form,
             parameters=parameters,
             deadline=max(limits.deadline, time.monotonic() + 0.001),  # what ran out before is this query's timeout

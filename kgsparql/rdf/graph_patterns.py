@@ -13,7 +13,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.query import Query
+from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
@@ -163,7 +163,20 @@ def select_query(name: str, select: Select) -> Query:
         for part in select.group
         if isinstance(part, Values) and all(isinstance(term, IRI) for term in part.terms)
     }
-    return Query(name, _select_text(select, ""), asked=asked, made_of=select)
+    return Query(name, _select_text(select, ""), asked=asked, lookup=_lookup_of(select), made_of=select)
+
+
+def _lookup_of(select: Select) -> Lookup | None:
+    """Read what a query asks for, if that is each triple of a pattern about some terms."""
+    given: dict[tuple[str, ...], list[tuple[Term]]]
+    given = {(name.name,): [(value,)] for name, value in select.head if isinstance(value, Literal)}
+    plain = {name.name for name, value in select.head if value is None}
+    match select:
+        case Select(_, (Values(one, terms), Fact(Variable(s), Variable(p), Variable(o))), False, (), None, ()) if (
+            one.name in plain == {s, p, o} and len(plain) == 3 == len(select.head) - len(given)
+        ):
+            return Lookup((s, p, o), {**given, (one.name,): [(term,) for term in terms]}, limit=select.limit)
+    return None
 
 
 def ask_query(name: str, group: Group) -> Query:

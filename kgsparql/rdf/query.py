@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -26,7 +27,6 @@ MAX_ARMS = 50
 _CLOSING_LIMIT = re.compile(r"\bLIMIT\s+1000\s*\Z")
 _PROLOGUE = re.compile(r"^[ \t]*PREFIX[^\n]*\n", re.MULTILINE)
 _PREFIX_NAME = re.compile(r"(?:[^\W\d_](?:[\w.-]*[\w-])?)?")
-_HEADING = re.compile(r"\A(?:#\+[^\n]*\n)+\s*")
 _OPENING = re.compile(r"\A(?:#[^\n]*\n|\s+)*")
 _COMMENT = re.compile(r"^[ \t]*#[^\n]*\n", re.MULTILINE)
 # A literal is no predicate. The empty list, which would say the same, hides everything on Oxigraph.
@@ -53,6 +53,7 @@ class Query:
     :param triples: the triples of the graph that each solution shows, as patterns of its variables.
     :param asked: variables → the terms, one for each, that they may be in a solution: those of ``VALUES`` blocks that
         hold IRIs alone, as an engine may write a literal otherwise.
+    :param lookup: all that it asks for, where that is the triples of some terms.
     :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
     >>> Query("q", "ASK { VALUES ?s { UNDEF } ?s ?p ?o }").bind(s=[IRI("http://e.org/a")]).text
@@ -67,6 +68,7 @@ class Query:
     triples: tuple[TriplePattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
     asked: Mapping[tuple[str, ...], Collection[Sequence[Term]]] = field(default_factory=dict, compare=False, repr=False)
+    lookup: Lookup | None = field(default=None, compare=False, repr=False)
     made_of: Any = field(default=None, compare=False, repr=False)
 
     @staticmethod
@@ -82,11 +84,6 @@ class Query:
         """The variables that are selected by name."""
         head = _SELECTED.search(_COMMENT.sub("", self.text))
         return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
-
-    @property
-    def without_heading(self) -> str:
-        """The text without the comments at its head, which servers do not need."""
-        return _HEADING.sub("", self.text)
 
     @property
     def without_comments(self) -> str:
@@ -144,7 +141,9 @@ class Query:
         asked = self.asked
         if _VALUES in pieces[1::2] and all(isinstance(term, IRI) for row in rows.values() for term in row):
             asked = {**asked, names: rows.values()}
-        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms, asked)
+        given = {names: [rows[row] for row in data]}
+        lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
+        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms, asked, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -164,7 +163,7 @@ class Query:
             for found in reversed(places):
                 put = "" if found["block"] else written if found["variable"] else found[0]
                 text = f"{text[: found.start()]}{put}{text[found.end() :]}"
-        return replace(self, text=text)
+        return replace(self, text=text, lookup=None)
 
     def _row_text(self, names: Sequence[str], row: Sequence[Term]) -> str:
         if len(row) != len(names):
@@ -191,7 +190,8 @@ class Query:
         if count == 0:
             raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
         join = None if self.join is None else replace(self.join, limit=int(solutions))
-        return replace(self, text=text, join=join)
+        lookup = self.lookup and replace(self.lookup, limit=int(solutions))
+        return replace(self, text=text, join=join, lookup=lookup)
 
     @classmethod
     def union(cls, queries: Sequence[Query]) -> Query:
@@ -234,7 +234,12 @@ def _query_in_file(name: str) -> Query:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
-    return Query(name, text, counts=counts, join=Join.declared(header), triples=TriplePattern.declared(header))
+    join, triples, lookup = Join.declared(header), TriplePattern.declared(header), None
+    if "lookup" in header:
+        skipped = frozenset(_header_list(header, "skipped"))
+        places = triples[0].subject, str(triples[0].predicate), triples[0].object
+        lookup = Lookup(places, skipped=skipped, is_of_texts=header["lookup"] == "texts")
+    return Query(name, text, counts=counts, join=join, triples=triples, lookup=lookup)
 
 
 def _values_head(names: Sequence[str]) -> str:
@@ -297,6 +302,27 @@ class TriplePattern:
     def declared(cls, header: Mapping[str, str]) -> tuple[TriplePattern, ...]:
         """Read the triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
         return tuple(map(cls.parse, _header_list(header, "triples" if "triples" in header else "joins")))
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The triples of one pattern, which an engine finds without reading SPARQL.
+
+    :param places: its variables.
+    :param given: variables, together → the rows of terms that they may be; in ``skipped``, that they are not.
+    :param is_of_texts: only literals in the languages of ``?range``, or without a language, are wanted as objects.
+    """
+
+    places: tuple[str, str, str]
+    given: Mapping[tuple[str, ...], Sequence[Sequence[Term]]] = field(default_factory=dict)
+    skipped: frozenset[str] = frozenset()
+    is_of_texts: bool = False
+    limit: int | None = 1000
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of its solutions."""
+        return tuple(dict.fromkeys(name for name in chain(self.places, *self.given) if name != "range"))
 
 
 @dataclass(frozen=True, slots=True)
