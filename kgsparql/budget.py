@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kgsparql.dataclasses import dataclass, field, fields
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 _SHORTEST_GRACE_S = 5.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar, TypeAlias
+
+from kgsparql.dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import KgsparqlError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.notes import Fallback

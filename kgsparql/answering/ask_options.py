@@ -8,13 +8,13 @@ import os
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.retriever import Retriever, did_you_mean
 from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
+from kgsparql.dataclasses import dataclass, field, fields, replace
 from kgsparql.errors import LimitError, OptionError, QuestionError
 from kgsparql.events import Emit
 from kgsparql.rdf.paths import Directions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import BudgetExceededError, UnreachableError
 from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity

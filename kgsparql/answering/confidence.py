@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import Literal
 
 if TYPE_CHECKING:

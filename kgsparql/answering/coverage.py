@@ -8,7 +8,6 @@ language only names are checked, and that is said.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 
@@ -18,6 +17,7 @@ from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.kinds_found import kinds_missed
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import ambiguous_names, missing_names, partly_joined
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import is_foreign, root, roots_of, words
 from kgsparql.plans.label_fit import LabelFit

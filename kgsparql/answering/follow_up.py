@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.english_forms import is_past_form, plural, singular
 from kgsparql.linking.words import roots_of

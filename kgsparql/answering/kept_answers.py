@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import pyoxigraph
@@ -13,6 +12,7 @@ from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import AnswerFileError, LimitError
 from kgsparql.evidence.evidence import has_a_name
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, parse_term, printable, validated

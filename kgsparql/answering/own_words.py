@@ -10,11 +10,11 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError
 from kgsparql.exploration.lookups import check_mentioned
 from kgsparql.graphs.graph import KnowledgeGraph

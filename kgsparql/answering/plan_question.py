@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.exploration import labels
 from kgsparql.exploration.labels import linked_labels

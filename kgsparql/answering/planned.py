@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -16,6 +15,7 @@ from kgsparql.answering.question_chunks import question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import PlanError, QueryError
 from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from kgsparql.answering.confidence import path_lead
 from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.events import CandidatesChosen
 from kgsparql.evidence.evidence import Evidence, EvidenceItem

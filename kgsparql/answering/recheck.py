@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
@@ -14,6 +13,7 @@ import pyoxigraph as ox
 from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row, named_triples
 from kgsparql.budget import Budget, Usage
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.graphs.graph import KnowledgeGraph

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.planned import ReadQuestion, computed_plan, read_and_planned
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import Notes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from kgsparql.budget import Usage
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
 from kgsparql.evidence.evidence import Evidence

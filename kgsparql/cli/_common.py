@@ -12,16 +12,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type_hints
 
 import typer
 
 from kgsparql.cli._settings import settings
-from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError
+from kgsparql.dataclasses import dataclass, fields, is_dataclass
+from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import redacted
 
 if TYPE_CHECKING:
     from kgsparql.events import Event

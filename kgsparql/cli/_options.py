@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,9 +14,9 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings, without_secrets
-from kgsparql.errors import CancelledError, InputError, KgsparqlError, OptionError
+from kgsparql.dataclasses import asdict, dataclass, replace
+from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer

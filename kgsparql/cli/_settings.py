@@ -12,16 +12,15 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup
 
-from kgsparql.errors import InputError, OptionError
+from kgsparql.dataclasses import dataclass, field
+from kgsparql.errors import KEY_VARIABLE, InputError, OptionError, redacted
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE, redacted
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the project's, and trusted; ``none`` reads no file at all."""

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -32,6 +31,7 @@ from kgsparql.cli._options import (
     opened_to_ask,
     options_of,
 )
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import (
     BudgetExceededError,
     CancelledError,

@@ -19,9 +19,18 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import KgOption, named_sources
 from kgsparql.cli._settings import settings
-from kgsparql.errors import GRAPH_FAILED, CancelledError, KgsparqlError, ModelTimeoutError, NotFoundError, StoreError
+from kgsparql.errors import (
+    GRAPH_FAILED,
+    KEY_VARIABLE,
+    CancelledError,
+    KgsparqlError,
+    ModelTimeoutError,
+    NotFoundError,
+    StoreError,
+    redacted,
+    shown_source,
+)
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE, redacted, shown_source
 
 if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +25,7 @@ from kgsparql.cli._options import (
     options_of,
 )
 from kgsparql.cli._settings import PlainCommand, PlainGroup
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable

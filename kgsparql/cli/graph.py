@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import FileOptions, GraphOptions, SnapshotOptions
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError, OptionError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of

@@ -17,10 +17,9 @@ from rich.filesize import decimal
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
 from kgsparql.cli._settings import KEYS, PROJECT_FILE, PlainCommand, Settings, load_settings, user_file, with_texts
-from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError
+from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import redacted, shown_source
 
 _FOLDERS = {
     "graphs": "files kept as stores",

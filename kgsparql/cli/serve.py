@@ -10,7 +10,6 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +28,7 @@ from kgsparql.cli._options import (
     options_of,
 )
 from kgsparql.cli._settings import settings
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import ModelReplyError, OptionError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, path_text

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS

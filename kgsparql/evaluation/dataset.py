@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import TypeAdapter
 
 from kgsparql.answering.answer import Answer
+from kgsparql.dataclasses import asdict, dataclass, fields
 from kgsparql.errors import KgsparqlError, ModelReplyError, RequestRefusedError, UnreachableError
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.notes import CUT_SHORT, WITHOUT_MODEL

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kgsparql.dataclasses import dataclass
 
 Values = NDArray[np.float64]
 

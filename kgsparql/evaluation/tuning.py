@@ -11,13 +11,13 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from kgsparql import retrievers
 from kgsparql.answering.ask_options import ignore
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, InputError, LimitError, OptionError
 from kgsparql.evaluation.comparison import Comparison, PairwiseTest, Row, compare, scored
 from kgsparql.evaluation.comparison_report import amount, comparison_text, table_lines

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from kgsparql.answering.ask_options import ignore
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers

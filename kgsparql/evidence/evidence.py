@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError, EndpointError, QueryError
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.exploration.labels import own_label

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, EndpointError, QueryError
 from kgsparql.events import FallbackUsed, LimitReached
 from kgsparql.graphs.metered_graph import MeteredGraph

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.evidence.term_labels import TermLabels, read_statements, statement_labels
 from kgsparql.evidence.verbalising import Line, line_text, name_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, TypeAlias, TypeVar
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import name_of, path_text

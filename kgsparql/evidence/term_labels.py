@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, BudgetExceededError
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import Notes

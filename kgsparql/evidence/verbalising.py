@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.rdf.paths import Direction, Path, PropertyPath, Step
 from kgsparql.rdf.terms import Labels, Term, Triple, printable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Generic, TypeVar, cast
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
 from kgsparql.graphs.graph import BOUND, Halving, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.notes import Cut

@@ -9,13 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import GRAPH_FAILED, InputError, StoreError
 from kgsparql.exploration.batched_select import (
     Found,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from typing import TypeVar
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import EndpointReplyError
 from kgsparql.exploration.batched_select import Found, Label, Text, entities_of, order_key, select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution

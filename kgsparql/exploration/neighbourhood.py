@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, pairwise
 from typing import Literal as OneOf
@@ -17,6 +16,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.exploration.adjacency_search import AdjacencyHops
 from kgsparql.exploration.batched_select import (
     Found,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, ranges
 from kgsparql.exploration.batched_select import (
     Found,

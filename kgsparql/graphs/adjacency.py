@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode

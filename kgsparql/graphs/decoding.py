@@ -13,13 +13,13 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, OptionError
 
 if TYPE_CHECKING:

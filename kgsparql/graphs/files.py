@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -20,10 +19,10 @@ from typing import Any, BinaryIO, TypeAlias
 
 import pyoxigraph as ox
 
-from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError
+from kgsparql.dataclasses import dataclass, field
+from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, shown_source
 from kgsparql.graphs.decoding import Tally, unpacked
 from kgsparql.rdf.terms import IRI, BlankNode, printable
-from kgsparql.redaction import shown_source
 from kgsparql.resources import is_of_the_system, option_file
 from kgsparql.storage.files import digest_of
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.graphs.graph import Halving, Solutions
 from kgsparql.graphs.pattern_scopes import (
     BEHIND_BLANK,

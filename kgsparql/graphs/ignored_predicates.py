@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import IriError
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import damaged, digest_of, read_sealed_json, replace_text, sealed_json, seals

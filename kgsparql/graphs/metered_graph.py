@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
 from typing import Self, TypeVar
 
 from kgsparql.budget import Usage
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.events import Emit, PathsSearched, QueryRun
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
@@ -19,7 +19,7 @@ from kgsparql.rdf.query import Query
 _T = TypeVar("_T")
 
 
-@dataclass
+@dataclass()
 class MeteredGraph(KnowledgeGraph):
     """A graph with every query counted, checked against the budget, and emitted.
 

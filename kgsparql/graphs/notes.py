@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import IRI, Term, local_name, printable
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias, cast
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.graphs.graph import BOUND
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Node, Variable

@@ -9,12 +9,12 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.http.address import Address
 from kgsparql.http.transport import in_words

@@ -11,13 +11,13 @@ import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import asdict, dataclass, replace
 from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError, error_from
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.child_process import Child

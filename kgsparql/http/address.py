@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 from base64 import b64encode
-from dataclasses import dataclass, field
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 
-from kgsparql.errors import InputError
+from kgsparql.dataclasses import dataclass, field
+from kgsparql.errors import InputError, is_secret_parameter, secret_spellings, unreadable_url
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import is_secret_parameter, secret_spellings, unreadable_url
 
 PROXY_HINT = "write it as http://host:port; NO_PROXY names hosts that need none"
 _PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".localdomain")

@@ -13,11 +13,10 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 
-from kgsparql.errors import InputError
+from kgsparql.errors import InputError, unreadable_url
 from kgsparql.http.address import PROXY_HINT
 from kgsparql.http.transport import ERROR_BYTES, HttpReply, HttpRequest, NetworkError
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import unreadable_url
 
 _CONNECT_S = 3.0  # seconds for a connection to one of the addresses that a host may have
 _STALE_WITHIN_S = 1.0

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import CancelledError
 from kgsparql.rdf.terms import printable
 

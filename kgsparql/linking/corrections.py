@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import LabelSearch, Vocabulary, unlikeliness
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, words

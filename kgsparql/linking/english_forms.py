@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal as OneOf
+
+from kgsparql.dataclasses import dataclass
 
 PREPOSITIONS = frozenset(
     "about after against as at before by during for from in into near on since than through to under until via with "

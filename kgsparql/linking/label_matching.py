@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.linking.label_index.search import LabelRow, Vocabulary
 from kgsparql.linking.words import TextToken, signed_place, stem, words, written, written_forms
 from kgsparql.rdf.terms import normalised

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import Kind, short_key
 from kgsparql.linking.label_matching import Matched
 from kgsparql.linking.words import place_of, words, written

@@ -8,12 +8,12 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError, LimitError, StoreError
 from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, pages_of, passage_spans
 from kgsparql.linking.label_index.packed import PackedLabels

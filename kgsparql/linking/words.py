@@ -6,9 +6,9 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import normalised
 
 STOP_WORDS: dict[str, frozenset[str]] = {

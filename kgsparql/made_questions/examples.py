@@ -10,11 +10,11 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, get_args
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.linking.english_forms import is_past_form, is_person

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import walk_ends
 from kgsparql.made_questions.patterns import (
@@ -120,7 +120,7 @@ def make(
     return MadeQuestions(tuple(found), are_shared)
 
 
-@dataclass
+@dataclass()
 class _Maker:
     """Tries paths from starts in turn, and makes questions of those that lead to few answers."""
 

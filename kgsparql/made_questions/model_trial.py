@@ -6,7 +6,6 @@ Questions are made of the graph's own paths, so that their answers are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.choosing import MOST_JUDGED, judging, reading_call
 from kgsparql.answering.entity_linking import link_entities
 from kgsparql.budget import Budget, Usage
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.made_questions.patterns import Progress, no_progress

@@ -6,10 +6,10 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import TypeVar
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
 from kgsparql.exploration.predicate_paths import far_ends

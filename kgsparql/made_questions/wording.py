@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, plural, singular, when_asked, wording

@@ -6,10 +6,10 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import ModelReplyError
 from kgsparql.http.transport import message_in
 from kgsparql.rdf.terms import printable

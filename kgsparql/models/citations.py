@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from kgsparql.dataclasses import dataclass
 
 _END = r"(?![A-Za-z0-9])"
 _BETWEEN = r"\s?(?:[,;/&|+、，和与–—-]|\band\b)?\s?"

@@ -15,7 +15,16 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kgsparql.errors import EmbeddingError, KgsparqlError, OptionError, StoreError, StoreLockedError, UnreachableError
+from kgsparql.errors import (
+    EmbeddingError,
+    KgsparqlError,
+    OptionError,
+    StoreError,
+    StoreLockedError,
+    UnreachableError,
+    shown_source,
+    unreadable_url,
+)
 from kgsparql.models.embedding import (
     DEFAULT_MODEL,
     INSTALL_HINT,
@@ -27,7 +36,6 @@ from kgsparql.models.embedding import (
     has_sentence_transformers,
     unit_vectors,
 )
-from kgsparql.redaction import shown_source, unreadable_url
 from kgsparql.storage.response_cache import Recording
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 

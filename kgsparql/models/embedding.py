@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import EmbeddingError
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import digest_of

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgsparql.budget import AnyEvent, Usage
 from kgsparql.errors import (
+    KEY_VARIABLE,
     CancelledError,
     InputError,
     KgsparqlError,
@@ -42,7 +43,6 @@ from kgsparql.models.chat_completion import (
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE
 from kgsparql.resources import ClosedAtExit, cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import (
+    KEY_VARIABLE,
     AuthenticationError,
     InputError,
     ModelError,
@@ -26,6 +27,9 @@ from kgsparql.errors import (
     RateLimitError,
     RequestRefusedError,
     UnreachableError,
+    redacted,
+    unreadable_url,
+    without,
 )
 from kgsparql.http.address import Address
 from kgsparql.http.transport import (
@@ -39,7 +43,6 @@ from kgsparql.http.transport import (
     send,
 )
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import KEY_VARIABLE, redacted, unreadable_url, without
 from kgsparql.resources import ClosedAtExit
 
 if TYPE_CHECKING:

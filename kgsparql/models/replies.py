@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.models.reply_json import by_lower_name, filled_body, find_json, first_member, plain_text, unusable
 from kgsparql.rdf.terms import normalised, printable
 

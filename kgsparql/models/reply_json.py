@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import ModelReplyError
 from kgsparql.rdf.terms import printable
 

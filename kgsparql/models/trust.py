@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import KgsparqlError, StoreError, error_from
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache

@@ -8,11 +8,11 @@ Source: ours; enumerating and ranking plans in place of writing them follows Gu 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal
 

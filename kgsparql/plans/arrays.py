@@ -7,10 +7,10 @@ looked up in the list it was made with, so that nothing a model wrote gets furth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any, cast, get_args
 
+from kgsparql.dataclasses import dataclass, field, fields, replace
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.expressions import decimal

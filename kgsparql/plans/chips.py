@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from typing import Any, TypeAlias, cast, get_args
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
 from kgsparql.errors import PlanError
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.literals import MIDNIGHT, literal_kind
 from kgsparql.rdf.terms import IRI, Literal, Term
 

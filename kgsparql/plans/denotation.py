@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal as OneOf
 from typing import NamedTuple
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath, Step

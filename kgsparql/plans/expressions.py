@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import DATE_PATTERN, DAY, LESS_PRECISE, TIME_PATTERN, YEAR, ZONE, Precision
 from kgsparql.rdf import graph_patterns as g

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal as OneOf
 
 import numpy as np
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import root, stem, words

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Doubt, PlannedReading, back, left_out
 from kgsparql.plans.evaluating import Facts

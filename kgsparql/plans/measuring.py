@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
 from math import prod
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import PREPOSITIONS, is_past_form, plural, singular, wording
 
 _NO_NOUN = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|does|do|did|can|not)\b")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_instant, precision_of
 from kgsparql.plans.expressions import (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, cast
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.protocol.request import is_about_the_query

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a

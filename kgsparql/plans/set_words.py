@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import is_past_form
 from kgsparql.plans import algebra as a
 from kgsparql.plans.phrases import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels, descriptions_of, namesake_groups
 from kgsparql.exploration import descriptions
 from kgsparql.exploration.counting import counted

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from kgsparql.dataclasses import dataclass
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF

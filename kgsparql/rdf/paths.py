@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
 
 Direction: TypeAlias = OneOf["forward", "inverse"]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple
 
 _NAMESPACES = {

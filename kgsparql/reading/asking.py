@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.linking.words import root
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked

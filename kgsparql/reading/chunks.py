@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
 from kgsparql.linking.label_matching import as_written, rows_by_key
 from kgsparql.linking.linked_entity import LinkedEntity

@@ -7,11 +7,11 @@ meant, and which way it is followed, is decided where the graph is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.rdf.terms import IRI, Literal
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, fields
 from kgsparql.errors import DataError, OptionError
 from kgsparql.linking.words import STOP_WORDS
 from kgsparql.rdf.terms import normalised

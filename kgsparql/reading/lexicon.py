@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
+from kgsparql.dataclasses import dataclass, fields
 from kgsparql.errors import DataError
 from kgsparql.linking.words import stem
 from kgsparql.reading.clauses import Comparison, Summary

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch
 from kgsparql.linking.label_matching import as_written, rows_by_key

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.reading.glossary import Glossary
 from kgsparql.reading.lexicon import Lexicon
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +12,7 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.answering.kept_answers import PREFIXES
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem, ItemKind
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term

@@ -7,13 +7,13 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
+from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop

@@ -13,12 +13,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted

@@ -10,13 +10,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.budget import Usage
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import AmbiguousLabelError, NotFoundError
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
 from kgsparql.exploration import neighbours, shortest_paths

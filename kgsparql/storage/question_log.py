@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kgsparql.errors import InputError, NotFoundError, StoreError
-from kgsparql.redaction import redacted
+from kgsparql.dataclasses import dataclass
+from kgsparql.errors import InputError, NotFoundError, StoreError, redacted
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 MOST_ENTRIES = 10_000  # of a log; beyond it the oldest go, those that nobody rated first

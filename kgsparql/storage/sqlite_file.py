@@ -10,11 +10,11 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import DiskFullError, KgsparqlError, StoreError, StoreLockedError
 from kgsparql.resources import ClosedAtExit
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from inspect import cleandoc
 from itertools import groupby
@@ -12,6 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 from kgsparql.answering.ask_options import ignore
+from kgsparql.dataclasses import dataclass
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
 from kgsparql.evaluation.record import Record, RecordedAnswer

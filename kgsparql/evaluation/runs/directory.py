@@ -18,12 +18,12 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record

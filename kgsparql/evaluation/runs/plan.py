@@ -6,7 +6,6 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,14 +15,14 @@ from kgsparql import retrievers
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Retriever
 from kgsparql.answering.session import Oracle
-from kgsparql.errors import InputError, OptionError
+from kgsparql.dataclasses import asdict, dataclass
+from kgsparql.errors import InputError, OptionError, redacted
 from kgsparql.evaluation import baselines
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import printable, whole_number
-from kgsparql.redaction import redacted
 
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model

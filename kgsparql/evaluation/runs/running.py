@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
@@ -25,6 +24,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.dataclasses import dataclass, fields, replace
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS

@@ -12,10 +12,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from kgsparql.dataclasses import asdict, dataclass, field, replace
 from kgsparql.errors import (
     CancelledError,
     EndpointError,

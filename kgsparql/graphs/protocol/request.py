@@ -9,11 +9,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import metadata
 from typing import Any, Literal, Protocol, TypeAlias
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
     AuthenticationError,
     CancelledError,
@@ -27,11 +27,11 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
     RateLimitError,
+    redacted,
 )
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
 from kgsparql.http.transport import HttpReply, NetworkError, in_words, message_in, retry_after_s
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import redacted
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "DESCRIPTION"]
 """The form of a query; ``DESCRIPTION`` is a request without a query, for the service description."""

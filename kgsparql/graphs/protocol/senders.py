@@ -10,11 +10,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
+    SHORTEST,
     EndpointRateLimitError,
     EndpointTimeoutError,
     InputError,
@@ -22,6 +23,9 @@ from kgsparql.errors import (
     QueryError,
     StoreError,
     UnreachableError,
+    is_word,
+    unreadable_url,
+    without,
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
@@ -40,7 +44,6 @@ from kgsparql.graphs.protocol.request import (
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
 from kgsparql.rdf.terms import printable
-from kgsparql.redaction import SHORTEST, is_word, unreadable_url, without
 from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
 
 MAX_REDIRECTS = 3

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias, cast
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import ForbiddenQueryError, LimitError, QuerySyntaxError
 from kgsparql.rdf.query import prologue
 from kgsparql.rdf.terms import PrefixMap, printable

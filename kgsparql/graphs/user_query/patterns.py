@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import InputError
 from kgsparql.graphs.user_query.checking import CheckedQuery
 from kgsparql.rdf import graph_patterns as g

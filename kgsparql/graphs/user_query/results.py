@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import pyoxigraph as ox
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import OptionError, QueryError
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.notes import Cut

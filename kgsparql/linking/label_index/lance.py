@@ -6,7 +6,6 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, StoreError
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, nearest_places, pack, packed_index
 from kgsparql.linking.label_index.search import LabelIndex, Progress, Rows, silent

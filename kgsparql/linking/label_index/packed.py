@@ -8,13 +8,13 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.linking import bm25
 from kgsparql.linking.label_index.search import (
     SMALL_LETTERS,
@@ -151,7 +151,7 @@ class PackedLabels(LabelSearch):
         return _Postings(self._packed, "trigram keys")
 
 
-@dataclass
+@dataclass()
 class _EmbeddedTexts:
     """Texts that are embedded when they are first compared, since they are few."""
 
@@ -361,7 +361,7 @@ def _best_first(numbers: Mapping[str, int], ordered: Sequence[str]) -> NDArray[n
     return ranks
 
 
-@dataclass
+@dataclass()
 class _Writer:
     """Writer of texts and arrays, one after the other; where each is."""
 

@@ -8,13 +8,13 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, NotFoundError
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions

@@ -7,7 +7,6 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Literal as OneOf
 from typing import NamedTuple, Protocol, TypeAlias
@@ -15,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.words import STOP_WORDS, stem, words
