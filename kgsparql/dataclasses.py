@@ -62,7 +62,7 @@ class _Init:
 def _compiled_init(cls: type, *, frozen: bool) -> Any:
     known: dict[str, Any] = {"_unset": MISSING}
     given, lines = [], []
-    for one in sorted(fields(cls), key=lambda one: one.kw_only):
+    for one in sorted(fields(cls), key=lambda one: bool(one.kw_only)):
         name, value, default = one.name, one.name, ""
         if one.default_factory is not MISSING:
             known[f"_make_{name}"], default = one.default_factory, "=_unset"

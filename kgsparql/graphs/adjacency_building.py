@@ -7,8 +7,9 @@ import os
 import shutil
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from itertools import compress, islice
 from operator import attrgetter
 from pathlib import Path
@@ -76,25 +77,38 @@ _Columns: TypeAlias = tuple[Sequence[bytes], Sequence[bytes], Sequence[bytes]]
 class _Content(NamedTuple):
     """What an adjacency is built of: the files that a store was filled from, and the store.
 
-    :param store: ``None`` for one in the memory of another process.
+    :param store: ``None`` for one in the memory of another process, or that is not filled yet.
+    :param filled: waits for the end of a load that has begun, and returns the content of the store.
     """
 
     revision: Revision
     stored: tuple[StoredSource, ...]
-    store: ox.Store | None
+    store: ox.Store | None = None
+    filled: Callable[[], _Content] | None = None
 
 
 def main() -> None:
-    """Build an adjacency for a process that goes on meanwhile."""
-    (request, _), *_ = connected_to_parent()
-    directory, stored = request["directory"], tuple(map(StoredSource.from_json, request["stored"]))
+    """Build an adjacency for a process that goes on meanwhile: to fill the store, then it sends a second frame."""
+    (request, _), frames, _ = connected_to_parent()
     if request.get("alone"):
         os.nice(_NICE)
     try:
-        store = ox.Store.read_only(directory) if directory else None
-        _kept_or_built(_Content(Revision(**request["revision"]), stored, store), None)
+        content = _content_of(request)
+        if request.get("is_filling"):
+            filled = cache(lambda: _content_of(frames.get()[0]))
+            with suppress(KgsparqlError):
+                _kept_or_built(content._replace(store=None, filled=filled), None)
+            content = filled()
+        _kept_or_built(content, None)
     except (KgsparqlError, OSError) as error:
         sys.exit(str(error))  # the graph is searched by queries
+
+
+def _content_of(request: dict[str, Any]) -> _Content:
+    directory, stored = request["directory"], map(StoredSource.from_json, request["stored"])
+    return _Content(
+        Revision(**request["revision"]), tuple(stored), ox.Store.read_only(directory) if directory else None
+    )
 
 
 def build_adjacency(graph: OxigraphGraph, *, progress: Progress | None = None) -> Adjacency | None:
@@ -132,6 +146,10 @@ def _write_adjacency(content: _Content, progress: Progress | None) -> None:
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
         about = {"predicates": sorted(predicates), "iris": iris}
+        if content.filled is not None:
+            read, content = content, content.filled()
+            if [source.sha256 for source in read.stored] != [source.sha256 for source in content.stored]:
+                raise StoreError("is not what was loaded")
         sealed = {**content.revision.made_of, **about, "files": seals(made, sorted(made.iterdir()))}
         replace_text(made / ABOUT_FILE, sealed_json(sealed), sync=True)
         replace_directory(made, place)
@@ -170,7 +188,9 @@ def _triples_of_files(content: _Content) -> Iterator[_Columns]:
         form, base, encoding, skip_bad = (part or None for part in source.recipe)
         file = RdfFile(source.source, Path(source.source))
         options = ReadOptions(format=form, base=base, encoding=encoding, skip_bad=bool(skip_bad))
-        if content.store is None:  # in memory, the blank nodes of files have the names that they get here
+        if (
+            content.store is None and content.filled is None
+        ):  # in memory, the blank nodes of files have the names that they get here
             yield from _triple_lines(quads(file, options, nodes))
         else:
             with opened(file, options) as reader:

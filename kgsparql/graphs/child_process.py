@@ -75,6 +75,7 @@ class Child:
     """A module of this package that runs in a process of its own, and the frames that it sends until it is stopped."""
 
     def __init__(self, module: str) -> None:
+        self.is_left = False
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is stopped
         self._process = _process_of(module, subprocess.PIPE, self._complaints)
         self._frames: queue.Queue[Frame | None] = queue.Queue()
@@ -96,9 +97,20 @@ class Child:
         timeout_s: float = math.inf, cancel: threading.Event | None = None,
     ) -> Frame | None:  # fmt: skip
         """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on."""
-        until = time.monotonic() + timeout_s
+        self.send(request, content)
+        return self.reply(told=told, timeout_s=timeout_s, cancel=cancel)
+
+    def send(self, request: dict[str, Any], content: bytes = b"") -> None:
+        """Send a frame, and wait for no reply."""
         with suppress(OSError):  # it has ended: no frame comes
             write_frame(cast("BinaryIO", self._process.stdin), request, content)
+
+    def reply(
+        self, *, told: Mapping[str, Callable[..., None] | None], timeout_s: float = math.inf,
+        cancel: threading.Event | None = None,
+    ) -> Frame | None:  # fmt: skip
+        """Wait for the reply to what was sent, as :meth:`reply_to` does."""
+        until = time.monotonic() + timeout_s
         while True:
             try:
                 frame = self._frames.get(timeout=max(0.0, min(until - time.monotonic(), _POLL_S)))
@@ -134,6 +146,17 @@ class Child:
             with suppress(BrokenPipeError):  # the child never read what is still in the buffer
                 pipe.close()
 
+    def leave(self, last: dict[str, Any]) -> None:
+        """Send it the last frame, after which it goes on alone: also when this process ends."""
+        self.is_left = True
+        self.send({**last, "alone": True})
+
+        def close() -> None:
+            self._process.wait()
+            self.stop()
+
+        threading.Thread(target=close, daemon=True).start()
+
     def _put_frames(self) -> None:
         while (frame := _read_frame(cast("BinaryIO", self._process.stdout))) is not None:
             self._frames.put(frame)
@@ -143,8 +166,8 @@ class Child:
 def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
     """Return, in the child, the first frame, the later ones as they arrive, and where frames are written.
 
-    What a library prints goes to standard error instead. The process ends when its parent does, but where the first
-    frame says that it is ``alone``.
+    What a library prints goes to standard error instead. The process ends when its parent does, but where a frame
+    says that it is ``alone``.
     """
     replies, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
@@ -158,6 +181,8 @@ def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
     def receive() -> None:
         while (frame := _read_frame(requests)) is not None:
             frames.put(frame)
+            if frame[0].get("alone"):
+                return
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(END_S)
         os._exit(0)

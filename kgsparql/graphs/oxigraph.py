@@ -26,7 +26,7 @@ from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
-_BUILDER = "kgsparql.graphs.adjacency_building"
+ADJACENCY_BUILDER = "kgsparql.graphs.adjacency_building"
 _REMEMBERED = 256
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _NEWEST = 64
@@ -74,6 +74,7 @@ class OxigraphGraph(KnowledgeGraph):
         self.revision = revision
         self._adjacency: Adjacency | None = None
         self.builder: int | None = None
+        self._building: Child | None = None
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
         self.follow: Callable[[], ox.Store] = lambda: store
@@ -230,7 +231,7 @@ class OxigraphGraph(KnowledgeGraph):
         For a large graph it is built by a process that begins with the first call, and goes on if this one ends.
         """
         if self.adjacency is None and self.builder is None and self._may_be_built:
-            self.builder = start_alone(_BUILDER, self._to_build())
+            self.builder = start_alone(ADJACENCY_BUILDER, self._to_build())
         return None if self._adjacency is None else AdjacencyView(self._adjacency)
 
     def built_adjacency(self, cancel: threading.Event) -> Adjacency | None:
@@ -238,13 +239,21 @@ class OxigraphGraph(KnowledgeGraph):
 
         :raises CancelledError: if it is set.
         """
+        if self.adjacency is None and self._building is not None:
+            self._building.reply(told={}, cancel=cancel)  # none: it ends
         if self.adjacency is None and self._may_be_built:
-            child = Child(_BUILDER)
+            child = Child(ADJACENCY_BUILDER)
             try:
                 child.reply_to(self._to_build(), told={}, cancel=cancel)
             finally:
                 child.stop()
         return self.adjacency
+
+    def is_built_by(self, child: Child) -> None:
+        """Let a process go on that has begun to build its adjacency, if it is large enough for one."""
+        if self._may_be_built:
+            child.leave(self._to_build())
+            self._building, self.builder = child, child.pid
 
     @property
     def adjacency(self) -> Adjacency | None:

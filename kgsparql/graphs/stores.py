@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from kgsparql.graphs.child_process import Child
 from kgsparql.graphs.files import OWN_BASE, GraphName, Progress, RdfFile, ReadOptions, rdf_files, standard_input
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, check_tables, corrupt_store, read_manifest
-from kgsparql.graphs.oxigraph import OxigraphGraph, sources_of_files
+from kgsparql.graphs.oxigraph import ADJACENCY_BUILDER, OxigraphGraph, sources_of_files
 from kgsparql.graphs.parsing import blank_nodes, quads, stored_source
 from kgsparql.rdf.terms import IRI, iri, printable
 from kgsparql.resources import cache_directory
@@ -254,8 +254,12 @@ def open_store(
         store, name=str(directory) if name is None else name,
         fingerprint=manifest.fingerprint if manifest.sources else lambda: _tables_hash(path), sources=sources,
         stored=manifest.sources if stored is None else stored,
-        revision=Revision(f"store {path.resolve()}", f"{manifest.fingerprint} {content}"), directory=path,
+        revision=Revision(_place_of_store(path), f"{manifest.fingerprint} {content}"), directory=path,
     )  # fmt: skip
+
+
+def _place_of_store(path: Path) -> str:
+    return f"store {path.resolve()}"
 
 
 def _tables_hash(store: Path) -> str:
@@ -329,9 +333,28 @@ def graph_in_cache(
     ]
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)
-        if not is_store(target):  # another process may have created it while we waited
+        if is_store(target):  # another process has created it while we waited
+            return opened()
+        with _adjacency_begun(jobs, options, target) as building:
             _remove_older(target, _fill_store(target, jobs, options, progress))
-    return opened()
+            graph = opened()
+            graph.is_built_by(building)
+        return graph
+
+
+@contextmanager
+def _adjacency_begun(jobs: Sequence[_Job], options: ReadOptions, target: Path) -> Iterator[Child]:
+    """Begin to build the adjacency of a store from the files that it is being filled from: on another core."""
+    revision, building = Revision(_place_of_store(target), ""), Child(ADJACENCY_BUILDER)
+    try:
+        hashed = ((job.source, RdfFile(job.name, Path(job.path)).sha256()) for job in jobs)
+        read = [asdict(StoredSource(*known, recipe=options.recipe)) for known in hashed]
+        building.send({"is_filling": True, "revision": asdict(revision), "stored": read, "directory": None})
+        yield building
+    finally:
+        if not building.is_left:
+            building.stop()
+            sweep([revision.directory])
 
 
 def _remove_older(target: Path, made: Sequence[StoredSource]) -> None:

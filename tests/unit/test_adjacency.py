@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyoxigraph as ox
@@ -22,10 +22,10 @@ import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
-from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
+from kgsparql.errors import BudgetExceededError, CancelledError, GraphLoadError, StoreError
 from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import predicate_paths, shortest_paths
-from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph
+from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph, sources
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
@@ -252,6 +252,33 @@ def test_labels_know_the_triples_of_each_thing_from_it_as_from_a_query(
     assert graph.adjacency is not None
     degrees = {row.iri.removeprefix(E): row.degree for row in by_query}
     assert (degrees["hub"], degrees["only"]) == (10_001, 2)
+
+
+@pytest.mark.parametrize("more", ["", "_:a <p:p> <p:b> ."], ids=["from its file", "from the store: a blank node"])
+def test_a_file_that_is_kept_as_a_store_has_one_that_was_begun_before(
+    more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CACHE_FROM_BYTES", 100)
+    monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
+    file = tmp_path / "big.nt"
+    file.write_text("".join(f"<{E}n{i}> <{E}p> <{E}n{i * 7 % 500}> .\n" for i in range(500)) + more)
+    graph = opened(file)
+    begun, pid = graph.built_adjacency(threading.Event()), graph.builder
+    assert begun is not None
+    assert pid is not None
+    shutil.rmtree(tmp_path / "cache" / "adjacency")
+    assert content(built(open_store(cast("Path", graph.directory)))) == content(begun)
+
+
+def test_nothing_is_left_of_what_was_begun_for_a_file_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CACHE_FROM_BYTES", 100)
+    file = tmp_path / "bad.nt"
+    file.write_text(f"<{E}a> <{E}p> <{E}b> .\n" * 50 + "oops")
+    with pytest.raises(GraphLoadError, match=r"bad\.nt"):
+        opened(file)
+    assert [*tmp_path.glob("cache/adjacency/*")] == []
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
