@@ -59,11 +59,6 @@ class Chip:
     kind: ChipKind
     places: tuple[Place, ...]
 
-    @property
-    def is_further(self) -> bool:
-        """Whether nothing stands there yet."""
-        return self.kind == "condition" or (self.kind == "column" and len(self.places[0]) == 1)
-
     def part_of(self, plan: a.Plan) -> Any:
         """Return what stands there."""
         return _part_at(plan, self.places[0])
@@ -165,6 +160,8 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
             return f"{label(predicate)}{' (walked back)' if direction == 'inverse' else ''}"
         case "value", a.Where(_, measure, _, value):
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
+        case "condition", _:
+            return "+"
         case "column", a.Column(_, measure):
             return say.measure(measure).strip("'")
         case "column", a.GroupColumn(_, summary, measure):
@@ -184,13 +181,9 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
 
 
 def options(
-    plan: a.Plan,
-    chip: Chip,
-    graph: KnowledgeGraph,
-    *,
-    vocabulary: GraphVocabulary | None = None,
+    plan: a.Plan, chip: Chip, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None,
     languages: Sequence[str] = ("en",),
-) -> tuple[list[Option], bool]:
+) -> tuple[list[Option], bool]:  # fmt: skip
     """Find what could stand in the place of a chip, the most frequent first, and whether there may be more.
 
     :param languages: of the names of new columns.
@@ -198,7 +191,8 @@ def options(
     """
     check(plan)
     finder = _OptionFinder(plan, chip, Profiler(graph, vocabulary or GraphVocabulary()))
-    made: dict[a.Plan, Any] = {} if chip.is_further else {plan: chip.part_of(plan)}
+    now = chip.part_of(plan)
+    made: dict[a.Plan, Any] = {} if chip.kind == "condition" or type(now) is tuple else {plan: now}
     others = list(finder.others())
     new = {column for _, one in others for column in _columns_of(one)} - {*_columns_of(plan)}
     called = labels(graph, terms_in(cast("Any", tuple(new))), languages=languages)
@@ -293,10 +287,8 @@ class _OptionFinder:
         found, uses = list[Any](), self.profiler(table.items).uses
         if isinstance(table, a.Grouped):
             values = [a.Value(use.path, use.kind, use.unit) for use in uses]
-            found = [
-                a.GroupColumn("number"),
-                *(a.GroupColumn("", one, v) for v in values for one in get_args(a.Summary)),
-            ]
+            found = [a.GroupColumn("", one, value) for value in values for one in get_args(a.Summary)]
+            found.append(a.GroupColumn("number"))
         else:
             found = [a.Column("", a.Value(use.path, use.kind, use.unit), optional=True) for use in uses]
             found += [a.Column("", a.HowMany(use.path), optional=True) for use in uses if use.most > 1]
@@ -397,11 +389,8 @@ def _with_names(plan: a.Plan, before: a.Plan, label: Label) -> a.Plan:
     for one in plan.columns:
         is_named = one in old or one.name in UNNAMED
         named.append(one if is_named else replace(one, name=part_words("column", one, label)))
-    names = {
-        was.name: one.name
-        for was, one in zip(old if len(old) <= len(named) else named, named, strict=False)
-        if _is_ordered(one)
-    }
+    were = old if len(old) <= len(named) else named
+    names = {was.name: one.name for was, one in zip(were, named, strict=False) if _is_ordered(one)}
     changed: Any = {"columns": tuple(named), "order_by": names.get(plan.order_by, "")}
     if isinstance(plan, a.Grouped) and plan.having is not None:
         name, *rest = plan.having

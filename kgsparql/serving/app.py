@@ -37,7 +37,7 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
-from kgsparql.serving.guiding import SaidWord, asked_plan, own_words, run_chips
+from kgsparql.serving.guiding import SaidWord, asked_plan, column_heads, own_words, run_chips
 from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -198,6 +198,7 @@ class ServedPage:
             "drawing": drawing.to_json() if drawing else None,
             "whole_drawing": drawing_of(answer, most_nodes=MOST_WHOLE).to_json() if drawing.left_out else None,
             "again": asked_instead(self._open_knowledge, answer),
+            "heads": column_heads(self._open_knowledge, answer),
         }
 
     @asynccontextmanager

@@ -13,9 +13,10 @@ from pydantic import Field
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.plans.algebra import Column, Ends, Instances, Items, Value
+from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Table, Value
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
+from kgsparql.plans.set_words import SetWords
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
@@ -27,6 +28,7 @@ from kgsparql.serving.page_facts import Sent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.plans.algebra import Plan
@@ -43,6 +45,7 @@ _MOST_CHARACTERS = 2_000  # of a plan in words
 _LIMITS = Budget(max_seconds=10.0, max_queries=60)
 _KEY = secrets.token_bytes(32)
 _SEALED = 64  # characters of a seal
+_HEADS = {"class", "ends"}  # sets with a name of their own
 
 
 def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any], number: int | None) -> dict[str, Any]:
@@ -78,16 +81,23 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     return {"options": told, "is_cut": is_cut, "most": MOST_COUNTED}
 
 
+def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
+    """Name the columns of a computed table by what is in them: kinds of things, where their items or groups stand."""
+    if answer.computed is None or not isinstance(plan := answer.computed.plan, Table):
+        return []
+    say = SetWords(knowledge.labels(terms_in(plan)).__getitem__)
+    sets = {"item": plan.items} | ({} if isinstance(plan, ItemTable) else {"group": Ends(plan.items, plan.key)})
+    called = {name: phrase.single for name, items in sets.items() if (phrase := say.phrase(items)).kind in _HEADS}
+    return [called.get(name, name) for name in answer.computed.columns]
+
+
 def _term_of(part: Any) -> str | None:
     """Return the term that stands at a chip, where words of a question can mean it."""
     match part:
-        case (
-            Step(predicate, "forward")
-            | Instances(predicate)
-            | Items((IRI() as predicate,))
-            | Column(_, Value(PropertyPath((Step(predicate, "forward"),))))
-        ):
+        case Step(predicate, "forward") | Instances(predicate) | Items((IRI() as predicate,)):
             return predicate.value
+        case Column(_, Value(PropertyPath((step,)))):
+            return _term_of(step)
     return None
 
 

@@ -1,6 +1,7 @@
 """Ten answers of different kinds as a person sees them, on a wide screen and on a phone; and names while one types."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,20 @@ def test_names_complete_what_is_written_with_the_keyboard_alone(page: Page, addr
     page.wait_for_selector("#names li >> text=Who is the spouse of Marie Curie")
     page.keyboard.press("Escape")
     expect(page.locator("#names")).to_be_hidden()
+
+
+def test_a_table_is_headed_by_what_is_in_it(page: Page, address: str, ask: Callable[[str], None]) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(address)
+    for question, heads in (
+        ("How many laureates per country?", ["country", "number"]),
+        ("For each laureate, the birth place and the university", ["Nobel laureate", "place of birth", "studied at"]),
+    ):
+        ask(question)
+        assert page.locator(".wide th").all_inner_texts() == heads
+    cells = "all => all.filter((one) => !/[\\s-]/.test(one.textContent) && one.getClientRects().length > 1).map((one) => one.textContent)"  # noqa: E501
+    assert page.eval_on_selector_all(".wide td bdi", cells) == []  # no word is broken
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_is_asked_instead_is_a_button(page: Page, address: str) -> None:

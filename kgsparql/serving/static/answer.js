@@ -41,14 +41,15 @@ function sure(run, acts, marks) {
   const { answer, said } = run;
   const [best, others] = parted(answer);
   const isValue = answer.value !== null;
-  if (answer.type === "table") return [tableOf(answer.computed), spoken(asides(said), marks)];
+  if (answer.type === "table") return [tableOf(run), spoken(asides(said), marks)];
   if (isValue) return [valueLine(said[0], marks), spoken(said.slice(1), marks)];
   if (answer.grounding !== "graph" || !best.length) return written(run, acts, marks);
   return [best.length > NAMED ? tableOfNames(answer, best, acts) : names(best, acts, marks), answer.computed && spoken(asides(said), marks), further(others, acts, marks)];
 }
 
 /** What keeps it from being an answer; what else may be asked; what was found nearest. */
-function doubted({ answer, gaps: [doubt, ...more], again, said }, acts, marks) {
+function doubted(run, acts, marks) {
+  const { answer, gaps: [doubt, ...more], again, said } = run;
   const [best, others] = parted(answer);
   const { computed } = answer;
   const nearest = computed ? spoken(said.slice(1), marks) : best.length > 0 && names(best.slice(0, NAMED), acts, marks);
@@ -56,7 +57,7 @@ function doubted({ answer, gaps: [doubt, ...more], again, said }, acts, marks) {
     el("p", { class: "gap" }, el("strong", {}, "No sure answer: "), doubt),
     more.length > 0 && folded(count(more.length, "further doubt"), el("ul", {}, more.map((one) => el("li", {}, one)))),
     asked(answer, again, acts),
-    (computed || best.length > 0) && el("section", { class: "nearest" }, el("h3", {}, "Nearest"), nearest, answer.type === "table" && folded("Its rows", tableOf(computed))),
+    (computed || best.length > 0) && el("section", { class: "nearest" }, el("h3", {}, "Nearest"), nearest, answer.type === "table" && folded("Its rows", tableOf(run))),
     further(others, acts, marks),
   ];
 }
@@ -96,7 +97,7 @@ function written({ answer, said, again }, acts, marks) {
   return [answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
 }
 
-const tableOf = ({ columns, rows, is_cut: isCut }) => shownTable(columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label))), rows.length, isCut);
+const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label))), rows.length, isCut);
 
 const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
 
