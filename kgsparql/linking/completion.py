@@ -18,6 +18,13 @@ _MOST_COMPARED = 400  # of the names that begin so: the best known of them
 _WHOLE, _KIND = 100_000, 50_000  # more than the degree of anything that is as well known as that
 
 
+def beginnings(text: str) -> list[tuple[int, str]]:
+    """List where a name may begin that is being written, and what there is of it, the longest first."""
+    words = list(re.finditer(r"[^\s?!,;:\"“”()]+", text))[-_MOST_WORDS:]
+    found = [(word.start(), normalised(text[word.start() :])) for word in words if text[-1:].isalnum()]
+    return [one for one in found if len(one[1]) >= _LEAST_CHARACTERS and one[1] not in STOP_WORDS["en"]]
+
+
 class Completions:
     """Names by the beginnings of their words; the best known come first, before them classes and predicates."""
 
@@ -34,13 +41,10 @@ class Completions:
 
     def of(self, text: str, *, limit: int = 8) -> tuple[int, list[LabelRow]]:
         """Complete the last words of a text, as many as begin a name together: from where on, and the names."""
-        words = list(re.finditer(r"[^\s?!,;:\"“”()]+", text))[-_MOST_WORDS:]
-        for word in words if text[-1:].isalnum() else ():
-            written = normalised(text[word.start() :])
-            is_short = len(written) < _LEAST_CHARACTERS or written in STOP_WORDS["en"]
-            if not is_short and (found := self._names_begun(written)):
+        for start, written in beginnings(text):
+            if found := self._names_begun(written):
                 named = {self._rows[number].iri: self._rows[number] for number in reversed(found)}
-                return word.start(), list(reversed(named.values()))[:limit]
+                return start, list(reversed(named.values()))[:limit]
         return len(text), []
 
     def _names_begun(self, written: str) -> list[int]:

@@ -191,9 +191,8 @@ def options(
     """
     check(plan)
     finder = _OptionFinder(plan, chip, Profiler(graph, vocabulary or GraphVocabulary()))
-    now = chip.part_of(plan)
+    now, others = chip.part_of(plan), list(finder.others())
     made: dict[a.Plan, Any] = {} if chip.kind == "condition" or type(now) is tuple else {plan: now}
-    others = list(finder.others())
     new = {column for _, one in others for column in _columns_of(one)} - {*_columns_of(plan)}
     called = labels(graph, terms_in(cast("Any", tuple(new))), languages=languages)
     for part, unnamed in others:
@@ -365,7 +364,7 @@ class _OptionFinder:
                 return g.Select(((ITEM, None),), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
             case _ if isinstance(plan, a.ItemSet | a.Table):
                 select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
-                values = [Variable(f"column{_columns_of(plan).index(one)}") for one in columns]
+                values = (Variable(f"column{_columns_of(plan).index(one)}") for one in columns)
                 bound = [g.Apply("=", (one, one)) for one in values]  # not so of what has no value
                 has_any = [g.Filter(reduce(lambda one, other: g.Apply("||", (one, other)), bound))] if bound else []
                 return replace(select, group=(*select.group, *has_any), order=())
@@ -381,9 +380,9 @@ def _is_ordered(column: a.Column | a.GroupColumn) -> bool:
     return column.measure is None or kind_of(column.measure)[0] not in {"text", "item"}
 
 
-def _with_names(plan: a.Plan, before: a.Plan, label: Label) -> a.Plan:
-    """Name the columns of a table that are new by what they show; what orders it, and is kept by, is what is there."""
-    if not isinstance(plan, a.ItemTable | a.Grouped):
+def _with_names(plan: Any, before: a.Plan, label: Label) -> Any:
+    """Name the columns of a table that are new by what they show; what orders it is what is there now."""
+    if not _columns_of(plan):
         return plan
     old, named = _columns_of(before), list[Any]()
     for one in plan.columns:
@@ -391,11 +390,7 @@ def _with_names(plan: a.Plan, before: a.Plan, label: Label) -> a.Plan:
         named.append(one if is_named else replace(one, name=part_words("column", one, label)))
     were = old if len(old) <= len(named) else named
     names = {was.name: one.name for was, one in zip(were, named, strict=False) if _is_ordered(one)}
-    changed: Any = {"columns": tuple(named), "order_by": names.get(plan.order_by, "")}
-    if isinstance(plan, a.Grouped) and plan.having is not None:
-        name, *rest = plan.having
-        changed["having"] = (names[name], *rest) if name in names else None
-    return replace(plan, **changed)
+    return replace(plan, columns=tuple(named), order_by=names.get(plan.order_by, ""))
 
 
 def _operators(part: Any) -> list[Any]:

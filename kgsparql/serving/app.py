@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
@@ -29,8 +30,9 @@ from kgsparql.answering.ask_options import checked_question
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
+from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
-from kgsparql.linking.completion import Completions
+from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
@@ -54,6 +56,7 @@ SentT = TypeVar("SentT", bound=Sent)
 STATIC = Path(__file__).parent / "static"
 
 _POLL_S = 0.01  # how often a stream looks for further steps
+_PAUSE_MS, _ONE_QUERY = 300, Budget(max_seconds=3.0, max_queries=1)  # of completion at an endpoint
 _SWEEP_S = 1.0
 _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
 _ALONE = "the question before was removed: this one is answered as it stands"
@@ -278,8 +281,7 @@ class ServedPage:
         last, client = request.headers.get("last-event-id", ""), request.client.host if request.client else ""
         if run.watchers >= _MOST_OF_A_RUN or self._streams[client] >= _MOST_OF_A_CLIENT:  # each keeps a connection
             raise BudgetExceededError("too many watch here already", hint="close other pages, or open the run later")
-        steps = self._steps_of(run, int(last) if last.isdecimal() else 0)
-        return _StepStream(self._streams, client, run, steps)
+        return _StepStream(self._streams, client, run, self._steps_of(run, int(last) if last.isdecimal() else 0))
 
     async def _steps_of(self, run: AskedRun, after: int) -> AsyncIterator[dict[str, str]]:
         sent = sum(1 for event in run.events if event["sequence"] <= after)
@@ -351,11 +353,24 @@ class ServedPage:
 
     async def names(self, request: Request) -> Response:
         """Send names of the graph that complete what is written."""
-        text = request.query_params.get("text", "")
+        text, cancel = request.query_params.get("text", ""), threading.Event()
         async with self._looking:
-            start, rows = await run_in_threadpool(lambda: self._name_completions.of(text))
+            looking = asyncio.ensure_future(run_in_threadpool(self._completed, text, cancel))
+            while not (await asyncio.wait([looking], timeout=_POLL_S))[0]:
+                if await request.is_disconnected():  # somebody has written on
+                    cancel.set()
+            start, rows, pause_ms = await looking
         names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
-        return JSONResponse({"start": start, "names": names})
+        return JSONResponse({"start": start, "names": names, "pause_ms": pause_ms})
+
+    def _completed(self, text: str, cancel: threading.Event) -> tuple[int, list[Any], int]:
+        knowledge, (start, rows) = self._open_knowledge, self._name_completions.of(text)
+        if rows or not knowledge.graph.is_remote:
+            return start, rows, 0
+        search, usage = knowledge.indexes.linker.index.search, Usage(_ONE_QUERY, cancel=cancel)
+        begun = [written for _, written in beginnings(text)]
+        found = search.with_graph(knowledge.graph.within(usage)).held_rows(begun, knowledge.languages) if begun else ()
+        return *Completions(found).of(text), _PAUSE_MS
 
     async def words(self, request: Request) -> Response:
         """Send what words mean in the graph, as the user said; keep or forget one that was sent."""

@@ -19,6 +19,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -240,6 +241,8 @@ def wikidata(seen: list[str]) -> Fake:
             assert 'VALUES ?language { "en" }' in query
             words = re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"VALUES \?words \{(.*)\}", query)[1])  # type: ignore[index]
             seen.extend(words)
+            if "mwapi:label" in query:
+                return [{"entity": iri("Q42"), "label": {"type": "literal", "value": "Douglas Adams"}}]
             found = {"Douglas Adams": ["Q42", "Q28421831"]}
             return [
                 {"words": {"type": "literal", "value": w}, "entity": iri(q)} for w in words for q in found.get(w, ())
@@ -282,6 +285,33 @@ def test_the_own_search_of_a_wikibase_finds_items_by_name() -> None:
     assert seen == ["Douglas Adams"]
     assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English
     assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
+
+
+def test_what_is_written_is_completed_by_one_query_of_an_engine_that_can_search(virtuoso_url: str) -> None:
+    graph = Counting(EndpointGraph(virtuoso_url))
+    for written, name in (
+        ("Where was marie curi", "Marie Curie"),
+        ("Who taught Sommerf", "Arnold Sommerfeld"),
+        ("Where was marie cu", "Marie Curie"),  # too short for a wildcard
+    ):
+        labels = EndpointLabels(graph, profile=EndpointProfile(text_search="bif:contains"))
+        rows = labels.held_rows([begun for _, begun in beginnings(written)], ("en",))
+        assert name in [row.text for row in Completions(rows).of(written)[1]], written
+    assert len(graph.asked) == 3
+    for written in ("Where was mar", "Where is the", "O'Brien \"x' OR *\"?"):
+        labels.held_rows([begun for _, begun in beginnings(written)], ("en",))
+    assert len(graph.asked) == 3
+    assert not EndpointLabels(graph).held_rows(["marie curie"], ("en",))  # an engine without such a search
+    assert len(graph.asked) == 3
+
+
+def test_what_is_written_is_completed_by_the_own_search_of_a_wikibase() -> None:
+    seen: list[str] = []
+    profile = EndpointProfile(text_search="wikibase:mwapi", search_host="items.example.org")
+    labels = EndpointLabels(wikidata(seen).graph(profile=PUBLIC), profile=profile)
+    rows = labels.held_rows([begun for _, begun in beginnings("When was Douglas Ad")], ("en",))
+    assert [row.text for row in Completions(rows).of("When was Douglas Ad")[1]] == ["Douglas Adams"]
+    assert sorted(seen) == ["ad", "douglas ad"]
 
 
 def answered_by(data: str, *, at: int | None = None, sign: str = "", refused: str = "no such") -> Fake:

@@ -24,7 +24,7 @@ export function remember(question) {
 /** Completes what is written in a field; a whole question that is chosen is asked. */
 export class Completion {
   constructor(field, list) {
-    Object.assign(this, { field, list, at: -1, options: [], asking: new AbortController() });
+    Object.assign(this, { field, list, at: -1, options: [], asking: new AbortController(), pause: 0 });
     field.addEventListener("input", () => this.look());
     field.addEventListener("keydown", (event) => this.key(event));
     field.addEventListener("blur", () => this.close());
@@ -33,10 +33,13 @@ export class Completion {
 
   async look() {
     this.asking.abort();
-    this.asking = new AbortController();
+    const { signal } = this.asking = new AbortController();
     const text = this.field.value.slice(0, this.field.selectionStart);
     if (!text.trim()) return this.close();
-    const { start, names = [] } = await api.names(text, this.asking.signal).catch(() => ({})); // it is no error to have none
+    await new Promise((done) => setTimeout(done, this.pause)); // of a graph elsewhere: one query for each pause in typing
+    if (signal.aborted) return undefined;
+    const { start, names = [], pause_ms: pause = this.pause } = await api.names(text, signal).catch(() => ({})); // it is no error to have none
+    this.pause = pause;
     if (text !== this.field.value.slice(0, this.field.selectionStart)) return undefined;
     return this.show(names.map((one) => ({ text: one.label, hint: KINDS[one.kind] ?? one.description, take: () => this.insert(one.label, start, text.length) })));
   }
