@@ -115,9 +115,10 @@ class _Check:
     @cached_property
     def names(self) -> list[str]:
         """What words may mean: the steps, the classes that they lead to, and all that the ends have in common."""
+        along = [*self.steps, *filter(None, self.kinds[1:])]  # asked first: the ends are among them
         of_each = self.session.compared_labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]], in_grace=True)
         shared = set.intersection(*map(set, of_each)) if of_each else set()
-        return list(dict.fromkeys([*self.steps, *filter(None, self.kinds[1:]), *sorted(shared)]))
+        return list(dict.fromkeys([*along, *sorted(shared)]))
 
     @cached_property
     def pieces(self) -> dict[int, tuple[int, ...]]:

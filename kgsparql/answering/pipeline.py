@@ -134,7 +134,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
     draft = replace(draft, answers=answers, claims=claims)
     found, draft, known = _judged_draft(found, draft, session)
     missing = tuple(_in_own_words(gap, session) for gap in known or ())
-    outcome = _answer_status(session, found.evidence, draft)
+    outcome = _answer_status(session, found, draft)
     if known is not None and outcome == "answered":  # all other words were read
         unread = {word for gap in known for word in words(normalised(gap.words))}
         told = session.notes.texts
@@ -290,9 +290,10 @@ def _judged_draft(found: Retrieval, draft: Draft, session: Session) -> tuple[Ret
     return found, draft, (*found.gaps, *missing)
 
 
-def _answer_status(session: Session, evidence: Evidence, draft: Draft) -> Status:
-    if session.notes.partial:
+def _answer_status(session: Session, found: Retrieval, draft: Draft) -> Status:
+    is_uncounted = found.is_judged and not len(found.evidence) and any(gap.code == "value" for gap in found.gaps)
+    if session.notes.partial or is_uncounted:
         return "partial"
-    if len(evidence):
+    if len(found.evidence):
         return "answered" if draft.sufficient is not False else "not_in_graph"
     return "not_in_graph" if session.links else "no_entity"

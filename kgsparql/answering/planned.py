@@ -26,13 +26,13 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import LEFT_OUT, Doubt, PlannedReading
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.label_fit import NEAR, LabelFit
-from kgsparql.plans.list_members import ListMembers, mapped
+from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.phrases_on_graph import MEANINGS
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.plans.type_check import mapped, parts, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised

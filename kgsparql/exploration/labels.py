@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
 from typing import TypeVar
 
@@ -59,24 +60,32 @@ def labels(graph: KnowledgeGraph, terms: Iterable[Term], *, languages: Sequence[
     ``name``, ``label``, ``title`` or so is taken for a label predicate; a label may also be on a node, as in SKOS-XL.
     Without any, an IRI is called by its local name (``derived``), a literal by its own text, and a blank node ``[]``.
     """
-    naming = graph.naming
-    predicates = naming.labels
+    predicates = graph.naming.labels
     wanted = list(dict.fromkeys(terms))
     iris = [term for term in wanted if isinstance(term, IRI) and not is_mediator(term)]
     query = _texts_query(graph, predicates)
-    found = select_about(graph, _with_links(query, naming, tuple(languages)), iris).seen
+    found = select_about(graph, _with_links(query, graph.naming, tuple(languages)), iris).seen
     best: dict[Term, Label] = _best_texts(found, languages, predicates)
-    may_all = not graph.is_embedded or bool(naming.links) or naming.labels != LABELS
-    rest = [term for term in iris if term not in best and (may_all or graph.may_have_name(term))]
-    if rest:
-        of_nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
-        arms = (*_with_links(query, naming, None), Query.load("labels_by_name"), of_nodes)
-        found = select_about(graph, arms, rest).seen
-        best |= _best_texts([s for s in found if s["predicate"] in predicates], languages, predicates)
-        best |= _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])
+    best |= _otherwise_called(graph, [term for term in iris if term not in best], languages)
     written = graph.stored[0].written if len(graph.stored) == 1 else {}  # several may each write a value in its own way
     best |= {term: Label(written[str(term)]) for term in wanted if written and str(term) in written}
     return {term: best.get(term) or own_label(term) for term in wanted}
+
+
+def _otherwise_called(graph: KnowledgeGraph, terms: Sequence[IRI], languages: Sequence[str]) -> dict[Term, Label]:
+    """Find labels of terms that have none in these languages."""
+    naming = graph.naming
+    may_all = not graph.is_embedded or bool(naming.links) or naming.labels != LABELS
+    rest = [term for term in terms if may_all or graph.may_have_name(term)]
+    if not rest:
+        return {}
+    of_nodes = Query.load("labels_of_nodes").bind_rows(("predicate", "form"), LABEL_NODES.items())
+    texts = _with_links(_texts_query(graph, naming.labels), naming, None)
+    found = select_about(graph, (*texts, Query.load("labels_by_name"), of_nodes), rest).seen
+    best: dict[Term, Label] = _best_texts(
+        [s for s in found if s["predicate"] in naming.labels], languages, naming.labels
+    )
+    return best | _best_texts(_best_names(s for s in found if s["entity"] not in best), languages, [*LABEL_NODES])
 
 
 def linked_labels(graph: KnowledgeGraph, *, languages: Sequence[str] = ("en",)) -> dict[Term, Label]:
@@ -193,7 +202,7 @@ def types(graph: KnowledgeGraph, entities: Iterable[Term]) -> dict[IRI, tuple[IR
 def named_types(
     graph: KnowledgeGraph, entities: Iterable[Term], *, languages: Sequence[str] = ("en",)
 ) -> tuple[dict[IRI, tuple[IRI, ...]], dict[Term, Label]]:
-    """Find the classes of each entity, and of an endpoint, in the same query, what these are called, where it says."""
+    """Find the classes of each entity, and of an endpoint, in the same query, what these are called."""
     if not graph.is_remote:
         return types(graph, entities), {}
     starts, naming = entities_of(entities), graph.naming.labels
@@ -202,7 +211,9 @@ def named_types(
     )
     seen = select_about(graph, [Query.load("types"), called], starts).seen
     named = _best_texts((s for s in seen if "class" in s), languages, naming, itemgetter("class"))
-    return _types_in((s for s in seen if "class" not in s), starts), named
+    found = _types_in((s for s in seen if "class" not in s), starts)
+    unnamed = [kind for kind in dict.fromkeys(chain.from_iterable(found.values())) if kind not in named]
+    return found, {kind: own_label(kind) for kind in unnamed} | named | _otherwise_called(graph, unnamed, languages)
 
 
 def _types_in(solutions: Iterable[Solution], entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:

@@ -37,6 +37,7 @@ from kgsparql.reading.lexicon import Lexicon
 
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
+_LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
@@ -74,23 +75,16 @@ class Connector:
         if search.key not in self._ways:
             wanted = self.alternatives.like(sought.wanted) if sought.wanted is not None else [None]
             starts = [(one, one.items) for one in self.alternatives.like(given) if one.items is not None]
-            also = [_Search(self, *one, replace(sought, wanted=end)) for one in starts for end in wanted]
-            self._ways.update(in_step({one.key: one.ways() for one in also if one.key not in self._ways}))
+            several = [_Search(self, *one, replace(sought, wanted=end)) for one in starts for end in wanted]
+            also = {one.key: one for one in several if one.key not in self._ways}
+            share = max(_LEAST_WAYS, min(_LIKELY_WAYS, _WAYS_TOGETHER // len(also)))
+            most = {**dict.fromkeys(also, share), search.key: _LIKELY_WAYS}
+            self._ways.update(in_step({key: one.ways(most[key]) for key, one in also.items()}))
         return [search.denotation(way) for way in self._ways[search.key][: sought.keep]]
 
     def at(self, positions: Sequence[int]) -> list[str]:
         """The words at some positions."""
         return [self.texts[position] for position in positions]
-
-    def is_location(self, predicate: IRI) -> bool:
-        """Whether a predicate says nothing but where or in what something is."""
-        own = self.fit.label_roots(predicate)
-        return bool(own) and own <= self.fit.locations
-
-    def goes_down(self, step: Step) -> bool:
-        """Whether a step leads from what holds something to what is in it: from a country to its cities."""
-        is_inside = self.is_location(step.predicate) or step.predicate in TAXONOMY
-        return is_inside and (step.direction == "forward") == self.fit.holds(step.predicate)
 
 
 class _Search:
@@ -113,10 +107,8 @@ class _Search:
         self.item_classes = frozenset[IRI]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
-    # --- paths
-
-    def ways(self) -> Looking[list[PathFit]]:
-        """The paths that fit, the best first."""
+    def ways(self, most: int) -> Looking[list[PathFit]]:
+        """The paths that fit, the best first; of so many it is looked up whether they lead to what is wanted."""
         if self.item is not None:
             yield self.view.look_for_members, [self.item]
             some = sorted(self.view.members(self.item), key=str)[:3]
@@ -133,8 +125,13 @@ class _Search:
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
+        found = [way for way in found if self._is_of_kind(way.last)]
+        for way in found:
+            way.named = self._steps_named(way)
+        turns = dict.fromkeys(one for way in found for one in self._turns(way))
+        yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
         likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.steps)))
-        del likely[_LIKELY_WAYS:]
+        del likely[most:]
         if self.classes:
             unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
             yield self.view.look_for_items, [*map(self._reached, unlike)]
@@ -208,15 +205,14 @@ class _Search:
             return 0.2
         if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
-        return 0.25 if self._is_joined and self.own.is_location(step.predicate) else 0.0
+        return 0.25 if self._is_joined and self.fit.is_location(step.predicate) else 0.0
 
     # --- scores
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
-        if not self._is_of_kind(way.last):
-            return False
-        way.named, way.direction = self._named(way)
+        costs = [self._direction(*one) for one in self._turns(way)]
+        way.direction = min(costs) if way.named or (self.hints and way.hinted) else max(costs)
         may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)
         if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
@@ -233,21 +229,21 @@ class _Search:
             way.score -= _OTHERWISE_CALLED
         return True
 
-    def _named(self, way: PathFit) -> tuple[tuple[Step, ...], float]:
-        """The steps that words name, and what it costs that their direction goes against the role."""
+    def _steps_named(self, way: PathFit) -> tuple[Step, ...]:
+        """The steps that words name."""
         per, steps = [self._per_step(step) for step in way.steps], way.steps
         least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
         nearest = [self._nearest(per, word) for word in words]
-        if named := tuple(
-            step for at, step in enumerate(steps) if any(per[at][i] >= least and at == nearest[i] for i in words)
-        ):
-            return named, min(0.0, *(self._direction(step, self._role_at(step, way), self.led_by) for step in named))
-        role = self.sought.role
-        if self.hints and way.hinted:
-            role = "where" if self.kind == "place" else role
-            return (), min(self._direction(step, role, self.noun) for step in steps)
-        role = role if role in {"where", "prep"} else "any"
-        return (), max(self._direction(step, role, self.noun) for step in steps)
+        return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at == nearest[i] for i in words))
+
+    def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
+        """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
+        if way.named:
+            return [(step, self._role_at(step, way), self.led_by) for step in way.named]
+        is_hinted = bool(self.hints and way.hinted)
+        role = self.sought.role if is_hinted or self.sought.role in {"where", "prep"} else "any"
+        role = "where" if is_hinted and self.kind == "place" else role
+        return [(step, role, self.noun) for step in way.steps]
 
     def _nearest(self, per: list[list[float]], word: int) -> int:
         """Which step a word names: the one that covers it best, of two the last for the noun of what is asked for."""
@@ -264,20 +260,25 @@ class _Search:
 
     def _direction(self, step: Step, role: Role, noun: str) -> float:
         """What it costs to go against the role: much where only the direction tells both ends, or the words say it."""
+        is_grave = self._is_turned(step, role, noun)
+        if is_grave is None and not self.view.profiler.at_ends(step.predicate).are_of_one_kind:
+            return _AGAINST_ROLE_BY_TYPES
+        return 0.0 if is_grave is False else _AGAINST_ROLE
+
+    def _is_turned(self, step: Step, role: Role, noun: str) -> bool | None:
+        """Whether a step goes against the role as the words say it; ``None`` where it does, and only its ends tell."""
         if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
-            is_along = (step.direction == "forward") == (role == "of")  # whatever the name is: `the located in of X`
-            return 0.0 if is_along else _AGAINST_ROLE
+            return (step.direction == "forward") != (role == "of")  # whatever the name is: `the located in of X`
         if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
             role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
         if self.fit.allows(step, role, noun):
-            return 0.0
+            return False
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
         is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_grave = is_grave or (role == "prep" and not self.texts)
-        is_grave = is_grave or self.view.profiler.at_ends(step.predicate).are_of_one_kind
         is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
-        return _AGAINST_ROLE if is_grave or self.own.is_strict else _AGAINST_ROLE_BY_TYPES
+        return is_grave or self.own.is_strict or None
 
     def _is_of_kind(self, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
@@ -366,8 +367,6 @@ class _Search:
                 way.direction, way.score = _AGAINST_ROLE, way.score + _AGAINST_ROLE
         return steps
 
-    # --- nothing
-
     def _is_found(self, way: PathFit) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
         is_near = len(way.steps) == 1 or (bool(is_located) and not self._is_of_what_holds_it(way))
@@ -376,8 +375,8 @@ class _Search:
     def _is_of_what_holds_it(self, way: PathFit) -> bool:
         """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
-        is_up = any(self.own.is_location(step.predicate) and not self.own.goes_down(step) for step in silent)
-        is_place = all(self.own.is_location(step.predicate) for step in way.named)  # in a city, so in its country
+        is_up = any(self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent)
+        is_place = all(self.fit.is_location(step.predicate) for step in way.named)  # in a city, so in its country
         return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
@@ -471,7 +470,7 @@ class _Search:
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
-        return self.own.goes_down(step) or bool(self._location(step))
+        return self.fit.goes_down(step) or bool(self._location(step))
 
     def _is_said(self, way: PathFit) -> bool:
         """Whether a word of the question is in the label of a step, and not only like it."""

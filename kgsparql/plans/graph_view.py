@@ -13,9 +13,10 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import of_classes
-from kgsparql.plans.list_members import ListMembers, mapped
+from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
+from kgsparql.plans.type_check import mapped, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -69,7 +70,7 @@ class KnownGraph:
             some, n, x = new[at : at + _READ_TOGETHER], Variable("n"), Variable("x")
             queries = []
             for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(self._with_list_members(items), x)
+                group = PlanCompiler(self.profiler.vocabulary, MOST_MEMBERS).members(self._as_read(items), x)
                 head = (numbered(n, number), (x, None))
                 queries.append(g.select_query("members", g.Select(head, group, distinct=True, limit=MOST_MEMBERS)))
             found: dict[Term, set[Term]] = defaultdict(set)
@@ -104,7 +105,7 @@ class KnownGraph:
             some, n, x = new[at : at + _TOGETHER], Variable("n"), Variable("x")
             queries = []
             for number, items in enumerate(some):
-                group = PlanCompiler(self.profiler.vocabulary, 1).members(self._with_list_members(items), x)
+                group = PlanCompiler(self.profiler.vocabulary, 1).members(self._as_read(items), x)
                 head = (numbered(n, number), (x, None))
                 queries.append(g.select_query("any_of", g.Select(head, group, limit=1)))
             found = {solution["n"] for solution in self.profiler.graph.select(Query.union(queries))}
@@ -120,9 +121,10 @@ class KnownGraph:
                 return not self._is_anywhere(kind, path.steps[-1])
         return False
 
-    def _with_list_members(self, items: a.ItemSet) -> a.ItemSet:
-        """Return a set about the members of lists, where the question names any."""
-        return mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
+    def _as_read(self, items: a.ItemSet) -> a.ItemSet:
+        """Return a set about the members of lists, where the question names any; of too many, none are ranked."""
+        items = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
+        return without_ranking(items, self.profiler.graph)
 
     # --- terms and classes
 

@@ -20,6 +20,7 @@ from kgsparql.linking.words import root, stem, words
 from kgsparql.plans.denotation import Role
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
 NEAR = 0.5
@@ -244,6 +245,16 @@ class LabelFit:
             return len(found) > 1 and found[-2] in self.lexicon.location_labels
         is_within = found[-1:] == ("location",) or "located" in found
         return bool(self.roots(label) & self.contained) and not is_within
+
+    def is_location(self, predicate: IRI) -> bool:
+        """Whether a predicate says nothing but where or in what something is."""
+        own = self.label_roots(predicate)
+        return bool(own) and own <= self.locations
+
+    def goes_down(self, step: Step) -> bool:
+        """Whether a step leads from what holds something to what is in it: from a country to its cities."""
+        is_inside = self.is_location(step.predicate) or step.predicate in TAXONOMY
+        return is_inside and (step.direction == "forward") == self.holds(step.predicate)
 
     def allows(self, step: Step, role: Role, noun: str) -> bool:
         """Whether the role of the argument that a step starts from goes with its direction.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Doubt, PlannedReading, back, left_out
 from kgsparql.plans.evaluating import Facts
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import Profiler
-from kgsparql.plans.type_check import parts
+from kgsparql.plans.type_check import mapped, parts
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -41,6 +41,8 @@ class ListMembers:
         """
         if (plan := reading.plan) is None:
             return reading
+        paths = [part.path for part in parts(plan) if isinstance(part, a.Ends | a.Has | a.Lacks)]
+        self.profiler.look_at_ends([step.predicate for path in paths for step in path.steps])
         made, doubts = mapped(plan, self.in_place), reading.doubts
         if place is not None and made != plan and isinstance(made, a.Either):
             position, at = place
@@ -99,15 +101,6 @@ class ListMembers:
             some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
             if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
                 yield PropertyPath((Step(LIST_FIRST),))
-
-
-def mapped(part: Any, change: Callable[[Any], Any]) -> Any:
-    """Make the same plan of parts that were changed, the inner ones first."""
-    if type(part) is tuple:
-        return tuple(mapped(one, change) for one in part)
-    if is_dataclass(part) and not isinstance(part, type):
-        part = replace(part, **{each.name: mapped(getattr(part, each.name), change) for each in fields(part)})
-    return change(part)
 
 
 def in_order(plan: a.Plan, facts: Facts) -> dict[Term | None, int]:

@@ -230,7 +230,7 @@ class Measuring(ABC):
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
         if own and len(uses) == 1 and min(own) >= NEAR and (min(own) > BY_CLASS or not is_of_class):
             yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
-        is_through = all(self.connector.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
+        is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
         if last.kind == "item" and is_of_class and is_through:
             score = 0.9 + 0.05 * share - _DEEPER * (len(uses) - 1)
             yield MeasureChoice(score, a.HowMany(path, of_classes(among)))

@@ -12,6 +12,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, 
 from kgsparql.plans.evaluating import read_as
 from kgsparql.plans.measuring import MeasureChoice, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
+from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal
 from kgsparql.reading.clauses import Clauses, NounPhrase
 
@@ -39,12 +40,14 @@ class PairPlanner:
             return unplanned()
         is_pair = all(side.is_named or len(self.view.members(side.known)) == 1 for side in sides)
         summary = question.summary or ("" if is_pair else "avg")
+        phrases.look_at_measured(sides)
         options = self._measures_of(sides[0], measured, counts=not summary)
         if not options:
             return PlannedReading(None, doubts=left_out(measured or ((by.position,) if by else ())))
         others = options if theirs == measured else self._measures_of(sides[1], theirs, counts=not summary)
         others = phrases.times(sides[1], by.event) if by is not None and by.event else others
         both = [(side, own[0]) for side, own in zip(sides, (options, others), strict=True) if own]
+        self.view.look_for_members(_measured_ends(side.known, option.path, option.measure) for side, option in both)
         if len(both) < 2 or not all(self._values_of(*side) for side in both):
             return unplanned("the graph does not say it of both", by.position if by is not None else -1)
         one, other = sides
@@ -70,11 +73,10 @@ class PairPlanner:
     def _values_of(self, side: Denotation, option: MeasureChoice) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
         measure = option.measure
-        reached = ends(side.known, option.path)
+        found = self.view.members(_measured_ends(side.known, option.path, measure))
         if isinstance(measure, a.Value):
-            return [own for end in self.view.members(reached) if (own := read_as(end, measure.kind)) is not None]
-        among = measure.among if isinstance(measure, a.HowMany) else None
-        return [len(self.view.members(reached if among is None else a.Both((reached, among))))]
+            return [own for end in found if (own := read_as(end, measure.kind)) is not None]
+        return [len(found)]
 
     # --- how much more
 
@@ -117,6 +119,12 @@ class PairPlanner:
 def value_of(items: a.ItemSet, measure: a.Value | a.HowMany | a.Summarised, summary: str = "") -> a.Number:
     """The one number of a set: how many it has of something, or its value."""
     if isinstance(measure, a.HowMany):
-        reached = ends(items, measure.path)
-        return a.Count(reached if measure.among is None else a.Both((reached, measure.among)))
+        return a.Count(_measured_ends(items, measure.path, measure))
     return a.SummaryOf("avg" if summary == "avg" else "sum" if summary == "sum" else "max", items, measure)
+
+
+def _measured_ends(items: a.ItemSet, path: PropertyPath, measure: Any) -> a.ItemSet:
+    """Return what is read to measure a set: what a path leads to, of those that are counted."""
+    reached = ends(items, path)
+    is_among = isinstance(measure, a.HowMany) and measure.among is not None
+    return a.Both((reached, measure.among)) if is_among else reached

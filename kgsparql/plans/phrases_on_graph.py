@@ -257,9 +257,11 @@ class Phrases(Restricting):
             return
         words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
-        for name in owner.entities[:_GIVEN]:
-            start = Denotation(a.Items((name.term,)), 0.8)
-            yield from self.connector.connect(start, Sought(words, "of", "of"))
+        starts = [Denotation(a.Items((name.term,)), 0.8) for name in owner.entities[:_GIVEN]]
+        with self.connector.alternatives.together(starts):
+            led = [self.connector.connect(start, Sought(words, "of", "of")) for start in starts]
+        for name, start, found in zip(owner.entities, starts, led, strict=False):
+            yield from found
             own = self.fit.roots_of(kinds.get(name.term, frozenset()))
             if all(root(self.texts[p]) in own for p in words):
                 yield replace(start, score=1.0)

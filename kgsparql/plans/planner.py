@@ -175,7 +175,7 @@ class Planner:
         for words, path, _ in how:
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
-            is_leap = any(not (one in TAXONOMY or self.connector.is_location(one)) for one in odd)
+            is_leap = any(not (one in TAXONOMY or self.phrases.fit.is_location(one)) for one in odd)
             if is_leap and max(named) >= NEAR:
                 return (Doubt(-1, LEAP),)
         return ()

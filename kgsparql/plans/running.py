@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
-from operator import itemgetter
 from typing import Any, cast
 
 from kgsparql.dataclasses import dataclass
@@ -17,7 +16,7 @@ from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
 from kgsparql.plans.list_members import in_order
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
-from kgsparql.plans.type_check import check, parts, terms_in
+from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
@@ -25,7 +24,6 @@ from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
-from kgsparql.rdf.vocabulary import RDF_TYPE
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
@@ -108,7 +106,7 @@ class Computed:
     :param measured: of the best of a set, the value of each row.
     :param compared: of the best of a set, what they are the best of.
     :param unread: why an endpoint did not give all of this: what is here stands, and is not sure.
-    :param uncounted: a class that is too large to be counted, and how many the endpoint says that it has.
+    :param uncounted: a class that is too large to be counted or ranked, and how many the endpoint says that it has.
     """
 
     plan: a.Plan
@@ -176,8 +174,8 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     check(plan)
     own = vocabulary or GraphVocabulary()
     query, columns = compiled(plan, vocabulary=own, limit=MOST_ROWS), _columns_of(plan)
-    if (large := _too_large(plan, graph)) is not None:
-        is_all = isinstance(plan, a.Count) and _class_of_all(plan.items, graph) == large[0]
+    if (large := too_large(plan, graph)) is not None:
+        is_all = isinstance(plan, a.Count) and class_of_all(plan.items, graph) == large[0]
         number = ((Literal(large[1]),),) if is_all and len(terms_in(plan)) <= 2 else ()
         return Computed(plan, query, tuple(columns.values()), number, (), False, None, False, uncounted=large)
     found = graph.select(query)
@@ -207,33 +205,6 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
     )  # fmt: skip
-
-
-def _too_large(plan: a.Plan, graph: KnowledgeGraph) -> tuple[IRI, int] | None:
-    """Find a class of which a plan counts more than the endpoint, as it says itself, is to be asked to count."""
-    for part in parts(plan) if graph.is_remote else ():
-        if isinstance(part, a.Count | a.SummaryOf | a.Grouped):
-            inside = [*parts(part.items)]
-            kinds = {one: kind for one in inside if (kind := _class_of_all(one, graph)) is not None}
-            bound = {one for one in inside if isinstance(one, a.Items) or getattr(one, "comparison", "") == "="}
-            said = graph.sizes.stated("class") or {} if kinds else {}
-            found = min(((kind, said.get(kind, 0)) for kind in kinds.values()), key=itemgetter(1), default=None)
-            if (
-                found is not None
-                and found[1] > graph.sizes.most
-                and bound <= {getattr(one, "start", 0) for one in kinds}
-            ):
-                return found
-    return None
-
-
-def _class_of_all(items: a.ItemSet, graph: KnowledgeGraph) -> IRI | None:
-    """Return the class of which a set has all instances, or what a path leads to from them."""
-    if not (isinstance(items, a.Ends) and isinstance(items.start, a.Items)):
-        return items.of if isinstance(items, a.Instances) else None
-    first, terms = items.path.steps[0], [term for term in items.start.terms if isinstance(term, IRI)]
-    is_type = first.predicate in (RDF_TYPE, *graph.profile.type_predicates) and first.direction == "inverse"
-    return terms[0] if is_type and len(terms) == 1 else None
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_instant
 from kgsparql.plans.plan_compiler import PlanCompiler
-from kgsparql.plans.type_check import kind_of_literal
+from kgsparql.plans.type_check import kind_of_literal, without_ranking
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Variable
@@ -213,7 +213,7 @@ class Profiler:
 
     def _any(self, items: a.ItemSet) -> g.Select:
         x = Variable("x")
-        members = PlanCompiler(self.vocabulary, _ORDERED).members(items, x)
+        members = PlanCompiler(self.vocabulary, _ORDERED).members(without_ranking(items, self.graph), x)
         return g.Select(((x, None),), members, distinct=True, limit=_ORDERED)
 
     def _first(self, items: a.ItemSet) -> g.Select:
@@ -338,20 +338,32 @@ class Profiler:
         return found
 
     def at_ends(self, predicate: IRI) -> PredicateEnds:
-        """What the subjects and objects of a predicate are, from a sample: three queries, once for a graph."""
-        if self.common is not None:
-            return self.common.at_ends(predicate)
-        if predicate not in self.known.at_ends:
-            x, y = Variable("x"), Variable("y")
-            select = g.Select(((x, None), (y, None)), (g.Fact(x, predicate, y),), limit=_ENDS_READ)
-            found = [(s["x"], s["y"]) for s in self.graph.select(g.select_query("ends", select))]
-            self.known.at_ends[predicate] = self._ends_of(found)
-        return self.known.at_ends[predicate]
+        """What the subjects and objects of a predicate are, from a sample, once for a graph."""
+        self.look_at_ends([predicate])
+        return (self.common or self).known.at_ends[predicate]
 
-    def _ends_of(self, found: Sequence[tuple[Term, Term]]) -> PredicateEnds:
+    def look_at_ends(self, predicates: Iterable[IRI]) -> None:
+        """Look at the ends of several predicates together: three queries, for those not looked at before."""
+        if self.common is not None:
+            self.common.look_at_ends(predicates)
+            return
+        new = [one for one in dict.fromkeys(predicates) if one not in self.known.at_ends]
+        n, x, y = map(Variable, ("n", "x", "y"))
+        for at in range(0, len(new), _TOGETHER):
+            some, found = new[at : at + _TOGETHER], defaultdict[str, list[tuple[Term, Term]]](list)
+            heads = [(numbered(n, number), (x, None), (y, None)) for number in range(len(some))]
+            groups = (
+                g.Select(head, (g.Fact(x, one, y),), limit=_ENDS_READ) for one, head in zip(some, heads, strict=True)
+            )
+            for solution in self.graph.select(Query.union([g.select_query("ends", group) for group in groups])):
+                found[_text_of(solution["n"])].append((solution["x"], solution["y"]))
+            kinds = self.classes_of(_iris([end for own in found.values() for pair in own for end in pair]))
+            self.with_broader(sorted({kind for own in kinds.values() for kind in own}, key=str))
+            self.known.at_ends.update({one: self._ends_of(found[str(i)], kinds) for i, one in enumerate(some)})
+
+    def _ends_of(self, found: Sequence[tuple[Term, Term]], kinds: Mapping[Term, set[IRI]]) -> PredicateEnds:
         subjects = list(dict.fromkeys(one for one, _ in found))
         objects = [one for one in dict.fromkeys(other for _, other in found) if not isinstance(one, Literal)]
-        kinds = self.classes_of(_iris([*subjects, *objects]))
         counts = [Counter(kind for one in ends for kind in kinds.get(one, ())) for ends in (subjects, objects)]
         common = {kind for kind, number in counts[0].items() if number > _ALIKE * len(subjects)}
         alike = sum(not common.isdisjoint(kinds.get(one, ())) for one in objects)

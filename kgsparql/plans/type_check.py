@@ -1,15 +1,19 @@
-"""Whether a plan makes sense: like is compared with like, numbers are summed, columns have their names."""
+"""Whether a plan makes sense: like is compared with like, numbers are summed, columns have names; and its size."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
+from kgsparql.dataclasses import fields, is_dataclass, replace
 from kgsparql.errors import PlanError
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import RDF_TYPE
 
 MAX_PARTS = 60
 """The most parts of one plan: a question of a sentence has never needed more than twenty."""
@@ -150,6 +154,15 @@ def parts(value: Any) -> Any:
             yield from parts(getattr(value, each.name))
 
 
+def mapped(part: Any, change: Callable[[Any], Any]) -> Any:
+    """Make the same plan of parts that were changed, the inner ones first."""
+    if type(part) is tuple:
+        return tuple(mapped(one, change) for one in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        part = replace(part, **{each.name: mapped(getattr(part, each.name), change) for each in fields(part)})
+    return change(part)
+
+
 def terms_in(plan: a.Plan) -> set[Term]:
     """The classes, items, predicates and values that a plan names.
 
@@ -160,3 +173,40 @@ def terms_in(plan: a.Plan) -> set[Term]:
     flat = [one for value in values for one in (value if type(value) is tuple else (value,))]
     steps = [step.predicate for value in flat if isinstance(value, PropertyPath) for step in value.steps]
     return {*steps, *(one for one in flat if isinstance(one, IRI | Literal))}
+
+
+def too_large(plan: a.Plan, graph: KnowledgeGraph) -> tuple[IRI, int] | None:
+    """Find a class of which a plan counts or ranks more than the endpoint, as it says itself, is to be asked for."""
+    for part in parts(plan) if graph.is_remote else ():
+        if not isinstance(part, a.Count | a.SummaryOf | a.Top | a.ItemTable | a.Grouped | a.BestOfEach):
+            continue
+        inside = [*parts(part)]
+        kinds = {one: kind for one in inside if (kind := class_of_all(one, graph)) is not None}
+        bound = {one for one in inside if isinstance(one, a.Items) or getattr(one, "comparison", "") == "="}
+        if not kinds or not bound <= {getattr(one, "start", 0) for one in kinds}:
+            continue
+        said = graph.sizes.stated("class") or {}
+        is_listed = isinstance(part, a.ItemTable) and not part.order_by  # as far as it is read, in any order
+        sets = [*(() if is_listed else (part.items,)), *(one.among for one in inside if isinstance(one, a.HowMany))]
+        for own in ([(kinds[one], said.get(kinds[one], 0)) for one in parts(items) if one in kinds] for items in sets):
+            if own and (found := min(own, key=itemgetter(1)))[1] > graph.sizes.most:
+                return found
+    return None
+
+
+def without_ranking(items: a.ItemSet, graph: KnowledgeGraph) -> a.ItemSet:
+    """Return a set in which the best of too many are any of these, of which some are read."""
+
+    def change(part: Any) -> Any:
+        return part.items if isinstance(part, a.Top) and too_large(part, graph) is not None else part
+
+    return mapped(items, change) if graph.is_remote else items
+
+
+def class_of_all(items: Any, graph: KnowledgeGraph) -> IRI | None:
+    """Return the class of which a set has all instances, or what a path leads to from them."""
+    if not (isinstance(items, a.Ends) and isinstance(items.start, a.Items)):
+        return items.of if isinstance(items, a.Instances) else None
+    first, terms = items.path.steps[0], [term for term in items.start.terms if isinstance(term, IRI)]
+    is_type = first.predicate in (RDF_TYPE, *graph.profile.type_predicates) and first.direction == "inverse"
+    return terms[0] if is_type and len(terms) == 1 else None

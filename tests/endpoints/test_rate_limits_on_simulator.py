@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import pytest
 
+import kgsparql
 from kgsparql.errors import KgsparqlError, UnreachableError
 from kgsparql.evaluation.record import Record
 from kgsparql.graphs import EndpointGraph
@@ -29,6 +30,7 @@ from tests.endpoints.wikidata_simulator import (
     answers_of_run,
     questions_of,
     records_of_run,
+    simulated,
 )
 
 CONTACT = "mailto:tester@example.org"
@@ -101,7 +103,7 @@ def test_a_run_of_questions_is_polite_from_its_first_request_to_its_last_and_goe
     def sometimes(request: Seen) -> faults.Fault | None:
         return overloaded if request.number in {7, 19} else None
 
-    simulator = WikidataSimulator(url, speed=60, charge=charged(6), faults=sometimes)
+    simulator = WikidataSimulator(url, speed=60, charge=charged(9), faults=sometimes)
 
     def asked(mode: Literal["write", "only"]) -> list[Record]:
         with Snapshot(tmp_path / "snapshot", mode) as snapshot:
@@ -126,3 +128,32 @@ def test_a_run_of_questions_is_polite_from_its_first_request_to_its_last_and_goe
     asked("only")
     assert answers_of_run(tmp_path / "only") == answers_of_run(tmp_path / "write")
     assert answers_of_run(tmp_path / "write").count(b"\n") == len(questions)
+
+
+ITEMS = """
+@prefix wd: <http://www.wikidata.org/entity/> . @prefix wdt: <http://www.wikidata.org/prop/direct/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix wikibase: <http://wikiba.se/ontology#> .
+wd:Q5 rdfs:label "human"@en . wd:Q7725634 rdfs:label "novel"@en . wd:Q1 rdfs:label "Anna Berg"@en ; wdt:P31 wd:Q5 .
+wd:Q2 rdfs:label "The Lantern"@en ; wdt:P31 wd:Q7725634 , wd:Q77 ; wdt:P50 wd:Q1 ; wdt:P674 wd:Q4 , wd:Q6 .
+wd:Q4 rdfs:label "Olga Marsh"@en ; wdt:P31 wd:Q5 ; wdt:P451 wd:Q6 . wd:Q6 rdfs:label "Ivo Reed"@en ; wdt:P31 wd:Q5 .
+wd:Q8 rdfs:label "Lantern Street"@en ; wdt:P31 wd:Q88 .
+wd:P31 rdfs:label "instance of"@en ; wikibase:directClaim wdt:P31 .
+wd:P50 rdfs:label "author"@en ; wikibase:directClaim wdt:P50 .
+wd:P451 rdfs:label "unmarried partner"@en ; wikibase:directClaim wdt:P451 .
+wd:P674 rdfs:label "characters"@en ; wikibase:directClaim wdt:P674 .
+"""
+
+
+def test_names_that_are_written_small_are_found_as_in_a_file_and_nothing_is_asked_for_alone(tmp_path: Path) -> None:
+    asked = "Among the characters in the lantern, who is the unmarried partner of Ivo Reed?"
+    with simulated(ITEMS, tmp_path) as (simulator, items), kgsparql.open(items, embedder="none") as file:
+        with KnowledgeBase(graph_of(simulator), embedder="none") as service:
+            answer, expected = service.ask(asked), file.ask(asked)
+        assert [link.label for link in answer.linked] == [link.label for link in expected.linked]
+        assert {link.label for link in answer.linked} >= {"The Lantern", "Ivo Reed"}
+        assert (answer.status, [one.label for one in answer.best]) == (expected.status, ["Olga Marsh"])
+        queries = [request.query for request in simulator.requests]
+    assert len([query for query in queries if "LIMIT 300 }" in query]) <= 2, "ends of predicates"
+    unnamed = [query for query in queries if "VALUES ?entity { <http://www.wikidata.org/entity/Q77> " in query]
+    assert len(unnamed) == 1, "what a class without a name is called is asked once"
+    assert len(queries) <= 32

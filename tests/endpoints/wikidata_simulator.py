@@ -17,6 +17,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Exchange, Fault, Proxy, Seen, sends
 from tests.endpoints.proxy import Plan as Faults
+from tests.endpoints.servers import oxigraph_serve, store_of
 
 QUERY_SECONDS, QUERY_BURST = 60.0, 120.0
 ERRORS, ERRORS_BURST = 30.0, 60.0
@@ -271,6 +273,21 @@ def _with_statements(quads: Sequence[ox.Quad]) -> Iterator[ox.Triple]:
         parts = {"claim": "", "statementProperty": "statement/", "qualifier": "qualifier/", "reference": "reference/"}
         for name, part in parts.items():
             yield triple(node, f"{WIKIBASE}{name}", ox.NamedNode(f"{WIKIDATA}prop/{part}{key}"))
+
+
+@contextmanager
+def simulated(turtle: str, folder: Path) -> Iterator[tuple[WikidataSimulator, Path]]:
+    """A service with the items of a text, and the file of these."""
+    (folder / "items.ttl").write_text(turtle, encoding="utf-8")
+    items, served = folder / "items.nt", folder / "served.nt"
+    own = (quad.triple for quad in ox.parse(path=str(folder / "items.ttl")))
+    ox.serialize(own, str(items), ox.RdfFormat.N_TRIPLES)
+    as_wikidata_has_it(items, served)
+    with (
+        oxigraph_serve(store_of(served, folder / "store")) as url,
+        WikidataSimulator(url, search=ItemSearch(items)) as simulator,
+    ):
+        yield simulator, items
 
 
 def questions_of(file: Path, *, limit: int) -> list[Question]:

@@ -85,6 +85,18 @@ def test_what_is_common_to_all_questions_is_looked_at_once(graph_of: Callable[..
     assert set(common.profiles) == {product}  # what one question names is kept for none other
 
 
+def test_the_ends_of_several_predicates_are_read_together(graph_of: Callable[..., OxigraphGraph]) -> None:
+    graph = watched(graph_of(f"@prefix : <{E}> .\n{dense()}"))
+    together, alone = Profiler(graph), Profiler(graph)
+    predicates = [IRI(E + name) for name in ("fits", "by", "founded")]
+    together.look_at_ends(predicates)
+    assert [query.name.split("+")[0] for query in graph.asked] == ["ends", "classes", "broader"]
+    known = [together.at_ends(one) for one in predicates]
+    assert len(graph.asked) == 3
+    assert known == [alone.at_ends(one) for one in predicates]
+    assert [one.lead_to_texts for one in known] == [False, False, True]
+
+
 def test_a_wikibase_is_not_asked_for_types_that_say_nothing(graph_of: Callable[..., OxigraphGraph]) -> None:
     class Wikibase(Watched):
         profile = EndpointProfile(external_ids=True)

@@ -16,7 +16,7 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
-from kgsparql.linking.words import STOP_WORDS, stem, words
+from kgsparql.linking.words import STOP_WORDS, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
@@ -40,17 +40,14 @@ class FoundLabels(PackedLabels):
     """Labels that were found for one text; a typing error is none: the graph may have a label of that spelling.
 
     :param common: words that more labels have than were read.
-    :param small: words that are taken for those of classes and predicates, whose labels are not all known.
     """
 
     def __init__(
-        self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = (),
-        small: Collection[str] = (),
-    ) -> None:  # fmt: skip
+        self, rows: Iterable[LabelRow], embedder: Embedder | None = None, common: Collection[str] = ()
+    ) -> None:
         super().__init__(packed_bytes(rows), embedder)
         self._embedder = embedder
         self._common = common
-        self._small = small
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:  # noqa: ARG002 - see there
         """See :meth:`LabelSearch.near`."""
@@ -61,8 +58,7 @@ class FoundLabels(PackedLabels):
         found = super()._own_vocabulary
         labels = max(found.labels, _LEAST_LABELS)
         counts = {**found.counts, **{word: int(_SHARE_OF_COMMON_WORDS * labels) for word in self._common}}
-        stems = found.type_stems | {stem(word) for word in self._small}
-        return Vocabulary(counts, labels, stems, capitals_tell=found.capitals_tell)
+        return Vocabulary(counts, labels, found.type_stems, capitals_tell=found.capitals_tell)
 
 
 class EndpointLabels(FoundLabels):
@@ -141,9 +137,7 @@ class EndpointLabels(FoundLabels):
             found = self._names_by_text([Query.load("by_name")], spellings.exact, tags)
             names = [name for spelling in spellings.exact for name in found[spelling]]
         rows = self._with_kinds_and_degrees(names)
-        name_keys = {normalised(name) for name in spellings.names}
-        small = spellings.small_words if any(row.key in name_keys for row in rows) else ()
-        return FoundLabels(rows, self._embedder, common, small)
+        return FoundLabels(rows, self._embedder, common)
 
     def _exact_names(self, spellings: Sequence[str], tags: tuple[str, ...]) -> list[LabelRow]:
         missing = [text for text in spellings if (text, tags) not in self._exact]

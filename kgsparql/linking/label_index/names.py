@@ -174,12 +174,6 @@ class Spellings:
         return tuple(dict.fromkeys(self._text_of(run[0], run[-1] + 1) for run in self._name_runs()))
 
     @property
-    def small_words(self) -> frozenset[str]:
-        """Return lower-case words where names have capitals: they more likely say which kind is asked for."""
-        small = (token.text for i, token in enumerate(self.tokens) if self._content[i] and not self._capitals[i])
-        return frozenset(small if self.is_cased else ())
-
-    @property
     def searches(self) -> tuple[tuple[str, ...], ...]:
         """List words to search for together: of each name, of each run of content words; then each word of a name."""
         names = [self._content_words(run) for run in self._name_runs()]
