@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(*, frozen: bool = False, eq: bool = True, slots: bool = False, kw_only: bool = False):
+    def dataclass(*, frozen=False, eq=True, order=False, slots=False, kw_only=False):
         """Make a class a dataclass, as the decorator of that name in the standard library does.
 
         >>> @dataclass(frozen=True, slots=True)
@@ -28,15 +28,16 @@ else:
         >>> Point(1), Point(1) == Point(1, y=0), len({Point(1), Point(1, 0)})
         (Point(x=1, y=0), True, 1)
         """
-        if not slots:
-            return dataclasses.dataclass(frozen=frozen, eq=eq, kw_only=kw_only)
+        if order:
+            return dataclasses.dataclass(frozen=frozen, order=True, slots=slots)
 
         def made(cls: type) -> type:
             own = {name for name, method in vars(cls).items() if method is not None}
-            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(cls)
-            methods = {"__init__": _Init(cls, frozen=frozen), "__repr__": _shown}
+            cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+            methods = {"__init__": _Init(cls), "__repr__": _shown}
             if frozen:
-                methods |= {"__setattr__": _refused, "__delattr__": _refused, "__setstate__": _restored}
+                methods |= {"__setattr__": _refused, "__delattr__": _refused}
+                methods |= {"__setstate__": _restored} if slots else {}
             if eq:
                 methods |= _comparison([one.name for one in fields(cls) if one.compare], frozen=frozen)
             for name in methods.keys() - own:
@@ -49,17 +50,17 @@ else:
 class _Init:
     """A method ``__init__`` that is compiled when it is called for the first time, or its signature is asked for."""
 
-    def __init__(self, cls: type, *, frozen: bool) -> None:
-        self.cls, self.frozen = cls, frozen
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
 
     def __get__(self, value: Any, owner: type) -> Any:
         """Compile the method, and put it in the place of this."""
-        method = _compiled_init(self.cls, frozen=self.frozen)
+        method = _compiled_init(self.cls)
         self.cls.__init__ = method  # type: ignore[misc]
         return method.__get__(value, owner)
 
 
-def _compiled_init(cls: type, *, frozen: bool) -> Any:
+def _compiled_init(cls: type) -> Any:
     known: dict[str, Any] = {"_unset": MISSING}
     given, lines = [], []
     for one in sorted(fields(cls), key=lambda one: bool(one.kw_only)):
@@ -73,8 +74,9 @@ def _compiled_init(cls: type, *, frozen: bool) -> Any:
         if one.init:
             given += ["*"] * (one.kw_only and "*" not in given) + [name + default]
         if one.init or default:
-            known[f"_set_{name}"] = getattr(cls, name).__set__  # half the time of ``object.__setattr__``
-            lines.append(f"_set_{name}(self, {value})" if frozen else f"self.{name} = {value}")
+            known[f"_set_{name}"] = slot = getattr(getattr(cls, name, None), "__set__", None)
+            # To call the slot takes half the time of ``object.__setattr__``.
+            lines.append(f"_set_{name}(self, {value})" if slot else f"self.__dict__[{name!r}] = {value}")
     lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else ["return"]
     exec(f"def __init__({', '.join(['self', *given])}):\n  " + "\n  ".join(lines), known)  # noqa: S102
     method = known["__init__"]

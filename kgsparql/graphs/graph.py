@@ -7,12 +7,12 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from kgsparql.budget import Usage
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import KgsparqlError
 from kgsparql.graphs.adjacency import AdjacencyView
 from kgsparql.graphs.notes import Note

@@ -6,12 +6,12 @@ import codecs
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError
 from kgsparql.linking.words import TextToken, stop_words, tokens, words
 from kgsparql.rdf.terms import IRI, printable

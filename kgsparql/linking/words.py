@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -50,11 +51,12 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 }
 """By language, words that do not tell which entity is meant; normalised as labels are."""
 
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003ffff]"
+# Where such scripts begin and end. A regular expression of them takes 3 ms to compile, in each process.
+_UNSPACED_FROM = (
+    "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u3040\u3100\u3400\u4dc0"
+    "\u4e00\ua000\uac00\ud7b0\uf900\ufb00\U00020000\U00040000"
 )
-_RUN = re.compile("[0-9A-Za-z$+<=>^`|~\\x80-\U0010ffff]+")
+_RUN = re.compile(r"[^\x00-#%-*,-/:;?@\[-\]_{}\x7f]+")
 """A run of characters between ASCII characters that are in no word."""
 
 
@@ -79,7 +81,7 @@ def is_unspaced(char: str) -> bool:
     >>> is_unspaced("東"), is_unspaced("a")
     (True, False)
     """
-    return _UNSPACED.match(char) is not None
+    return bisect_right(_UNSPACED_FROM, char) % 2 == 1
 
 
 def tokens(text: str) -> list[TextToken]:

@@ -7,11 +7,11 @@ are written by number, terms after they are validated; operators come from close
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal as OneOf
 from typing import TypeAlias
 
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, validated

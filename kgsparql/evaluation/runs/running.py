@@ -323,7 +323,7 @@ def _open_worker(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal: the first one stops us
     cancel = threading.Event()
     threading.Thread(target=_end_with, args=(stop, cancel), daemon=True).start()
-    gc.set_threshold(50_000, 20, 50)  # as in __main__: no solution is part of a circle
+    gc.set_threshold(500_000, 20, 50)  # as in __main__: no solution is part of a circle
     named = dict(opened_with)
     knowledge = open_knowledge(*named.pop("sources"), **named)
     if knowledge.graph.fingerprint != fingerprint:
