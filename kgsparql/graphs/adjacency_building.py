@@ -25,6 +25,7 @@ from kgsparql.graphs.adjacency import (
     IS_CLASS,
     MAX_DEGREE,
     MIN_TRIPLES,
+    NAMES_TOGETHER,
     Adjacency,
     Revision,
     batches,
@@ -342,14 +343,24 @@ def _starts_of_counts(counts: Array) -> Array:
 
 def _write_names(made: Path, work: Path, runs: Iterable[Path]) -> tuple[_Terms, int]:
     """Write the names of all terms; returns their numbers, and how many are IRIs."""
-    hashes, lengths, iris = array("q"), array("L"), 0
+    hashes, lengths, iris, block = array("q"), array("L"), 0, list[bytes]()
+
+    def write_block() -> None:
+        low, high = min(block), max(block)
+        same = next((i for i, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low))
+        lengths.append(file.write(b"\n".join([low[:same], *(name[same:] for name in block)])))
+        block.clear()
+
     with (work / "all_names").open("wb") as file, ExitStack() as files:
         for line in heapq.merge(*(files.enter_context(run.open("rb")) for run in runs)):
             name, is_iri = line[1:].rstrip(), line.startswith(_IRI_MARK)
             hashes.append(hash(b"<%b>" % name if is_iri else b"_:" + name))
-            lengths.append(len(name))
             iris += is_iri
-            file.write(name)
+            if len(block) == NAMES_TOGETHER:
+                write_block()
+            block.append(name)
+        if block:  # a graph may be empty
+            write_block()
     np.save(made / "names", _mapped_array(work / "all_names", "|u1"))
     np.save(made / "name_starts", _starts_of_counts(np.array(lengths, np.int64)))
     found = np.array(hashes, np.int64)
@@ -362,8 +373,8 @@ def _write_neighbours(made: Path, work: Path, terms: _Terms, predicates: list[st
     ranks = np.argsort(np.argsort(np.array(predicates, object)))
     degrees = _number_triples(work, terms, ranks)
     edges, described = _mapped_array(work / "numbered", _EDGE), _mapped_array(work / "described", _LITERAL)
-    step_type = "<u2" if 2 * len(predicates) <= 1 << 16 else "<u4"
-    types = {"others": "<u4", "steps": step_type, "literals": "|u1" if len(predicates) <= 1 << 8 else step_type}
+    step_type = next(kind for kind in ("|u1", "<u2", "<u4") if 2 * len(predicates) <= 1 << 8 * int(kind[-1]))
+    types = {"others": "<u4", "steps": step_type, "literals": step_type}
     counts, literals, literal_steps = (np.zeros(len(degrees), np.int64) for _ in range(3))
     with ExitStack() as files:
         opened = {name: files.enter_context((work / f"all_{name}").open("wb")) for name in types}

@@ -206,7 +206,7 @@ KINDS = {
         lambda d: KeptRuns(d).get("a" * 32) or ANEW,
     ),
     "log": Kind(_log, _logged),
-    "adjacency": Kind(_adjacency, _paths, r"adjacency-5"),
+    "adjacency": Kind(_adjacency, _paths, r"adjacency-6"),
     "counts": Kind(_count, _counts),
 }
 _PARTIAL = {"vectors", "exchanges"}
