@@ -6,7 +6,6 @@ Keys and passwords are taken out of whatever is raised, shown, logged or kept.
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
@@ -261,10 +260,12 @@ def without(text: str, *secrets: str | None) -> str:
 
 def secret_spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     """Return the secrets in every encoding in which a server may repeat them, the longest first."""
+    from html import escape
+
     found: set[str] = set()
     for secret in filter(None, secrets):
         in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
-        found |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), html.escape(secret), in_json}
+        found |= {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), escape(secret), in_json}
     return tuple(sorted(found, key=lambda text: (-len(text), text)))
 
 

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,6 +55,8 @@ class Snapshot(ClosedAtExit):
         self._runs = self._read_runs()
         if self.is_replay and not self._runs:
             raise InputError(f"{self.directory}: no snapshot", hint=f"record one: --record {self.directory}")
+        from importlib.metadata import version
+
         recorded_with = {run["versions"]["kgsparql"] for run in self._runs}
         if note is not None and self.is_replay and version("kgsparql") not in recorded_with:
             note(f"recorded with kgsparql {', '.join(sorted(recorded_with))}: this one may ask for something else")
@@ -123,6 +124,8 @@ class Snapshot(ClosedAtExit):
         return self.recording.recorded_value(_MEASURED, what, value)
 
     def _add_run(self, graphs: Mapping[str, str]) -> None:
+        from importlib.metadata import version
+
         packages = ("kgsparql", "pyoxigraph", "lancedb", "numpy")
         run = {
             "when": datetime.now(UTC).isoformat(timespec="seconds"),

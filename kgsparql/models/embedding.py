@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import math
@@ -139,8 +138,10 @@ def find_model(name: str) -> LocalModel | None:
 
 def _installed_model() -> LocalModel | None:
     """Find the default model in an installed package, whose code is not run."""
-    with suppress(importlib.metadata.PackageNotFoundError):
-        for file in importlib.metadata.distribution(_PACKAGE).files or []:
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        for file in metadata.distribution(_PACKAGE).files or []:
             if file.name == "model.safetensors" and (weights := Path(str(file.locate()))).is_file():
                 return LocalModel(DEFAULT_MODEL, weights.parent, _PACKAGE_WEIGHTS)
     return None

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
@@ -39,6 +38,8 @@ def names() -> list[str]:
     >>> "mindmap" in names()
     True
     """
+    from importlib.metadata import entry_points
+
     return sorted(_built_in() | {point.name for point in entry_points(group=_GROUP)})
 
 
@@ -55,6 +56,8 @@ def find(name: str) -> type[Retriever]:
     if name in _built_in():
         module = vars(import_module(f"{__package__}.{name}"))
         return next(kind for kind in module.values() if _is_method(kind) and kind.name == name)  # type: ignore[no-any-return]
+    from importlib.metadata import EntryPoint, entry_points  # no method of ours needs them
+
     own = [EntryPoint(name, name, _GROUP)] if ":" in name else []
     if own and (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import metadata
 from typing import Any, Literal, Protocol, TypeAlias
 
 from kgsparql.dataclasses import dataclass, field, replace
@@ -202,6 +201,8 @@ def checked_contact(url: str, *, needed: bool) -> str:
 @cache
 def user_agent(contact: str) -> str:
     """Write the ``User-Agent`` of requests: kgsparql, its version, who asks, and its page."""
+    from importlib.metadata import metadata  # a fiftieth of a question of a file, which needs none
+
     package = metadata("kgsparql")
     pages = (entry.partition(",")[2].strip() for entry in package.get_all("Project-URL") or ())
     comment = "; ".join(part for part in (contact, next(pages, "")) if part)
