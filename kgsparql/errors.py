@@ -241,6 +241,14 @@ def error_from(record: Mapping[str, Any]) -> KgsparqlError:
     return error
 
 
+def is_about_the_query(error: KgsparqlError) -> bool:
+    """Tell whether another query may succeed; not at an endpoint that is down, or wants a password."""
+    if isinstance(error, EndpointReplyError | AuthenticationError | RateLimitError):
+        return False
+    failed_at_it = isinstance(error, EndpointError) and int(error.detail.get("status") or 0) >= 500
+    return failed_at_it or isinstance(error, QueryError | EndpointTimeoutError)
+
+
 def redacted(text: str, *secrets: str | None) -> str:
     """Put ``***`` in place of these secrets, of the key in the environment, and of credentials in URLs.
 

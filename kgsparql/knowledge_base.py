@@ -26,8 +26,7 @@ from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
-from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.endpoint import endpoint_json
+from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
@@ -447,6 +446,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
         from kgsparql.exploration.counting import graph_info
+        from kgsparql.graphs.endpoint import EndpointGraph, endpoint_json
 
         graph, indexes = self._current()
         indexed = indexes.description()  # of an endpoint that is down, this is the first to fail

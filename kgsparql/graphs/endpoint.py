@@ -28,6 +28,7 @@ from kgsparql.errors import (
     OptionError,
     QueryError,
     UnreachableError,
+    is_about_the_query,
 )
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, StatedSizes
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -42,7 +43,7 @@ from kgsparql.graphs.profiles import (
     limits_in_words,
 )
 from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of, triples
-from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting, is_about_the_query
+from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport

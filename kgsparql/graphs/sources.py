@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError
-from kgsparql.graphs.endpoint import EndpointGraph
 from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
@@ -71,6 +70,8 @@ def open_graph(
 
     def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:
         if names_endpoint(group):
+            from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
+
             mode: Mode = "write" if fresh else "use"
             kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache and recording is None else None
             known = endpoint_named(group[0])

@@ -34,7 +34,7 @@ from kgsparql.errors import (
     StoreError,
     StoreLockedError,
 )
-from kgsparql.graphs import EndpointGraph, FederatedGraph
+from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
@@ -408,6 +408,8 @@ class GraphIndexes:
 
     def build_slice(self, classes: Iterable[IRI], *, limit: int) -> LabelIndex:
         """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them."""
+        from kgsparql.graphs.endpoint import EndpointGraph
+
         if not isinstance(self.graph, EndpointGraph):
             raise InputError(
                 f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"

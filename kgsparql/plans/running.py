@@ -7,9 +7,8 @@ from itertools import repeat
 from typing import Any, cast
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import GRAPH_FAILED
+from kgsparql.errors import GRAPH_FAILED, is_about_the_query
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import coarser_pattern
 from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text

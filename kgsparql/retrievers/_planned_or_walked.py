@@ -14,9 +14,8 @@ from kgsparql.answering.planned import ReadQuestion, plan_readings, planned_retr
 from kgsparql.answering.readings import shown_terms
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED
+from kgsparql.errors import GRAPH_FAILED, is_about_the_query
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.graphs.protocol.request import is_about_the_query
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign
 from kgsparql.plans import algebra as a

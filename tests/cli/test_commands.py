@@ -126,14 +126,16 @@ def test_a_command_imports_nothing_that_it_does_not_need(small: Path, command: l
     assert imported & {*NEVER_HERE, *unneeded, *others} == set()
 
 
-def test_a_question_finds_names_that_are_kept_without_lancedb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_finds_names_that_are_kept_without_lancedb_or_endpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
     file = tmp_path / "many.nt"
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     file.write_text("".join(f'<http://e.org/{i}> {label} "thing {i}" .\n' for i in range(1_500)))
     for _ in range(2):  # the first one keeps them
         imported = imported_by(["ask", "What is thing 77?", "--no-model", "--embedder", "none", "-q", "-k", str(file)])
-        assert imported & {"lancedb", "pyarrow", "pandas"} == set()
+        assert imported & {"lancedb", "pyarrow", "pandas", "kgsparql.graphs.endpoint"} == set()
         assert list((tmp_path / "cache" / "labels").glob("*/labels_*.bin"))
 
 

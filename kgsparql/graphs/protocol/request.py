@@ -14,7 +14,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
-    AuthenticationError,
     CancelledError,
     EndpointAuthenticationError,
     EndpointError,
@@ -25,7 +24,6 @@ from kgsparql.errors import (
     OptionError,
     QueryError,
     QuerySyntaxError,
-    RateLimitError,
     redacted,
 )
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
@@ -325,11 +323,3 @@ def of_network(failure: NetworkError, request: SparqlRequest, max_bytes: int) ->
             return request.reply_error(message, "E_LIMIT", "ask for less at once", limit="bytes")
     detail = request.detail(unsent=failure.may_pass, connected=failure.is_connected)
     return EndpointError(f"{request.url}: {failure.message}", hint=failure.hint, **detail)
-
-
-def is_about_the_query(error: KgsparqlError) -> bool:
-    """Tell whether another query may succeed; not at an endpoint that is down, or wants a password."""
-    if isinstance(error, EndpointReplyError | AuthenticationError | RateLimitError):
-        return False
-    failed_at_it = isinstance(error, EndpointError) and int(error.detail.get("status") or 0) >= 500
-    return failed_at_it or isinstance(error, QueryError | EndpointTimeoutError)
