@@ -43,6 +43,7 @@ _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
 _OTHERWISE_CALLED = 0.1  # what it costs that another predicate is called just so
 _FARTHER = 0.1  # what a further step costs where one alone says it all
+_BY_NAME = 0.9  # how well a step covers the words of a name that it has beside its label
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
 TURNED = "the graph says {!r} the other way round"
 UNSAID = "no word of the question says which fact is asked for"
@@ -54,14 +55,16 @@ class Connector:
 
     def __init__(
         self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon,
-        texts: Sequence[str], called: Mapping[int, frozenset[IRI]], *, is_strict: bool = False,
+        texts: Sequence[str], called: Mapping[int, frozenset[IRI]], *, named: Sequence[frozenset[IRI]],
+        is_strict: bool = False,
     ) -> None:  # fmt: skip
         """Make one for a question.
 
         :param called: the predicates whose names the question has word for word, by the positions of these words.
+        :param named: for each word, those that have it, or words that it is one of, as a name beside their label.
         :param is_strict: who does what to whom counts even where only one way makes sense.
         """
-        self.is_strict = is_strict
+        self.named, self.is_strict = named, is_strict
         self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
@@ -196,7 +199,8 @@ class _Search:
     def _per_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
         own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
-        words = self.sought.words
+        words, named = self.sought.words, self.own.named
+        own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
         return [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
 
     def _location(self, step: Step) -> float:
@@ -206,8 +210,6 @@ class _Search:
         if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
         return 0.25 if self._is_joined and self.fit.is_location(step.predicate) else 0.0
-
-    # --- scores
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
@@ -437,8 +439,6 @@ class _Search:
         if not fits and self.item is None and self.kind:
             return None
         return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
-
-    # --- what comes of it
 
     def _doubts(self, way: PathFit, *, is_direct: bool) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.steps) > 1

@@ -44,7 +44,9 @@ class Planner:
         self.view, self.question, self.lexicon, self.texts = view, question, lexicon, chunked.texts
         self.chunks, self.raw = chunked.chunks, chunked.raw
         called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
-        self.connector = Connector(view, fit, lexicon, chunked.texts, called, is_strict=is_strict)
+        spans = [(range(*span), own) for span, own in chunked.predicates.items()]
+        named = [frozenset(one for span, own in spans if p in span for one in own) for p in range(len(chunked.texts))]
+        self.connector = Connector(view, fit, lexicon, chunked.texts, called, named=named, is_strict=is_strict)
         self.phrases = Phrases(self.connector, chunked, lexicon, question)
         self.tables = TablePlanner(self.phrases, question)
 
