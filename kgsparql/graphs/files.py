@@ -41,7 +41,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 OWN_BASE = "file:"
-SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values and keys, which takes more time for each
+_SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values and keys, which takes more time for each
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
@@ -125,6 +125,11 @@ class RdfFile:
     def size(self) -> int:
         """Bytes on disk; 0 for standard input."""
         return 0 if self.path is None else self.path.stat().st_size
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is told how it writes values and keys; unpacked, it is some ten times as large."""
+        return self.size * (10 if self.name.lower().endswith((".gz", ".gzip")) else 1) < _SMALL_BYTES
 
     def sha256(self) -> str:
         """Hash of the bytes on disk, which are read for this."""

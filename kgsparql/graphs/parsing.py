@@ -23,7 +23,7 @@ from kgsparql.graphs.decoding import (
     unpacked,
     with_context,
 )
-from kgsparql.graphs.files import SMALL_BYTES, Progress, RdfFile, ReadOptions, format_of, raw_file
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, raw_file
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.rdf.literals import RESPELT
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple, printable, renamed
@@ -52,7 +52,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
-        if rdf_format.name == "JSON-LD" and (options.context is not None or file.size < SMALL_BYTES):
+        if rdf_format.name == "JSON-LD" and (options.context is not None or file.is_small):
             document = b"".join(chunks)
             document = document if options.context is None else with_context(document, options.read_context())
             file.unclear, chunks = unclear_names(document, options.base_of(file)), iter([document])

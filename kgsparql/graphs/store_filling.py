@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, StoreError, StoreLockedError
 from kgsparql.graphs.child_process import connected_to_parent, progress_to_parent, write_frame
-from kgsparql.graphs.files import SMALL_BYTES, Progress, RdfFile, ReadOptions, format_of
+from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of
 from kgsparql.graphs.manifest import StoredSource
 from kgsparql.graphs.parsing import blank_nodes, opened, quads, stored_source
 from kgsparql.rdf.terms import IRI, printable
@@ -108,7 +108,7 @@ def _load_file(store: ox.Store, job: dict[str, Any], options: ReadOptions, repor
         if done >= total:
             report("writing", done, total)
 
-    if options.skip_bad or rdf_format.supports_datasets or file.size < SMALL_BYTES:
+    if options.skip_bad or rdf_format.supports_datasets or file.is_small:
         blank = blank_nodes(f"b{uuid4().hex}n")  # like no other node of the store
         store.bulk_extend(quads(file, options, blank, graph=graph, progress=progress))
     else:
