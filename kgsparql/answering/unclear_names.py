@@ -60,14 +60,11 @@ def taken_for(link: LinkedEntity, name: str) -> Gap:
 
 
 def is_just_words(link: LinkedEntity) -> bool:
-    """Whether words that say little, in small letters, were taken for a name: `made` for *Made*."""
-    said = words(link.mention.text)
-    return (
-        bool(said)
-        and link.label[:1].isupper()
-        and link.mention.text.islower()
-        and lexicon().light_words.issuperset(said)
-    )
+    """Whether words that say little were taken for a name, `made` for *Made*, or a sentence, `rivers are long`."""
+    said, own = words(link.mention.text), lexicon()
+    is_light = bool(said) and own.light_words.issuperset(said)
+    is_sentence = not own.auxiliaries.isdisjoint({*said} - {*words(normalised(link.label))})
+    return is_sentence or (is_light and link.label[:1].isupper() and link.mention.text.islower())
 
 
 def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity], light: Collection[str]) -> str:

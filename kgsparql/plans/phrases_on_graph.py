@@ -78,14 +78,16 @@ class Phrases(Restricting):
         positions = self.positions(phrase.chunks)
         if phrase.asked and positions and all(self.texts[p] in self.lexicon.place_nouns for p in positions):
             return [Denotation(None, asked="where")]  # `which places`: where
-        is_counted = self.question.form == "count" and phrase is self.question.phrase
+        is_counted = self._is_counted(phrase)
         is_asked = phrase.asked in {"what", "which", "how"} or is_counted
         is_small = is_asked and self.chunked.raw[head.start][:1].islower()
         options: list[Denotation] = []
         is_defined = self.question.is_definition and phrase is self.question.phrase
         if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
-            options += [*(self._instances_of_item(head) if is_many else ())] or self._named(phrase, head)
+            options += (self._instances_of_item(head) if is_many and not phrase.kinds else []) or self._named(
+                phrase, head
+            )
         options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
         if not head.classes:
             options += self._of_modifier(phrase, head)
@@ -195,13 +197,21 @@ class Phrases(Restricting):
             doubts = (*left_out(left), *([Doubt(head.start, "{!r} may be another")] if is_part else []))
             yield Denotation(a.Items((name.term,)), score, doubts)
 
-    def _instances_of_item(self, head: Chunk) -> Iterator[Denotation]:
+    def _is_counted(self, phrase: NounPhrase) -> bool:
+        return self.question.form == "count" and phrase is self.question.phrase
+
+    def _instances_of_item(self, head: Chunk) -> list[Denotation]:
         """What is said to be one of a thing that stands for a class: Wikidata's `films`, `metals` in a thesaurus."""
-        steps = {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER)}
-        for place, name in enumerate(head.entities[:MEANINGS]):
-            item = a.Items((name.term,))
-            ways = (use.path for use in self.view.uses(item) if use.step in steps)
-            yield from (Denotation(ends(item, way), _NAMED_FIRST - _LESS * place) for way in ways)
+        terms = (name.term for name in head.entities[:MEANINGS])
+        return [one for place, term in enumerate(terms) for one in self._said_to_be(term, place)]
+
+    def _said_to_be(self, term: IRI | Literal, place: int) -> Iterator[Denotation]:
+        """What is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
+        for use in self.view.uses(item := a.Items((term,))):
+            if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
+                one = Denotation(found := ends(item, use.path), _NAMED_FIRST - _LESS * place)
+                is_last = use.step.predicate == INSTANCE_OF or not self.view.has_items(ends(found, use.path))
+                yield one if is_last else one.doubted(Doubt(-1, "of some of these there are kinds, which are left out"))
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""
@@ -217,7 +227,10 @@ class Phrases(Restricting):
         """The instances of a class that the head names, restricted by the words before it."""
         before = phrase.chunks[:-1]
         if not (before or phrase.asked or self.view.has_instances(kind)):  # in an ontology, the class is what is meant
-            return [Denotation(a.Items((kind,)), _NAMED_FIRST - _LESS * head.classes.index(kind))]
+            place, is_many = head.classes.index(kind), self._is_counted(phrase) or self.question.is_listing
+            is_many = is_many and phrase is self.question.phrase and not phrase.kinds
+            below = [*self._said_to_be(kind, place)] if is_many else []
+            return below or [Denotation(a.Items((kind,)), _NAMED_FIRST - _LESS * place)]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
         score = 0.9 + 0.4 * is_asked - _LESS * (kind not in head.classes[:1])
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]

@@ -426,3 +426,23 @@ def test_what_a_thing_is_called_besides_is_asked_of_its_other_names() -> None:
 def test_what_a_thesaurus_has_below_a_concept_is_counted_and_not_the_concept() -> None:
     answer = ask("How many metals are there?", METALS)
     assert (answer.status, [term.label for term in answer.best]) == ("answered", ["2"])
+
+
+FOODS = """
+:Food a rdfs:Class ; rdfs:label "food" . rdfs:subClassOf rdfs:label "subclass of" .
+:Cheese a rdfs:Class ; rdfs:label "cheese" ; rdfs:subClassOf :Food .
+:Brie a rdfs:Class ; rdfs:label "Brie" ; rdfs:subClassOf :Cheese .
+:Gouda a rdfs:Class ; rdfs:label "Gouda" ; rdfs:subClassOf :Cheese .
+:HotSoup a rdfs:Class ; rdfs:label "hot soup" ; rdfs:subClassOf :Food ; :seeAlso :Brie .
+"""
+
+
+def test_of_a_class_without_instances_the_kinds_are_listed_and_counted_and_doubted_where_there_are_more_below() -> None:
+    for question, status, labels in (
+        ("How many cheeses are there?", "answered", ["2"]),
+        ("List all cheeses.", "answered", ["Brie", "Gouda"]),
+        ("How many foods are there?", "partial", ["2"]),
+    ):
+        answer = ask(question, FOODS)
+        assert (answer.status, [term.label for term in answer.best]) == (status, labels), question
+    assert gap_texts(ask("Which soups are hot?", FOODS))[0] == "'soups are hot' was taken for hot soup: is that meant?"
