@@ -63,7 +63,8 @@ def is_just_words(link: LinkedEntity) -> bool:
     """Whether words that say little were taken for a name, `made` for *Made*, or a sentence, `rivers are long`."""
     said, own = words(link.mention.text), lexicon()
     is_light = bool(said) and own.light_words.issuperset(said)
-    is_sentence = not own.auxiliaries.isdisjoint({*said} - {*words(normalised(link.label))})
+    unsaid = {*said} - {*words(normalised(link.label))}
+    is_sentence = not own.auxiliaries.isdisjoint(unsaid) and own.relatives.isdisjoint(unsaid)
     return is_sentence or (is_light and link.label[:1].isupper() and link.mention.text.islower())
 
 
