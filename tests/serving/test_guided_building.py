@@ -145,6 +145,7 @@ def test_columns_and_order_of_a_table_are_changed_with_the_keyboard(chromium: Br
     assert page.locator(".part").all_inner_texts() == parts
     for part, option, words in (
         (".part[data-kind=column]", "date of birth", "for each of the Nobel laureates: date of birth and 'studied at'"),
+        (".part:nth-of-type(4)", "field of work", ": date of birth, 'studied at' and field of work"),
         (".part[data-kind=order]", "the earliest date of birth first", ", the earliest date of birth first"),
     ):
         tab_to(page, part)
@@ -157,6 +158,10 @@ def test_columns_and_order_of_a_table_are_changed_with_the_keyboard(chromium: Br
         page.wait_for_selector(f'.run h2 >> text="{words}"' if words[0] == "f" else f".run h2 >> text={words}")
         page.wait_for_selector(".run:not([aria-busy]) .part")
         assert page.evaluate(f"document.activeElement.matches('{part}')")  # where it was
+        page.wait_for_load_state("networkidle")
+        assert page.locator(".keep").count() == (option == "date of birth")  # no word was there for what was added
+    dates = "all => all.filter((one) => /^\\d/.test(one.textContent)).map((one) => one.getClientRects().length)"
+    assert set(page.eval_on_selector_all(".wide td bdi", dates)) == {1}  # none is broken at a hyphen
     rows = page.locator(".answer-part tbody tr")
     assert "Lord Rayleigh" in rows.first.inner_text()
     assert page.locator("table").count() == 1

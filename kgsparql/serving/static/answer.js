@@ -97,7 +97,7 @@ function written({ answer, said, again }, acts, marks) {
   return [answer.grounding === "model" && el("p", { class: "gap" }, el("strong", {}, "From the model's memory, not from the graph")), spoken(said, marks), isUnsaid && names(answer.answers, acts, marks), asked(answer, again, acts)];
 }
 
-const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label))), rows.length, isCut);
+const tableOf = ({ heads, answer: { computed: { columns, rows, is_cut: isCut } } }) => shownTable(heads?.length ? heads : columns, rows.slice(0, ROWS).map((row) => row.map((term) => term && name(term.label, { class: /^\S{1,12}$/.test(term.label) && "whole" }))), rows.length, isCut);
 
 const tableOfNames = ({ more_answers: more }, best, acts) => shownTable(["Answer"], best.slice(0, ROWS).map((one) => [[nameOf(one, acts), one.description && ` (${one.description})`]]), best.length + more);
 

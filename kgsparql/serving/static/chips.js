@@ -86,7 +86,7 @@ async function load(id, said, list) {
 
   function choose({ plan, term, words }, from, at) {
     next = at;
-    if (term) changed = { text: chips[at].said, means: term, label: words };
+    if (term && chips[at].words !== "+") changed = { text: chips[at].said, means: term, label: words };
     from.dispatchEvent(new CustomEvent("plan", { bubbles: true, detail: plan }));
   }
 }
