@@ -252,7 +252,7 @@ class _OptionFinder:
             case "operator":
                 found = _operators(part)
             case "column":
-                return self._columns()
+                return self._other_columns()
             case "order":
                 found = [replace(part, order_by="")]
                 names = [one.name for one in part.columns if _is_ordered(one)]
@@ -279,7 +279,7 @@ class _OptionFinder:
             own: Any = {"kind": kind} if isinstance(measure, a.Value) else {}
             yield use.step, self._with(replace(measure, path=longer, unit=use.unit, **own), 3)
 
-    def _columns(self) -> Iterator[tuple[Any, a.Plan]]:
+    def _other_columns(self) -> Iterator[tuple[Any, a.Plan]]:
         """Yield what else a column could show, still without a name, and the table without it."""
         table, at = cast("Any", self.plan), cast("tuple[int, ...]", self.chip.places[0][1:])
         before, after = (table.columns[: at[0]], table.columns[at[0] + 1 :]) if at else (table.columns, ())
@@ -292,7 +292,7 @@ class _OptionFinder:
             found = [a.Column("", a.Value(use.path, use.kind, use.unit), optional=True) for use in uses]
             found += [a.Column("", a.HowMany(use.path), optional=True) for use in uses if use.most > 1]
         for one in found:
-            if all(one.measure != other.measure for other in before + after):
+            if all(replace(one, name=other.name) != other for other in table.columns):
                 yield one, replace(table, columns=(*before, one, *after))
         if at and before + after:
             yield None, replace(table, columns=before + after)

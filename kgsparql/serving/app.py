@@ -355,7 +355,7 @@ class ServedPage:
         """Send names of the graph that complete what is written."""
         text, cancel = request.query_params.get("text", ""), threading.Event()
         async with self._looking:
-            looking = asyncio.ensure_future(run_in_threadpool(self._completed, text, cancel))
+            looking = asyncio.ensure_future(run_in_threadpool(self._completed_names, text, cancel))
             while not (await asyncio.wait([looking], timeout=_POLL_S))[0]:
                 if await request.is_disconnected():  # somebody has written on
                     cancel.set()
@@ -363,7 +363,7 @@ class ServedPage:
         names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
         return JSONResponse({"start": start, "names": names, "pause_ms": pause_ms})
 
-    def _completed(self, text: str, cancel: threading.Event) -> tuple[int, list[Any], int]:
+    def _completed_names(self, text: str, cancel: threading.Event) -> tuple[int, list[Any], int]:
         knowledge, (start, rows) = self._open_knowledge, self._name_completions.of(text)
         if rows or not knowledge.graph.is_remote:
             return start, rows, 0

@@ -45,7 +45,7 @@ _MOST_CHARACTERS = 2_000  # of a plan in words
 _LIMITS = Budget(max_seconds=10.0, max_queries=60)
 _KEY = secrets.token_bytes(32)
 _SEALED = 64  # characters of a seal
-_HEADS = {"class", "ends"}  # sets with a name of their own
+_NAMED_KINDS = {"class", "ends"}  # sets with a name of their own
 
 
 def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any], number: int | None) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
         return []
     say = SetWords(knowledge.labels(terms_in(plan)).__getitem__)
     sets = {"item": plan.items} | ({} if isinstance(plan, ItemTable) else {"group": Ends(plan.items, plan.key)})
-    called = {name: phrase.single for name, items in sets.items() if (phrase := say.phrase(items)).kind in _HEADS}
+    called = {name: phrase.single for name, items in sets.items() if (phrase := say.phrase(items)).kind in _NAMED_KINDS}
     return [called.get(name, name) for name in answer.computed.columns]
 
 

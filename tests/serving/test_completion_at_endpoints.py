@@ -69,6 +69,6 @@ def test_a_search_ends_when_somebody_writes_on(tmp_path: Path, monkeypatch: pyte
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 
-    monkeypatch.setattr(page, "_completed", looked)
+    monkeypatch.setattr(page, "_completed_names", looked)
     asyncio.run(page.names(Request({"type": "http", "query_string": b"text=curi", "headers": []}, receive)))
     assert ended == [True]

@@ -146,6 +146,8 @@ def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
                     chip,
                 )
                 label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
+                words = [part_words(chip.kind, one.part, label) for one in found]
+                assert chip.kind != "column" or len({*words}) == len(words), (question, words)
                 for one in found:
                     rows = knowledge.graph.select(compiled(one.plan))
                     assert in_words(one.plan, label), (question, one)
@@ -192,6 +194,9 @@ def test_a_group_of_laureates_is_counted_summed_up_and_ordered(knowledge: kgspar
         "where laureates is more than 3, the largest laureates first"
     )
     assert len(knowledge.graph.select(compiled(latest))) == 5
+    assert "their earliest date of birth" in told(
+        knowledge, changed(knowledge, latest, 4, "their earliest date of birth")
+    )
     place = changed(knowledge, latest, 1, "place of birth")
     assert told(knowledge, place).startswith("for each place of birth of Nobel laureates: ")
     best = knowledge.plan("Who is the youngest laureate of each country?").candidates[0].plan
