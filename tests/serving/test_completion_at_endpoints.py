@@ -1,20 +1,12 @@
-"""Names while one types, of a graph at an endpoint: one query for each pause in typing, ended when one writes on."""
+"""Names while one types, of a graph at an endpoint: one query for each pause in typing, with the keyboard alone."""
 
-import asyncio
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page
-from starlette.requests import Request
-from starlette.types import Message
 
-from kgsparql.answering.ask_options import AskOptions
-from kgsparql.serving.app import ServedPage
-from kgsparql.serving.runs import KeptRuns
 from tests.endpoints.proxy import Proxy, Seen
 from tests.endpoints.servers import Virtuoso
 from tests.serving.conftest import NOBEL, served
@@ -56,19 +48,3 @@ def test_one_query_for_each_pause_completes_names_with_the_keyboard(page: Page, 
     page.wait_for_selector("#names li >> text=Arnold Sommerfeld")
     assert time.monotonic() - before > 0.3  # the pause
     assert len(searches(proxy)) == 2
-
-
-def test_a_search_ends_when_somebody_writes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = ServedPage(None, AskOptions(), KeptRuns(tmp_path))
-    ended: list[bool] = []
-
-    def looked(_: str, cancel: threading.Event) -> tuple[int, list[Any], int]:
-        ended.append(cancel.wait(20))
-        return 0, [], 300
-
-    async def receive() -> Message:
-        return {"type": "http.disconnect"}
-
-    monkeypatch.setattr(page, "_completed_names", looked)
-    asyncio.run(page.names(Request({"type": "http", "query_string": b"text=curi", "headers": []}, receive)))
-    assert ended == [True]
