@@ -28,7 +28,7 @@ export const sayWord = (text, means) => post("/api/words", { text, ...(means && 
 export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**
- * Calls `step` for each step of a run; resolves with the run when it is over, or when the signal says that nobody looks any more:
+ * Calls `step` for each step of a run; resolves with the run when it is over, or when nobody looks any more (signal):
  * the server then ends the run. The browser itself resumes a broken stream.
  */
 export function follow(id, step, signal) {

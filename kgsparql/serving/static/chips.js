@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { button, el, name, number, put, troubleOf } from "./dom.js";
 
 let changed = null; // what was said in the place of what: its words may be kept
-let next = -1; // the part that was changed, which has the focus again once the answer is there
+let next = -1; // the part that was changed gets the focus again
 
 /** Of a finished run; chosen options are told as the event `plan`. It looks at the graph when it is opened. */
 export function chipsPart(run, isOpen) {

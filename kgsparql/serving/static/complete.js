@@ -36,9 +36,8 @@ export class Completion {
     const { signal } = this.asking = new AbortController();
     const text = this.field.value.slice(0, this.field.selectionStart);
     if (!text.trim()) return this.close();
-    await new Promise((done) => setTimeout(done, this.pause)); // of a graph elsewhere: one query for each pause in typing
-    if (signal.aborted) return undefined;
-    const { start, names = [], pause_ms: pause = this.pause } = await api.names(text, signal).catch(() => ({})); // it is no error to have none
+    await new Promise((done) => setTimeout(done, this.pause)); // one query a pause
+    const { start, names = [], pause_ms: pause = this.pause } = await api.names(text, signal).catch(() => ({})); // none is no error
     this.pause = pause;
     if (text !== this.field.value.slice(0, this.field.selectionStart)) return undefined;
     return this.show(names.map((one) => ({ text: one.label, hint: KINDS[one.kind] ?? one.description, take: () => this.insert(one.label, start, text.length) })));
