@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type
 
 import typer
 
-from kgsparql.cli._settings import settings
+from kgsparql.cli._settings import PlainCommand, PlainGroup, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
 from kgsparql.rdf.terms import printable
@@ -51,6 +51,7 @@ EmbedderOption = Annotated[str, option("--embedder SPEC", "As for ask.", envvar=
 CompleteOption = Annotated[
     bool, option("--complete/--no-complete", "Follow a way that was chosen to every answer on it.")
 ]
+BaseUrlOption = Annotated[str | None, option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")]
 ReproducibleOption = Annotated[bool, option("--reproducible", "Leave out what differs between runs.")]
 DebugOption = Annotated[bool, option("--debug", "Show where an error came from.")]
 
@@ -99,6 +100,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+def group(help: str, *functions: Callable[..., None], default: str = "", **more: Any) -> typer.Typer:  # noqa: A002
+    """Make a group of commands; ``default`` is the one that is meant where none is named."""
+    made = typer.Typer(
+        cls=type("Group", (PlainGroup,), {"default": default}), help=help, pretty_exceptions_enable=False, **more
+    )  # fmt: skip
+    for function in functions:
+        made.command(function.__name__.rstrip("_"), cls=PlainCommand)(function)
+    return made
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:
@@ -394,9 +405,7 @@ def _writable_output(output: Path | None) -> Path | None:
         elif not os.access(output if output.exists() else folder, os.W_OK):
             code = errno.EACCES
         if code:
-            error = _not_written(output, OSError(code, os.strerror(code)))
-            show_error(error)
-            raise typer.Exit(error.exit_code)
+            raise _not_written(output, OSError(code, os.strerror(code)))
     return output
 
 

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kgsparql.cli import _common as c
 from kgsparql.cli._settings import settings, without_secrets
 from kgsparql.dataclasses import asdict, dataclass, replace
@@ -38,9 +36,7 @@ def _graphs_named(kg: list[str] | None) -> list[str] | None:
     for name in kg or ():
         if not name or (len(name) > 1 and name.startswith("-") and not Path(name).exists()):
             told = f"-k {name}: that is an option, not a graph" if name else "-k is empty"
-            error = InputError(told, hint="is a variable unset? name a file, a directory or a store")
-            c.show_error(error)
-            raise typer.Exit(error.exit_code)
+            raise InputError(told, hint="is a variable unset? name a file, a directory or a store")
     return kg
 
 
@@ -225,11 +221,6 @@ class ModelOptions:
         """Whether the user, or the environment, names a model or a server of models."""
         return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
 
-    @property
-    def trying(self) -> dict[str, Any]:
-        """The option of :class:`AskOptions` that says whether a model is tried out; none where nothing was typed."""
-        return {} if self.trial is None else {"trial": self.trial}
-
     def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
         if self.no_model and (self.model or self.base_url):
@@ -340,9 +331,9 @@ class SnapshotOptions:
 
 @contextmanager
 def opened_to_ask(
-    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, method: str, options: Mapping[str, Any],
-    lang: str, embedder: str, snapshot: Snapshot | None = None, has_graph: bool = True, patient: bool = False,
-    **more: Any,
+    graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
+    options: Mapping[str, Any] | None = None, snapshot: Snapshot | None = None, has_graph: bool = True,
+    patient: bool = False, **more: Any,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
     from kgsparql.answering.ask_options import AskOptions
@@ -355,18 +346,9 @@ def opened_to_ask(
         languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh, patient=patient
     )  # fmt: skip
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
-        yield (
-            knowledge,
-            AskOptions(
-                retriever=method,
-                options=options,
-                budget=budget,
-                model=used,
-                require_model=model.require_model,
-                **model.trying,
-                **more,
-            ),
-        )
+        how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
+        how |= {} if model.trial is None else {"trial": model.trial}
+        yield knowledge, AskOptions(budget=budget, model=used, **how, **more)
 
 
 def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False, shown: str = "") -> None:

@@ -323,10 +323,9 @@ def _project_file() -> Path | None:
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands that makes plain values itself."""
+    """A group of commands that makes plain values itself; of a named one, ``default`` is meant where none is named."""
 
     default = ""
-    """The command that is meant where none is named; without it, all are listed."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any group does."""

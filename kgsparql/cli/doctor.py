@@ -61,9 +61,7 @@ class CheckResult(NamedTuple):
 def doctor(
     kg: KgOption = None,
     model: Annotated[str | None, c.option("-m --model NAME", "A language model. Default: KGSPARQL_MODEL.")] = None,
-    base_url: Annotated[
-        str | None, c.option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")
-    ] = None,
+    base_url: c.BaseUrlOption = None,
     embedder: c.EmbedderOption = "auto",
     timeout: Annotated[float, c.option("--timeout SECONDS", "For each thing asked over the network.", min=0.1)] = 10.0,
     *,

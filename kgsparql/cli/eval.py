@@ -6,7 +6,7 @@ Without the name of a command, what follows ``eval`` is a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,9 +22,9 @@ from kgsparql.cli._options import (
     PresetOption,
     SnapshotOptions,
     finish_trial,
+    opened_to_ask,
     options_of,
 )
-from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, InputError, OptionError
 from kgsparql.linking.words import comma_separated, counted
@@ -175,21 +175,14 @@ class QuestionOptions:
         self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None
     ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:
         """Open the graph and the model, and make what is the same for all questions."""
-        from kgsparql.answering.ask_options import AskOptions
-
         if self.oracle and model.is_named:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
-        asking = AskOptions(
-            direction=c.checked_direction(self.direction), seed=self.seed, budget=limits.budget(),
-            complete=self.complete, qualifiers=self.qualifiers, own_words=False,
-            model=model.opened(seed=self.seed, snapshot=snapshot), require_model=model.require_model,
-            **model.trying,
-        )  # fmt: skip
-        languages = c.languages(self.lang)
-        opened = graph.opened(
-            languages=languages, embedder=self.embedder, snapshot=snapshot, fresh=model.fresh, patient=True
-        )  # fmt: skip
-        with asking.model or nullcontext(), opened as knowledge:
+        with opened_to_ask(
+            graph, model, limits, lang=self.lang, embedder=self.embedder, snapshot=snapshot, patient=True,
+            direction=c.checked_direction(self.direction), seed=self.seed, complete=self.complete,
+            qualifiers=self.qualifiers, own_words=False,
+        ) as (knowledge, asking):  # fmt: skip
+            assert knowledge is not None  # noqa: S101 - a graph is named
             graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
             finish_trial(asking, graph, first=True)
             yield knowledge, asking
@@ -444,17 +437,7 @@ def compare(
     c.write_bytes(text.encode("utf-8", "replace"), output)
 
 
-class _RunByDefault(PlainGroup):
-    """A group in which ``eval DATASET`` is ``eval run DATASET``."""
-
-    default = "run"
-
-
-evaluate = typer.Typer(
-    cls=_RunByDefault,
-    no_args_is_help=True,
-    help="Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
-    pretty_exceptions_enable=False,
-)
-for command in (run, compare, validate, make, tune):
-    evaluate.command(cls=PlainCommand)(command)
+evaluate = c.group(
+    "Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
+    run, compare, validate, make, tune, default="run", no_args_is_help=True,
+)  # fmt: skip

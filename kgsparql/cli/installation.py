@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import KEYS, PROJECT_FILE, PlainCommand, Settings, load_settings, user_file, with_texts
+from kgsparql.cli._settings import KEYS, PROJECT_FILE, Settings, load_settings, user_file, with_texts
 from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
@@ -200,15 +199,6 @@ def _target_of(entry: Path) -> Path:
     return entry.with_name(entry.name.partition(".")[0])
 
 
-config = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Show the settings that hold and the files they are in. What is typed comes first, then variables of the "
-    f"environment, then {PROJECT_FILE} in this folder or above it, then the user's own file.",
-)
-
-
-@config.command(cls=PlainCommand)
 @c.command
 def show(
     kg: Annotated[
@@ -268,3 +258,10 @@ def _value_text(value: Any) -> str:
 def _shorter_path(place: str) -> str:
     """Return a path as seen from here, if that is shorter."""
     return min(place, os.path.relpath(place), key=len) if Path(place).is_absolute() else place
+
+
+config = c.group(
+    "Show the settings that hold and the files they are in. What is typed comes first, then variables of the "
+    f"environment, then {PROJECT_FILE} in this folder or above it, then the user's own file.",
+    show, no_args_is_help=True,
+)  # fmt: skip

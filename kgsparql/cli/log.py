@@ -12,7 +12,6 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import LogOption
-from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -22,20 +21,6 @@ if TYPE_CHECKING:
 NumberArgument = Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")]
 
 _RATING_MARKS = {None: " ", True: "+", False: "-"}
-
-
-class _ListByDefault(PlainGroup):
-    """A group in which ``log`` is ``log list``."""
-
-    default = "list"
-
-
-log = typer.Typer(
-    cls=_ListByDefault,
-    help="List the logged questions, the newest first; show, rate or export them. No log is kept unless --log FILE or "
-    "KGSPARQL_LOG names one.",
-    pretty_exceptions_enable=False,
-)
 
 
 def _opened_log(path: Path | None) -> QuestionLog:
@@ -48,7 +33,6 @@ def _opened_log(path: Path | None) -> QuestionLog:
     return QuestionLog(path)
 
 
-@log.command("list", cls=PlainCommand)
 @c.command
 def list_(
     log: LogOption = None, newest: Annotated[int, c.option("-n --newest", "At most so many.", min=1)] = 20,
@@ -79,7 +63,6 @@ def _cost_text(answer: Mapping[str, Any]) -> str:
     return "" if cost is None else f"{cost:.4g}"
 
 
-@log.command(cls=PlainCommand)
 @c.command
 def show(number: NumberArgument, log: LogOption = None, *, to: c.AloneOptions) -> None:
     """Show one question: its answer, what it rests on, what it cost, and how it was rated."""
@@ -107,7 +90,6 @@ def _question_lines(one: LoggedQuestion) -> Iterator[str]:
     yield from (f"{name:<8} {printable(str(value), 600)}" for name, value in about.items() if value)
 
 
-@log.command(cls=PlainCommand)
 @c.command
 def rate(
     number: NumberArgument,
@@ -132,7 +114,6 @@ def rate(
     c.say(f"rated {number}: {printable(question, 200)}", quiet=quiet)
 
 
-@log.command(cls=PlainCommand)
 @c.command
 def export(
     log: LogOption = None,
@@ -162,3 +143,10 @@ def export(
         if not lines:
             raise InputError("no question with a known answer", hint="rate some: kgsparql log rate ID --up")
     c.write("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), output)
+
+
+log = c.group(
+    "List the logged questions, the newest first; show, rate or export them. No log is kept unless --log FILE or "
+    "KGSPARQL_LOG names one.",
+    list_, show, rate, export, default="list",
+)  # fmt: skip

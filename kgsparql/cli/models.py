@@ -9,10 +9,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, wait_for_trial
-from kgsparql.cli._settings import PlainCommand, PlainGroup
 from kgsparql.rdf.terms import printable
-
-BaseUrlOption = Annotated[str | None, c.option("--base-url URL", "OpenAI-compatible server. Default: OPENAI_BASE_URL.")]
 
 
 @c.command
@@ -30,7 +27,7 @@ def known(*, to: c.AloneOptions) -> None:
 def trial(
     graph: GraphOptions,
     model: Annotated[str, typer.Argument(help="Its name, as its server has it.")],
-    base_url: BaseUrlOption = None,
+    base_url: c.BaseUrlOption = None,
     number: Annotated[
         int, c.option("-n --number", "With -k: how many questions are made of the graph.", min=5, max=500)
     ] = 30,
@@ -76,14 +73,4 @@ def _meaning_of_trust(chooses: bool, judges: bool) -> str:
     return "questions are answered as with --no-model, whatever model is named; --no-trial uses it all the same"
 
 
-class _KnownByDefault(PlainGroup):
-    """A group in which ``models`` is ``models known``."""
-
-    default = "known"
-
-
-models = typer.Typer(
-    cls=_KnownByDefault, help="How language models are used here, and trying them out.", pretty_exceptions_enable=False
-)
-for command in (known, trial):
-    models.command(cls=PlainCommand)(command)
+models = c.group("How language models are used here, and trying them out.", known, trial, default="known")

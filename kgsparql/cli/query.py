@@ -54,7 +54,7 @@ def query(
         prefixes = _known_prefixes(graph, opened)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        run = _runner(graph, opened, shown, stack, is_opened=is_remote or are_several)
+        run = _query_runner(graph, opened, shown, stack, is_opened=is_remote or are_several)
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
@@ -71,7 +71,7 @@ def query(
         raise typer.Exit(BudgetExceededError.exit_code)
 
 
-def _runner(graph: GraphOptions, opened: Any, shown: c.Progress, stack: ExitStack, *, is_opened: bool) -> Any:
+def _query_runner(graph: GraphOptions, opened: Any, shown: c.Progress, stack: ExitStack, *, is_opened: bool) -> Any:
     """Return what runs a checked query: at an endpoint, over what is gathered of several graphs, or in a process."""
     from kgsparql.graphs.user_query import GraphQueries, QueryWorker
 
