@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.follow_up import Before, take_up
-from kgsparql.answering.own_words import OwnWords
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
-from kgsparql.answering.translating import translate
+from kgsparql.answering.translating import OwnWords, translate
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
 from kgsparql.events import Event, Finished, numbered
@@ -114,9 +113,9 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         A ``GraphLoadError`` for a file that is no RDF any more leaves the graph as it was.
         """
         self._watch.reopen()
-        self._current()
+        self._current_state()
 
-    def _current(self) -> tuple[KnowledgeGraph, GraphIndexes]:
+    def _current_state(self) -> tuple[KnowledgeGraph, GraphIndexes]:
         """Return the graph for the next question, and its indexes; after a change, what was known is forgotten."""
         graph, indexes = self._watch.current()
         if indexes is not self.indexes:
@@ -230,7 +229,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel)
-        asked, indexes = self._current()
+        asked, indexes = self._current_state()
         graph = asked.within(usage)
         try:
             ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
@@ -345,7 +344,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         """
         cancel = cancel or threading.Event()
         with self._stopped_by_close(cancel):
-            self._current()
+            self._current_state()
             return self._user_queries.run(sparql, timeout_s=timeout_s, max_rows=max_rows, cancel=cancel)
 
     def why_nothing(self, sparql: str) -> str:
@@ -354,7 +353,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         >>> open("fixtures/nobel.ttl", embedder="none").why_nothing("SELECT * { ?city a dbo:City ; dbo:birthDate ?d }")
         'both { ?city dbo:birthDate ?d } and { ?city rdf:type dbo:City } are found here, but never together'
         """
-        self._current()
+        self._current_state()
         return self._user_queries.why_nothing(sparql)
 
     @cached_property
@@ -374,7 +373,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.plans.vocabulary import GraphVocabulary
 
         check(plan)
-        graph = self._current()[0].within(Usage(Budget()))
+        graph = self._current_state()[0].within(Usage(Budget()))
         for term in sorted(terms_in(plan), key=str):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
@@ -388,7 +387,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.answering.kept_answers import kept_answer
         from kgsparql.answering.recheck import recheck  # not needed to answer
 
-        return recheck(kept_answer(answer), self._current()[0])
+        return recheck(kept_answer(answer), self._current_state()[0])
 
     @asked_with(AskOptions)
     def plan(self, question: str, asking: AskOptions) -> PlannedQuestion:
@@ -433,7 +432,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             raise InputError(
                 "there is nothing to search for", hint="write a name, or a part of one: kgsparql find Curi"
             )
-        graph, indexes = self._current()
+        graph, indexes = self._current_state()
         linker = indexes.linker.with_graph(graph)
         found = linker.find(checked_question(text), limit=limit)
         for line in linker.notes(found):
@@ -448,7 +447,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.exploration.counting import graph_info
         from kgsparql.graphs.endpoint import EndpointGraph, endpoint_json
 
-        graph, indexes = self._current()
+        graph, indexes = self._current_state()
         indexed = indexes.description()  # of an endpoint that is down, this is the first to fail
         found = graph_info(graph, self.labels, self.prefixes, shown=shown)
         said = {"endpoint": endpoint_json(self.graph)} if isinstance(self.graph, EndpointGraph) else {}

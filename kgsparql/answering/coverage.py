@@ -116,7 +116,7 @@ class _Check:
     def names(self) -> list[str]:
         """What words may mean: the steps, the classes that they lead to, and all that the ends have in common."""
         along = [*self.steps, *filter(None, self.kinds[1:])]  # asked first: the ends are among them
-        of_each = self.session.compared_labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]], in_grace=True)
+        of_each = self.session.compared_labels.shared_types([[end] for end in self.best.ends[:_SAMPLE]])
         shared = set.intersection(*map(set, of_each)) if of_each else set()
         return list(dict.fromkeys([*along, *sorted(shared)]))
 
@@ -181,7 +181,7 @@ class _Check:
         for p in (p for p in self.telling if p not in said and texts[p] not in named):
             word, alike = texts[p], self._likeness_of(p)
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
-            if other in self._labels({cited.triple.predicate for cited in self.best.triples}):
+            if other in self._labels_of({cited.triple.predicate for cited in self.best.triples}):
                 sentence = "{!r} is only beside what was found, and the question asks for it"
                 yield Gap("predicate", word, sentence, (other,))
             elif other:
@@ -217,7 +217,7 @@ class _Check:
         called = [link.label for link in self.session.links if link.term == start]  # the room temperature of Room 12
         return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
 
-    def _labels(self, terms: Iterable[Term]) -> frozenset[str]:
+    def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
         return frozenset(self.session.compared_labels(terms, in_grace=True).values())
 
     def _likeness_of(self, position: int) -> float:
@@ -247,7 +247,7 @@ class _Check:
             return False
         step = next((step for step, said in zip(self.steps, owned, strict=True) if position in said), "")
         others = {hop.triple.predicate for item in self.found.evidence for way in item.paths[:1] for hop in way.hops}
-        labels = [step, *self._labels(others)]
+        labels = [step, *self._labels_of(others)]
         (own, *rest) = self.session.ranker.similarities([word], labels)[0].tolist() if step else [0.0]
         return bool(own >= _IN_PLACE and max(rest) - own < _CLEARLY)
 
@@ -267,7 +267,7 @@ class _Check:
         others = self.asked.language.other_ends(word)
         rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
         labels = sorted(
-            {row.text for row in rows if row.kind == "predicate"}.difference(self._labels(also), self.steps)
+            {row.text for row in rows if row.kind == "predicate"}.difference(self._labels_of(also), self.steps)
         )
         if not labels:
             return ""

@@ -137,7 +137,7 @@ def take_up(session: Session, before: Before, language: str = "") -> None:
     persons = roots_of(lexicon().persons)
 
     def is_person(term: Term) -> bool | None:
-        (kinds,) = session.labels.shared_types([[term]], in_grace=True)
+        (kinds,) = session.labels.shared_types([[term]])
         return None if not kinds else not persons.isdisjoint(roots_of(kinds))
 
     with session.within_budget():

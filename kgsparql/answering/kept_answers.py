@@ -282,11 +282,8 @@ def _answer_of_object(found: Any) -> KeptAnswer:
             tuple(term for term, _ in named), tuple(items), tuple(triples[True]), tuple(triples[False]),
             at=found.get("at", ""),
         )  # fmt: skip
-    except KeyError as error:
-        what = f"it has no {error.args[0]!r}"
-        raise AnswerFileError(f"this is no answer of kgsparql: {what}", hint=_HOW_TO_KEEP) from error
-    except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        what = printable(str(error), 200)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        what = f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else printable(str(error), 200)
         raise AnswerFileError(f"this is no answer of kgsparql: {what}", hint=_HOW_TO_KEEP) from error
 
 

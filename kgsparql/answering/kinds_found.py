@@ -106,7 +106,7 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
         sort = "agent"  # which people
     if sort not in {"agent", "place"} or not ends:
         return None
-    (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]], in_grace=True)
+    (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     said = [*kinds, *steps]
     if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
         return None

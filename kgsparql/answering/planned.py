@@ -10,8 +10,7 @@ from kgsparql.answering.answer import Gap, Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.kinds_found import amount_gaps, sort_gap_of
-from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of
-from kgsparql.answering.question_chunks import question_chunks
+from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, question_chunks
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
@@ -67,7 +66,7 @@ class ReadQuestion:
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
-        found = dict.fromkeys(_gap(doubt, self.words) for doubt in self.reading.doubts)
+        found = dict.fromkeys(_gap_of_doubt(doubt, self.words) for doubt in self.reading.doubts)
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
@@ -215,7 +214,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         (start,) = plan.start.terms
         if isinstance(start, IRI) and (made := _looked_up(Walk(start, plan.path), found, session)) is not None:
             return made
-    if (unsaid := _unsaid(found, session)) is not None:
+    if (unsaid := _unsaid_part(found, session)) is not None:
         return unsaid
     computed = computed_plan(found, session)
     if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
@@ -231,7 +230,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 
 
-def _unsaid(found: ReadQuestion, session: Session) -> Retrieval | None:
+def _unsaid_part(found: ReadQuestion, session: Session) -> Retrieval | None:
     """Say that nothing is known of what is asked of a class or a thing, where its plan is all of that, and no more."""
     plan = found.reading.plan
     items = plan.items if isinstance(plan, a.Count | a.Exists) else plan
@@ -347,7 +346,7 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
     return bool(own) and all(max(one, fit.word(text, kinds[0])) >= NEAR for one, text in zip(own, texts, strict=True))
 
 
-def _gap(doubt: Doubt, words: Chunked) -> Gap:
+def _gap_of_doubt(doubt: Doubt, words: Chunked) -> Gap:
     if doubt.position < 0:
         return Gap("reading", "", doubt.why, doubt.values)
     said = words.raw[doubt.position]

@@ -19,7 +19,7 @@ import numpy as np
 
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.comparison import ALWAYS, Comparison, Leaderboard, Row, records
-from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.dataset import Question, first_texts
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics import METRICS
@@ -296,15 +296,10 @@ def _board_disagreements(board: Leaderboard, limit: int) -> Iterator[list[str]]:
     records = {row: {one.question: one for one in row.run.each_record(row.method, ids)} for row in board.rows}
     for key in chosen:
         question = questions[key]
-        gold = _first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
+        gold = first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
         outcomes = (f"{row.name}: {_outcome_text(v, question, records[row][key[0]])}" for row, v in values[key].items())
         title = f"{printable(question.text, 300)} ({printable(question.id, 60)})"
         yield [title, f"right: {gold or 'there is no answer'}", *outcomes]
-
-
-def _first_texts(texts: Sequence[str]) -> str:
-    more = f" … {len(texts) - 5} more" if len(texts) > 5 else ""
-    return ", ".join(printable(text, 120) for text in texts[:5]) + more
 
 
 def _outcome_text(value: float, question: Question, record: Record) -> str:
@@ -312,7 +307,7 @@ def _outcome_text(value: float, question: Question, record: Record) -> str:
     given = judgement(question, record)  # in the order in which they are scored
     right = [bool(numbers) for numbers in given.found] if given else []
     answers = zip(given.answers if given else (), right, strict=True)
-    listed = _first_texts([f"{one.label or one.term}{' ✓' * is_right}" for one, is_right in answers])
+    listed = first_texts([f"{one.label or one.term}{' ✓' * is_right}" for one, is_right in answers])
     why = "" if value >= 1 else f"; {_failure_reason(question, record, right)}"
     return f"{value:.3g}, {record.status}: {listed or 'nothing'}{why}"
 

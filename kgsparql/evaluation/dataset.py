@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, iri, parse_term, printable
+
+_T = TypeVar("_T")
 
 
 def triple_of(subject: str, predicate: str, object_: str) -> Triple:
@@ -95,21 +97,14 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """Write the question as a JSON object, terms in N-Triples syntax."""
-        written: dict[str, Any] = _json_form().dump_python(self, mode="json", by_alias=True)
+        written: dict[str, Any] = json_form(Question).dump_python(self, mode="json", by_alias=True)
         return written
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Question:
-        """Read what :meth:`to_json` wrote.
-
-        :raises ValueError: for what is no question.
-        """
-        return _json_form().validate_python(data)
 
 
 @cache
-def _json_form() -> TypeAdapter[Question]:
-    return TypeAdapter(Question)
+def json_form(kind: type[_T]) -> TypeAdapter[_T]:
+    """Make what reads a question or a record from JSON: a ValueError for what is none."""
+    return TypeAdapter(kind)
 
 
 def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> tuple[Term, ...]:
@@ -128,6 +123,12 @@ def gold_terms(rows: Iterable[Mapping[str, Term]], variables: Sequence[str]) -> 
     if len(variables) > 1 and any(isinstance(term, IRI) for term in found):
         return tuple(term for term in found if isinstance(term, IRI))
     return tuple(found)
+
+
+def first_texts(texts: Sequence[str], most: int = 5) -> str:
+    """Write the first of some texts, and how many more there are."""
+    more = f", … {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(printable(text, 120) for text in texts[:most]) + more
 
 
 @dataclass(frozen=True, slots=True)

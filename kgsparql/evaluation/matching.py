@@ -23,20 +23,14 @@ from typing import NamedTuple
 
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer
-from kgsparql.rdf.terms import Literal, parse_term
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_FLOATS = frozenset({f"{_XSD}float", f"{_XSD}double"})
+from kgsparql.rdf.literals import EXACT_NUMBERS, FLOATS
+from kgsparql.rdf.terms import XSD, Literal, parse_term
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_INTEGERS = (
-    "integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
-    "unsignedLong unsignedInt unsignedShort unsignedByte"
-)
-_WRITTEN = {f"{_XSD}decimal": _DECIMAL, **{f"{_XSD}{kind}": _INTEGER for kind in _INTEGERS.split()}}
-_DATES = {f"{_XSD}date": "date ", f"{_XSD}dateTime": "dateTime ", f"{_XSD}dateTimeStamp": "dateTime "}
+_WRITTEN = {**dict.fromkeys(EXACT_NUMBERS, _INTEGER), f"{XSD}decimal": _DECIMAL}
+_DATES = {f"{XSD}date": "date ", f"{XSD}dateTime": "dateTime ", f"{XSD}dateTimeStamp": "dateTime "}
 _SPECIAL = {"NaN": "NaN", "INF": "INF", "+INF": "INF", "-INF": "-INF"}
 _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
@@ -174,20 +168,20 @@ def _read_literal(term: str) -> _Literal:
     if literal.language is not None:
         return _Literal(f"@{literal.language.lower()} {text}", text, is_plain=False)
     datatype = literal.datatype.value
-    if datatype == f"{_XSD}string":
+    if datatype == f"{XSD}string":
         return _Literal(f"string {text}", text, is_plain=True)
     return _Literal(_typed_value(datatype, text.strip(" \t\r\n")) or f"^^{datatype} {text}", text, is_plain=False)
 
 
 def _typed_value(datatype: str, text: str) -> str | None:
     """Return the value of a typed literal; ``None`` for an unknown datatype, or a malformed text."""
-    if datatype in _FLOATS:
+    if datatype in FLOATS:
         return _float_value(text)
     if datatype in _WRITTEN:
         return _number_value(text) if _WRITTEN[datatype].fullmatch(text) else None
-    if datatype == f"{_XSD}boolean":
+    if datatype == f"{XSD}boolean":
         return f"boolean {_BOOLEANS[text]}" if text in _BOOLEANS else None
-    if datatype == f"{_XSD}gYear":
+    if datatype == f"{XSD}gYear":
         return _year_value(text)
     found = _date_value(text) if datatype in _DATES else None
     return found if found is not None and found.startswith(_DATES[datatype]) else None

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from typing import Any, ClassVar
-
-from pydantic import TypeAdapter
 
 from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, dataclass, fields
@@ -188,19 +185,6 @@ class Record:
     def to_json(self) -> dict[str, Any]:
         """Write the record as one JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Record:
-        """Read what :meth:`to_json` wrote.
-
-        :raises ValueError: for what is no record.
-        """
-        return _json_form().validate_python(data)
-
-
-@cache
-def _json_form() -> TypeAdapter[Record]:
-    return TypeAdapter(Record)
 
 
 def is_lost(error: KgsparqlError) -> bool:

@@ -15,7 +15,7 @@ from typing import Literal as OneOf
 from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
-from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, gold_terms
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, first_texts, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.evidence.evidence import has_a_name
@@ -26,7 +26,7 @@ from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.made_questions.patterns import Progress, no_progress
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, iri, printable
+from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, iri, printable
 
 if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
@@ -56,7 +56,6 @@ _PATHS_AT_ONCE = 50
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
 """Errors of one query, and not of the graph or the network."""
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _NO_TEXTS = frozenset({"false", "0", "0.0", "0.0E0", "0E0"})
 
 
@@ -138,14 +137,9 @@ def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], 
                 yield f"  {name:<8} {printable(text, 300)}"
         for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
             if terms:
-                yield f"  {name:<8} {_first_texts(terms)}"
+                yield f"  {name:<8} {first_texts(terms, _MAX_TERMS)}"
     if len(wrong) > limit:
         yield f"\n… {len(wrong) - limit:,} more: --limit"
-
-
-def _first_texts(texts: Sequence[str]) -> str:
-    more = f", … {len(texts) - _MAX_TERMS:,} more" if len(texts) > _MAX_TERMS else ""
-    return ", ".join(printable(text, 120) for text in texts[:_MAX_TERMS]) + more
 
 
 def _compared_with_gold(
@@ -196,7 +190,8 @@ def answered(dataset: Dataset, knowledge: KnowledgeBase) -> Dataset:
 
 def _why_unknown(result: _GoldResult) -> str:
     if result.outcome == "absent":
-        return f"the graph does not mention {_first_texts(list(map(str, result.absent)))}, which its query names"
+        absent = first_texts(list(map(str, result.absent)), _MAX_TERMS)
+        return f"the graph does not mention {absent}, which its query names"
     if result.outcome == "empty":
         return "its query finds nothing"
     return f"its query is refused: {result.reason}" + (f" ({result.hint})" if result.hint else "")
@@ -360,7 +355,7 @@ def named_iris(query: str) -> tuple[IRI, ...]:
         if isinstance(term, Path):  # of a path, its parts
             for part in (*getattr(term, "args", ()), getattr(term, "arg", None), getattr(term, "path", None)):
                 add_terms(part)
-        elif isinstance(term, URIRef) and not term.startswith(_XSD):
+        elif isinstance(term, URIRef) and not term.startswith(XSD):
             found[iri(term.replace("\\", ""))] = None  # rdflib leaves the escapes of e:a\\-b in
 
     def visit(node: Any) -> None:

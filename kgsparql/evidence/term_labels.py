@@ -95,9 +95,9 @@ class TermLabels:
         names = [[next(counts) for _ in own] for own in places]
         return [[min(own, key=lambda name: (-own[name], name), default="") for own in group] for group in names]
 
-    def shared_types(self, groups: Sequence[Sequence[Term]], *, in_grace: bool = False) -> list[list[str]]:
+    def shared_types(self, groups: Sequence[Sequence[Term]]) -> list[list[str]]:
         """Name, for each group of terms, all classes that at least half of them have."""
-        counts = self._type_counts(groups, in_grace=in_grace)
+        counts = self._type_counts(groups, in_grace=True)
         return [[n for n, c in own.items() if 2 * c >= len(group)] for own, group in zip(counts, groups, strict=True)]
 
     def _type_counts(self, groups: Sequence[Sequence[Term]], *, in_grace: bool) -> list[Counter[str]]:

@@ -71,7 +71,7 @@ class TripleGatherer:
 
     def gather(self, scopes: Sequence[PatternScope]) -> int | None:
         """Gather what groups of patterns need; return instead the only member that has any of it, if it has much."""
-        steps = [step for scope in scopes for step in scope.all_steps]
+        steps = [step for scope in scopes for one in scope.groups for step in one.steps]
         self._look_at([TripleLookup(predicate) for step in steps for predicate in step.predicates])
         large = [
             step
@@ -91,7 +91,8 @@ class TripleGatherer:
         """Gather what groups of patterns need, from the terms that they begin at."""
         for wanted in together([scope.run(self.gathered) for scope in scopes]):
             self._fetch(wanted)
-        self.lacking += [Solutions(cut=why) for why in dict.fromkeys(w for one in scopes for w in one.all_reasons)]
+        reasons = dict.fromkeys(why for scope in scopes for one in scope.groups for why in one.reasons)
+        self.lacking += [Solutions(cut=why) for why in reasons]
 
     def _holders(self, scope: PatternScope) -> frozenset[int] | None:
         """Return the members that hold triples of a group; ``None`` where it has no solution."""

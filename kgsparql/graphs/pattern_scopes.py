@@ -206,18 +206,11 @@ class PatternScope:
                     self.unions.append([PatternScope.of(pattern, self)])
 
     @property
-    def all_steps(self) -> Iterator[PatternStep]:
-        """The patterns of this group and of those in it."""
-        yield from self.steps
+    def groups(self) -> Iterator[PatternScope]:
+        """Yield the group and those in it."""
+        yield self
         for inner in (*(one for arms in self.unions for one in arms), *self.later):
-            yield from inner.all_steps
-
-    @property
-    def all_reasons(self) -> Iterator[str]:
-        """Why something that it needs is not here."""
-        yield from self.reasons
-        for inner in (*(one for arms in self.unions for one in arms), *self.later):
-            yield from inner.all_reasons
+            yield from inner.groups
 
     def terms_of(self, node: Node | None) -> _Terms | None:
         """Return the terms that a node may be; ``None`` if it may be anything."""

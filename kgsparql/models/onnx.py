@@ -245,8 +245,10 @@ class _Bert:
     """
 
     def __init__(self, directory: Path) -> None:
+        from safetensors.numpy import load_file
+
         self._config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-        self._weights = _tensors_in(directory / "model.safetensors")
+        self._weights = load_file(directory / "model.safetensors")
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
 
@@ -331,15 +333,3 @@ class _Bert:
         name = f"value {len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(numbers), name))
         return name
-
-
-def _tensors_in(file: Path) -> dict[str, NDArray[np.float32]]:
-    """Read the tensors of single precision in a file of safetensors."""
-    data = file.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    found = {}
-    for name, about in json.loads(data[8:start]).items():
-        if about.get("dtype") == "F32":
-            first, last = about["data_offsets"]
-            found[name] = np.frombuffer(data[start + first : start + last], "<f4").reshape(about["shape"])
-    return found

@@ -57,7 +57,7 @@ def numbers(text: str, *, count: int) -> Numbers:
     1
     """
     body = filled_body(text)
-    found, _ = find_json(body)
+    found = find_json(body)
     plain = plain_text(body).strip()
     scores: dict[int, float | None] = {}
     search = ""
@@ -134,7 +134,7 @@ def mentions(text: str) -> list[tuple[str, bool]]:
     [('Nobel Prize', False), ('city', True)]
     """
     body = filled_body(text)
-    found, _ = find_json(body)
+    found = find_json(body)
     value = found[-1].value if found else None
     listed = value if isinstance(value, list) else first_member(by_lower_name(value), "mentions", "entities")
     kept: dict[str, tuple[str, bool]] = {}
@@ -192,7 +192,7 @@ def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
     (2,)
     """
     chosen, body = numbers(text, count=count), filled_body(text)
-    found, _ = find_json(body)
+    found = find_json(body)
     members = by_lower_name(found[-1].value) if found else {}
     letter = str(members.get("meaning") or "").strip(_MARKS + ".").casefold()
     at = ord(letter) - ord("a") if len(letter) == 1 else -1
@@ -212,7 +212,7 @@ def own_knowledge(text: str) -> str:
     ('Paris', 'It is Paris.', '')
     """
     body = filled_body(text)
-    found, _ = find_json(body)
+    found = find_json(body)
     members = by_lower_name(found[-1].value) if found else {}
     answer = first_member(members, "answer", "response") if members else plain_text(body)
     said = answer.strip() if isinstance(answer, str) else ""

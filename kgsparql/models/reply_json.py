@@ -112,15 +112,14 @@ class FoundJson:
         return 2 if any(isinstance(member, dict) for member in self.value) else int(bool(self.value))
 
 
-def find_json(text: str) -> tuple[list[FoundJson], bool]:
-    """Find the outermost JSON values of a text, the one that answers last, and say whether any is broken or cut.
+def find_json(text: str) -> list[FoundJson]:
+    """Find the outermost JSON values of a text, the one that answers last.
 
     It is of the highest rank, whole rather than cut, and the last of those. Nothing after or inside a broken value is
     read: it could be half of something else.
 
-    >>> values, is_broken = find_json('first {"a": [1, 2,]} then [12, 1')
-    >>> [found.value for found in values], is_broken
-    ([[12], {'a': [1, 2]}], True)
+    >>> [(found.value, found.whole) for found in find_json('first {"a": [1, 2,]} then [12, 1')]
+    [([12], False), ({'a': [1, 2]}, True)]
     """
     found: list[FoundJson] = []
     at, is_broken = 0, False
@@ -134,7 +133,7 @@ def find_json(text: str) -> tuple[list[FoundJson], bool]:
         if one is not None:
             found.append(one)
             at = one.end
-    return sorted(found, key=lambda one: (one.rank, one.whole, one.start)), is_broken
+    return sorted(found, key=lambda one: (one.rank, one.whole, one.start))
 
 
 def _read_json(text: str, start: int) -> FoundJson | None:
@@ -188,7 +187,7 @@ def json_value(text: str) -> Any:
     {'choices': [{'n': 3, 'score': 0.8}]}
     """
     body = filled_body(text)
-    found, _ = find_json(body)
+    found = find_json(body)
     if not found or (not found[-1].whole and not found[-1].value):
         raise unusable(body, "JSON")
     return found[-1].value

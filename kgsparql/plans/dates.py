@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.literals import MIDNIGHT, literal_kind
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 LESS_PRECISE = "-00-00"
 """Written after a date before it is read, so that a year alone is its beginning."""
 ZONE = "(Z|[+-][0-9][0-9]:[0-9][0-9])"
@@ -43,7 +42,7 @@ def precision_of(value: Literal) -> Precision:
     >>> precision_of(Literal("1966", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear"))) is YEAR
     True
     """
-    return {_XSD + "gYear": YEAR, _XSD + "gYearMonth": MONTH}.get(value.datatype.value, DAY)
+    return {XSD + "gYear": YEAR, XSD + "gYearMonth": MONTH}.get(value.datatype.value, DAY)
 
 
 def date_number(text: str, *, like: Literal | None = None) -> int | None:
@@ -71,10 +70,10 @@ def year_of(text: str) -> int | None:
 def is_instant(value: object, kind: str = "") -> bool:
     """Whether a value is compared as an instant: a time of day, or with such; midnight alone is only a day.
 
-    >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(_XSD + "dateTime")))
+    >>> is_instant(Literal("2020-01-01T10:00:00", datatype=IRI(XSD + "dateTime")))
     True
     """
-    if not isinstance(value, Literal) or not value.datatype.value.startswith(_XSD + "dateTime"):
+    if not isinstance(value, Literal) or not value.datatype.value.startswith(XSD + "dateTime"):
         return False
     return kind == "time" or MIDNIGHT.search(value.value) is None
 
@@ -96,7 +95,7 @@ def instant_of(text: str) -> int | None:
 def coarser_pattern(value: Literal) -> str:
     """The pattern of the dates that are less precise than another one, and may be the same; empty where none are.
 
-    >>> coarser_pattern(Literal("1966-03-01", datatype=IRI(_XSD + "date")))
+    >>> coarser_pattern(Literal("1966-03-01", datatype=IRI(XSD + "date")))
     '^1966(-03)?(Z|[+-][0-9][0-9]:[0-9][0-9])?$'
     """
     year, month, day = [*re.findall(r"-?[0-9]{4,}|(?<=-)[0-9]{2}", value.value.partition("T")[0]), "", "", ""][:3]
@@ -117,7 +116,7 @@ def as_kind(value: Term, kind: str) -> Literal | None:
     if literal_kind(value) == "date" or date_number(value.value) is None:
         return value if date_number(value.value) is not None else None
     name = {"": "gYear", "-": "gYearMonth"}.get("".join(re.findall("(?<=[0-9])-", value.value)), "date")
-    return Literal(value.value, datatype=IRI(_XSD + name))
+    return Literal(value.value, datatype=IRI(XSD + name))
 
 
 def is_year(text: str) -> bool:

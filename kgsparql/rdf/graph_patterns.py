@@ -14,7 +14,7 @@ from typing import TypeAlias
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import QueryBindingError
 from kgsparql.rdf.query import Lookup, Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, validated
+from kgsparql.rdf.terms import IRI, XSD, BlankNode, Literal, Term, Triple, validated
 
 Operator = OneOf["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "&&", "||", "!"]
 Function = OneOf[
@@ -22,8 +22,6 @@ Function = OneOf[
     "sameTerm", "ROUND", "decimal", "integer", "dateTime",
 ]  # fmt: skip
 Aggregation = OneOf["COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE"]
-
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -242,7 +240,7 @@ def _expression_text(expression: Expression) -> str:
         case Apply("!", (one,)):
             return f"!({_expression_text(one)})"
         case Apply("decimal" | "integer" | "dateTime" as name, (one,)):
-            return f"<{_XSD}{name}>({_expression_text(one)})"
+            return f"<{XSD}{name}>({_expression_text(one)})"
         case Apply(name, arguments) if name[0].isalpha():
             return f"{name}({', '.join(map(_expression_text, arguments))})"
         case Apply(name, arguments):

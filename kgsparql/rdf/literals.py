@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as OneOf
 
 from kgsparql.errors import OptionError
-from kgsparql.rdf.terms import IRI, Literal, Term, local_name
+from kgsparql.rdf.terms import IRI, XSD, Literal, Term, local_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_EXACT_NUMBERS = """decimal integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger
+EXACT_NUMBERS = frozenset(
+    f"{XSD}{name}"
+    for name in """decimal integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger
     negativeInteger unsignedInt unsignedLong unsignedShort unsignedByte""".split()
-NUMBERS = frozenset(f"{_XSD}{name}" for name in (*_EXACT_NUMBERS, "double", "float"))
+)
+FLOATS = frozenset((f"{XSD}double", f"{XSD}float"))
+NUMBERS = EXACT_NUMBERS | FLOATS
 """The datatypes of numbers."""
 _TIME_TYPES = ("dateTime", "date", "time", "duration", "dayTimeDuration", "yearMonthDuration")
-RESPELT = frozenset(f"{_XSD}{name}" for name in (*_EXACT_NUMBERS, *_TIME_TYPES))
+RESPELT = EXACT_NUMBERS | {f"{XSD}{name}" for name in _TIME_TYPES}
 """The datatypes of what the engine writes in its own way, where the spelling of a file may say more: 1.10, 01234."""
 
 
@@ -32,8 +35,8 @@ def literal_kind(value: Literal) -> OneOf["number", "boolean", "date", "text"]:
     name = value.datatype.value
     if name in NUMBERS:
         return "number"
-    is_date = name.startswith((f"{_XSD}date", f"{_XSD}gYear"))
-    return "date" if is_date else "boolean" if name == f"{_XSD}boolean" else "text"
+    is_date = name.startswith((f"{XSD}date", f"{XSD}gYear"))
+    return "date" if is_date else "boolean" if name == f"{XSD}boolean" else "text"
 
 
 def plain_text(value: Literal) -> str:
@@ -66,7 +69,7 @@ def value_text(value: Literal, label: str = "") -> str:
     kind = value.datatype.value
     if (label and label != value.value) or (kind in RESPELT and _ODD_NUMBER.match(value.value)):
         return label or value.value
-    if kind == f"{_XSD}dateTime":
+    if kind == f"{XSD}dateTime":
         return MIDNIGHT.sub("", value.value)
     if kind in NUMBERS:
         return number_text(value.value)
@@ -97,7 +100,7 @@ def number_text(text: str) -> str:
 
 PythonValue: TypeAlias = str | int | float | Decimal | bool | date | datetime | None
 
-_DECIMAL, _FLOATS = f"{_XSD}decimal", frozenset((f"{_XSD}double", f"{_XSD}float"))
+_DECIMAL = f"{XSD}decimal"
 _ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _INT64 = range(-(2**63), 2**63)
 
@@ -153,11 +156,11 @@ def _whole_number(text: str) -> int:
 
 
 _READERS: dict[str, Callable[[str], PythonValue]] = {
-    **dict.fromkeys(NUMBERS - _FLOATS - {_DECIMAL}, _whole_number),
-    **dict.fromkeys(_FLOATS, lambda text: float(text.replace("_", "?"))),  # Python reads 1_000
+    **dict.fromkeys(EXACT_NUMBERS - {_DECIMAL}, _whole_number),
+    **dict.fromkeys(FLOATS, lambda text: float(text.replace("_", "?"))),  # Python reads 1_000
     _DECIMAL: lambda text: Decimal(text.replace("_", "?")),
-    f"{_XSD}gYear": lambda text: _whole_number(_ZONE.sub("", text)),
-    f"{_XSD}boolean": {"true": True, "1": True, "false": False, "0": False}.__getitem__,
-    f"{_XSD}date": lambda text: date.fromisoformat(_ZONE.sub("", text)),
-    f"{_XSD}dateTime": datetime.fromisoformat,
+    f"{XSD}gYear": lambda text: _whole_number(_ZONE.sub("", text)),
+    f"{XSD}boolean": {"true": True, "1": True, "false": False, "0": False}.__getitem__,
+    f"{XSD}date": lambda text: date.fromisoformat(_ZONE.sub("", text)),
+    f"{XSD}dateTime": datetime.fromisoformat,
 }

@@ -17,11 +17,11 @@ from kgsparql.errors import InputError, IriError, PrefixError
 from kgsparql.resources import resource
 
 __all__ = [
-    "IRI", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "local_name",
+    "IRI", "XSD", "BlankNode", "Labels", "Literal", "PrefixMap", "Term", "Triple", "as_iri", "iri", "local_name",
     "normalised", "parse_term", "printable", "renamed", "spellings", "text_literal", "validated", "whole_number",
 ]  # fmt: skip
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
 _OTHER_TRUTH = {"1": "true", "0": "false", "true": "1", "false": "0"}
 
 Term: TypeAlias = IRI | BlankNode | Literal | Triple
@@ -170,9 +170,9 @@ def spellings(term: IRI | Literal) -> tuple[str, ...]:
     >>> spellings(Literal("-0044-03-15", datatype=IRI(xsd + "date")))
     ('-0044-03-15', '-044-03-15')
     """
-    if isinstance(term, IRI) or not term.datatype.value.startswith(_XSD):
+    if isinstance(term, IRI) or not term.datatype.value.startswith(XSD):
         return (term.value,)
-    kind, other = term.datatype.value.removeprefix(_XSD), ""
+    kind, other = term.datatype.value.removeprefix(XSD), ""
     if kind == "boolean":
         other = _OTHER_TRUTH.get(term.value, "")
     elif kind in {"double", "float"}:

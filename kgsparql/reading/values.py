@@ -11,12 +11,11 @@ from decimal import Decimal
 from functools import lru_cache
 
 from kgsparql.linking.words import TextToken
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, XSD, Literal
 from kgsparql.rdf.units import converted
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.lexicon import Lexicon
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _YEAR = 4  # digits
 _DIGITS = 18  # before and after the decimal sign; Oxigraph has no more
 _HUNDRED = 100
@@ -247,4 +246,4 @@ def _date_of_match(text: str) -> Literal | None:
     except ValueError:
         return None
     kind = {len("1990-05"): "gYearMonth", len("1990-05-13"): "date"}.get(len(text), "dateTime")
-    return Literal(text, datatype=IRI(_XSD + kind))
+    return Literal(text, datatype=IRI(XSD + kind))

@@ -33,7 +33,7 @@ def render(  # noqa: PLR0911 - one arm a format
             is_plain, rows = form == "plain", table_rows(answer) or [COLUMNS, *answer_rows(answer)]
             return "\n".join(plain_answers(answer)) if is_plain else separated(rows, form)
         case "sparql":
-            from kgsparql.answering.answer_query import answer_query
+            from kgsparql.rendering.answer_rdf import answer_query
 
             return answer_query(answer).shown
         case "trig":

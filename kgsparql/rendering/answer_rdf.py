@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,14 +14,17 @@ from pyoxigraph import DefaultGraph, Quad, RdfFormat
 from kgsparql.answering.kept_answers import PREFIXES
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem, ItemKind
+from kgsparql.plans.plan_compiler import asked_query
 from kgsparql.plans.running import Computed
+from kgsparql.rdf.path_queries import NOTHING, answers, joined_answers
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 
 if TYPE_CHECKING:
     import rdflib
 
     from kgsparql.answering.answer import Answer
-
+    from kgsparql.evidence.evidence import EvidenceItem
+    from kgsparql.rdf.query import Query
 
 _TEXT_PREFIXES = {"nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"}
 _iri = PrefixMap({**PREFIXES, **_TEXT_PREFIXES}).expand
@@ -211,3 +214,40 @@ def _add_documents(answer: Answer, of: _Statements) -> None:
             nif_endIndex=_typed_literal(excerpt.end, "nonNegativeInteger"), nif_anchorOf=item.text,
             schema_isPartOf=contexts[known], schema_mentions=[mention.term for mention in excerpt.mentions],
         )  # fmt: skip
+
+
+def answer_query(answer: Answer) -> Query:
+    """Return the query of what an answer comes to, doubted or not: no comments, prefixes, or columns beside it.
+
+    ``SELECT * { FILTER(false) }`` stands for no answer, and for one that is in no graph.
+
+    >>> import kgsparql
+    >>> knowledge = kgsparql.open("fixtures/nobel.ttl", embedder="none")
+    >>> answer_query(knowledge.ask("Is Paris the birthplace of Pierre Curie?")).text.split()[0]
+    'ASK'
+    >>> answer_query(knowledge.ask("Who is Batman?")).text
+    'SELECT * { FILTER(false) }'
+    """
+    cited = [answer.evidence[marker] for marker in answer.cited]
+    if answer.computed is not None and any(item.kind == "computed" for item in cited):
+        return asked_query(answer.computed.plan, answer.computed.query)
+    if not answer.best:
+        return NOTHING
+    shared = set.intersection(*(set(one.markers) for one in answer.best))
+    leads = [answer.evidence[marker] for marker in answer.best[0].markers if marker in shared]
+    if leads and len({path.start for item in leads for path in item.paths[:1]}) > 1:  # from each thing that is named
+        return joined_answers((one for item in leads for one in _queries_of(item, answer)), in_all=True)
+    leads = leads[:1] or [answer.evidence[one.markers[0]] for one in answer.best if one.markers]
+    return joined_answers(one for item in leads for one in _queries_of(item, answer))
+
+
+def _queries_of(item: EvidenceItem, answer: Answer) -> Iterator[Query]:
+    """Yield what finds the answers of an item: its own query, or those of its paths, where it does not give them."""
+    best = {one.term for one in answer.best if item.marker in one.markers}
+    if "answer" in item.query.variables and not best.isdisjoint(item.ends):
+        yield item.query
+        return
+    for path in item.paths:
+        places = [place for place, term in enumerate(path.terms) if place and term in best]
+        if places and isinstance(path.start, IRI):
+            yield answers(path.property_path, path.start, place=places[-1])

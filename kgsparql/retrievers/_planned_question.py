@@ -142,7 +142,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         gaps = gaps if gaps or confidence >= calibration().sure else (calibration().doubt(signals),)
     return PlannedQuestion(
         question=session.question, read=tuple(described(found.clauses, found.words.texts)),
-        named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind(chunk, term)) for chunk, term in named),
+        named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind_of_term(chunk, term)) for chunk, term in named),
         candidates=tuple(candidates), chosen=candidates[0] if computed is not None else None, computed=computed,
         doubts=tuple(gap.text for gap in gaps), notes=tuple(session.notes.texts), labels=labels, confidence=confidence,
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _terms_of(chunk: Chunk) -> list[IRI | Literal]:
     return [*(name.term for name in chunk.entities), *chunk.classes]
 
 
-def _kind(chunk: Chunk, term: IRI | Literal) -> OneOf["entity", "class", "text"]:
+def _kind_of_term(chunk: Chunk, term: IRI | Literal) -> OneOf["entity", "class", "text"]:
     if isinstance(term, Literal):
         return "text"
     return "class" if term in chunk.classes else "entity"

@@ -266,7 +266,7 @@ def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
         said |= {own for own in (chunk.number, chunk.last) if isinstance(own, Decimal)}
     near = {number + one for number in said for one in (-1, 0, 1)} | {*map(Decimal, (-1, 0, 1))}  # the ends of a range
     for part in parts(plan):
-        factors = _conversions(part, asked)
+        factors = _conversion_factors(part, asked)
         numbers: list[Decimal] = []
         match part:
             case a.Calculated(operator, left, right) if operator != "round":
@@ -286,7 +286,7 @@ def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
                 yield number
 
 
-def _conversions(part: object, asked: PlanQuestion) -> set[Decimal]:
+def _conversion_factors(part: object, asked: PlanQuestion) -> set[Decimal]:
     """Return the factors from a unit of the values to one that the question says, and back; 100, of a share."""
     own, texts = lexicon(), (asked.session.original, asked.session.question)
     said = {token.text for text in texts for token in tokens(text)}

@@ -146,12 +146,8 @@ class ToolRun:
         planned = self.knowledge.plan(
             given.question, entities=meant, budget=self.asking.budget, cancel=self.asking.cancel
         )
-        found, chosen, doubts, labels = (
-            planned.computed,
-            planned.chosen,
-            [*map(said_of_tools, planned.doubts)],
-            planned.labels,
-        )
+        found, chosen, labels = planned.computed, planned.chosen, planned.labels
+        doubts = [*map(said_of_tools, planned.doubts)]
         own = "" if chosen is None else chosen.words
         others = list({one.words: one for one in planned.candidates if one.words != own}.values())[:OTHER_PLANS]
         if given.other_plan is not None and given.other_plan <= len(others):

@@ -8,7 +8,7 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.evaluation.dataset import GoldAnswer, Question
+from kgsparql.evaluation.dataset import GoldAnswer, Question, json_form
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
@@ -230,5 +230,5 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
         answer = Answer(question="?", status="answered", text="", computed=computed, labels=labels, usage=NO_COST)
         record = Record.of(answer, question=key, method="test", degrees={})
         assert of("exact", questions[key], record) == [1]
-        assert Record.from_json(record.to_json()) == record
-        assert Question.from_json(questions[key].to_json()) == questions[key]
+        assert json_form(Record).validate_python(record.to_json()) == record
+        assert json_form(Question).validate_python(questions[key].to_json()) == questions[key]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgsparql.answering.prose import cited_text
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import text_of
-from kgsparql.models.citations import cited_text
 from kgsparql.models.replies import Numbers, SaidReading, mentions, numbers, own_knowledge, said_reading
 from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
 from tests.deep import DEEP, examples

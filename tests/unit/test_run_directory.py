@@ -18,7 +18,7 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
-from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, triple_of
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, json_form, triple_of
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs import running
@@ -73,7 +73,7 @@ def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
     answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
     made = Record.of(answer, question="q", method="m", degrees={}, chosen_by=["words", "model", "words"], links=False)
     assert (made.chosen_by, made.linked, made.has_failed) == (("model", "words"), None, False)
-    assert Record.from_json(json.loads(json.dumps(made.to_json()))) == made
+    assert json_form(Record).validate_python(json.loads(json.dumps(made.to_json()))) == made
     made = Record.of(answer, question="q", method="m", degrees={})
     assert (made.chosen_by, made.linked) == ((), ())
 

@@ -143,7 +143,7 @@ def _is_truncated(_question: Question, record: Record) -> float | None:
     return None if is_cut is None else float(is_cut)
 
 
-def _confidence(_question: Question, record: Record) -> float | None:
+def _own_confidence(_question: Question, record: Record) -> float | None:
     """Measure how likely the answer is right, as it says itself.
 
     Not defined where nothing was answered, for a failed question, and for a baseline, which does not say.
@@ -246,5 +246,5 @@ METRICS: tuple[Metric, ...] = (
         "seconds_without_model", "Wall time in seconds without waiting for a model.",
         lambda m: max(0.0, m.seconds - m.model_seconds),
     ),
-    defined("confidence", "grounding", "", _confidence),
+    defined("confidence", "grounding", "", _own_confidence),
 )  # fmt: skip

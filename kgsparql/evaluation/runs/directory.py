@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import DataError, DiskFullError, InputError, StoreError
-from kgsparql.evaluation.dataset import Question
+from kgsparql.evaluation.dataset import Question, json_form
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
@@ -100,7 +100,7 @@ class Run:
     def questions(self) -> tuple[Question, ...]:
         """The questions, in their order."""
         file = self.path / "questions.jsonl"
-        found = tuple(whole_lines(file, Question.from_json))
+        found = tuple(whole_lines(file, json_form(Question).validate_python))
         wanted = self.config.get("questions", len(found))
         if len(found) != wanted:
             raise DataError(f"{file}: {len(found):,} whole lines of {wanted}", hint=_ANEW)
@@ -122,7 +122,7 @@ class Run:
         """
 
         def read(line: dict[str, Any]) -> Record | None:
-            return Record.from_json(line) if only is None or line["question"] in only else None
+            return json_form(Record).validate_python(line) if only is None or line["question"] in only else None
 
         yield from filter(None, whole_lines(self.answers_file(method), read))
 

@@ -144,7 +144,7 @@ class RateLimiter:
         with self._changed:
             (self._line.appendleft if is_again else self._line.append)(ticket)
             try:
-                while self._waits(ticket, request, began, is_again=is_again):
+                while self._waits_for_turn(ticket, request, began, is_again=is_again):
                     pass
                 self._running += 1
             finally:
@@ -198,7 +198,7 @@ class RateLimiter:
                 return
             known.resting_until = now + REST_S
 
-    def _waits(self, ticket: object, request: SparqlRequest, began: float, *, is_again: bool) -> bool:
+    def _waits_for_turn(self, ticket: object, request: SparqlRequest, began: float, *, is_again: bool) -> bool:
         """Wait a little, unless the request may be sent now."""
         now, waiting = self.clock(), request.waiting
         if request.cancel is not None and request.cancel.is_set():

@@ -6,8 +6,8 @@ At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.
 from __future__ import annotations
 
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
+from kgsparql.graphs.user_query.patterns import is_nothing, why_nothing
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.why_nothing import is_nothing, why_nothing
 from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, run_on_endpoint
 
 __all__ = [

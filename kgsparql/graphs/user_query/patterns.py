@@ -1,16 +1,19 @@
-"""The patterns of a query of a user's own as typed parts: what of several graphs it may need."""
+"""The patterns of a query of a user's own: what of several graphs it may need, and why it finds nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.errors import InputError
-from kgsparql.graphs.user_query.checking import CheckedQuery
+from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.graphs.user_query.checking import CheckedQuery, check
+from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Node, Variable
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.query import MAX_ARMS, Query
+from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
 
 if TYPE_CHECKING:
     from rdflib.plugins.sparql.parserutils import CompValue
@@ -102,27 +105,30 @@ class _PatternReader:
         """Read a group."""
         match part.name:
             case "BGP":
-                return tuple(one for s, p, o in part.triples for one in self._path(self.node(s), p, self.node(o)))
+                return tuple(one for s, p, o in part.triples for one in self._path_facts(self.node(s), p, self.node(o)))
             case "Join":
                 return (*self.group(part.p1), *self.group(part.p2))
             case "Union":
                 return (g.Union((self.group(part.p1), self.group(part.p2))),)
             case "LeftJoin" | "Minus":
                 known = self.group(part.p1)
-                beside = self._within(_variables_in(known))
+                beside = self._with_names(_variables_in(known))
                 return (*known, g.Optional((*beside.group(part.p2), *beside.looked_for(part.get("expr")))))
             case "ToMultiSet" if part.p.name == "values":
-                return tuple(self._values(part.p.res))
+                return tuple(self._values_patterns(part.p.res))
             case "Project" | "Slice":
-                return (self._select(part),)
+                return (self._sub_select(part),)
             case "Distinct" | "Reduced" if part.p.name in {"Project", "Slice"}:
                 return self.group(part.p)
             case "ToMultiSet" | "Filter" | "Extend" | "Group" | "AggregateJoin" | "OrderBy" | "Distinct" | "Reduced":
                 known = self.group(part.p)
-                return (*known, *self._within(_variables_in(known)).looked_for([part.get("expr"), part.get("A")]))
+                return (
+                    *known,
+                    *self._with_names(_variables_in(known)).looked_for([part.get("expr"), part.get("A")]),
+                )
         raise InputError(f"over several graphs {part.name.upper()} cannot be asked for", hint=_HINT)
 
-    def _within(self, shared: Iterable[Variable]) -> _PatternReader:
+    def _with_names(self, shared: Iterable[Variable]) -> _PatternReader:
         kept = set(shared)
         return replace(self, names={name: own for name, own in self.names.items() if own in kept})
 
@@ -138,7 +144,7 @@ class _PatternReader:
             for part in expression.values() if isinstance(expression, dict) else expression:
                 yield from self.looked_for(part)
 
-    def _select(self, part: CompValue) -> g.Select:
+    def _sub_select(self, part: CompValue) -> g.Select:
         """Read a sub-select, which shares the variables that its groups are about, or that it does not compute."""
         from rdflib.term import Variable as Named
 
@@ -154,9 +160,9 @@ class _PatternReader:
         shared = [one for one in part.PV if (one not in computed if keys is None else one in keys)]
         names = [one for one in map(self.node, shared) if isinstance(one, Variable)]
         count = [(self.fresh(), g.Aggregate("COUNT", self.fresh()))] if keys is not None and not keys else []
-        return g.Select((*((one, None) for one in names), *count), self._within(names).group(part.p), limit=limit)
+        return g.Select((*((one, None) for one in names), *count), self._with_names(names).group(part.p), limit=limit)
 
-    def _values(self, rows: Any) -> Iterator[g.Values]:
+    def _values_patterns(self, rows: Any) -> Iterator[g.Values]:
         """Read the terms that variables may be, where each row has one that is no number or date."""
         for name in dict.fromkeys(name for row in rows for name in row):
             own, terms = self.node(name), [self.node(row[name]) for row in rows if hasattr(row.get(name), "n3")]
@@ -167,19 +173,19 @@ class _PatternReader:
             ):
                 yield g.Values(own, cast("tuple[IRI | Literal, ...]", tuple(terms)))
 
-    def _path(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
+    def _path_facts(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
         """Read a property path: any number of steps only of one of several predicates."""
         from rdflib import paths
 
         match path:
             case paths.InvPath():
-                yield from self._path(end, path.arg, start)
+                yield from self._path_facts(end, path.arg, start)
             case paths.SequencePath():
                 nodes = [start, *(self.fresh() for _ in path.args[1:]), end]
                 for one, step, other in zip(nodes, path.args, nodes[1:], strict=False):
-                    yield from self._path(one, step, other)
+                    yield from self._path_facts(one, step, other)
             case paths.AlternativePath():
-                yield g.Union(tuple(tuple(self._path(start, one, end)) for one in path.args))
+                yield g.Union(tuple(tuple(self._path_facts(start, one, end)) for one in path.args))
             case paths.MulPath():
                 inner = path.path
                 start, end, inner = (end, start, inner.arg) if isinstance(inner, paths.InvPath) else (start, end, inner)
@@ -214,3 +220,103 @@ def _variables_in(group: g.Group) -> Iterator[Variable]:
                 yield from first.intersection(*others)
             case g.Select(head):
                 yield from (name for name, expression in head if expression is None)
+
+
+Run: TypeAlias = Callable[..., QueryResult]
+Probe: TypeAlias = "tuple[g.Fact, ...]"
+
+_SECONDS = 5.0
+"""For all that is asked about one empty result."""
+_BESIDE = "what else the query asks for (FILTER, MINUS, VALUES, LIMIT)"
+_ALL = (g.Fact(Variable("s"), Variable("p"), Variable("o")),)
+
+
+def is_nothing(result: QueryResult) -> bool:
+    """Tell whether a whole result is empty, no, or one row of nothing and zeros, such as a count of nothing."""
+    if result.form == "ASK":
+        return not result.boolean
+    if result.form == "SELECT" and result.rows == 1:
+        (row,) = result.solutions
+        return all(isinstance(term, Literal) and term.value == "0" for term in row.values())
+    return result.rows == 0 and result.complete
+
+
+def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
+    """Say in one sentence why a query finds nothing; empty where its patterns tell nothing of it.
+
+    :param run: runs a checked query, for so many seconds as ``timeout_s`` says.
+    """
+    try:
+        patterns = read_patterns(query, is_literal=True)
+    except InputError:
+        return ""  # such as SPARQL 1.2, which rdflib does not read
+    try:
+        return _reason_of(patterns, run, prefixes.merged(patterns.prefixes))
+    except KgsparqlError as error:
+        return f"why there is nothing could not be found out: {printable(error.message, 200)}"
+
+
+def _required_facts(group: g.Group) -> Iterator[g.Fact]:
+    """Yield the triple patterns without which a group has no solution."""
+    for pattern in group:
+        if isinstance(pattern, g.Fact):
+            yield pattern
+        elif isinstance(pattern, g.Select):
+            yield from _required_facts(pattern.group)
+
+
+def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
+    """Return the probes that have a solution: one query for all of them."""
+    asked, n, queries = [*dict.fromkeys(probes)][:MAX_ARMS], Variable("n"), []
+    for number, facts in enumerate(asked):
+        group: g.Group = (g.Values(n, (Literal(str(number)),)), *facts)
+        queries.append(g.select_query("why_nothing", g.Select(((n, None),), group, limit=1)))
+    result = run(check(Query.union(queries).text), timeout_s=_SECONDS)
+    numbers = {str(getattr(solution.get("n"), "value", "")) for solution in result.solutions}
+    return {facts for number, facts in enumerate(asked) if str(number) in numbers}
+
+
+def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
+    facts = [*dict.fromkeys(_required_facts(patterns.group))]
+    s, o = Variable("s"), Variable("o")
+    uses = {own.predicate: (g.Fact(s, own.predicate, o),) for own in facts if isinstance(own.predicate, IRI)}
+    found = _probes_found([*((own,) for own in facts), *uses.values()], run) if facts else set()
+    if not found and not _probes_found([_ALL], run):
+        return "the graph gives nothing back: even whether there is any triple it answers with no"
+    unused = [prefixes.compress(one) for one, use in uses.items() if use not in found]
+    if unused:
+        return f"no triple here has the predicate {printable(', '.join(unused), 400)}"
+    alone = [own for own in facts if (own,) not in found]
+    if alone:
+        return _unmatched_text(alone[0], patterns.names, prefixes)
+    numbers = range(2, len(facts) + 1)
+    together = _probes_found((tuple(facts[:n]) for n in numbers), run) if numbers else set()
+    for n in numbers:
+        if tuple(facts[:n]) not in together:
+            *before, last = (_written_fact(own, patterns.names, prefixes) for own in facts[:n])
+            others = before[0] if n == 2 else f"the {n - 1} patterns before it"
+            return f"both {last} and {others} are found here, but never together"
+    return f"its triple patterns are found here, together; {_BESIDE} leaves nothing of them" if facts else ""
+
+
+def _unmatched_text(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
+    if fact.predicate == RDF_TYPE and isinstance(fact.object, IRI):
+        return f"nothing here is of the class {printable(prefixes.compress(fact.object), 200)}"
+    with_tag = (
+        "; a text matches only with its language or datatype: better start from the IRI"
+        if isinstance(fact.object, Literal)
+        else ""
+    )
+    return f"no triple here matches {_written_fact(fact, names, prefixes)}{with_tag}"
+
+
+def _written_fact(fact: g.Fact, names: Mapping[Variable, str], prefixes: PrefixMap) -> str:
+    """Write a pattern as the user knows it."""
+
+    def text(node: g.Node) -> str:
+        if isinstance(node, Variable):
+            return names.get(node, "[]")
+        return prefixes.compress(node) if isinstance(node, IRI) else str(node)
+
+    texts = [text(node) for node in (fact.subject, fact.predicate, fact.object)]
+    return printable(f"{{ {' '.join(texts)} }}", 300)

@@ -18,7 +18,7 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.oxigraph import names_in, solutions_in
 from kgsparql.graphs.user_query.checking import Form
 from kgsparql.rdf.literals import data_frame, python_value
-from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
+from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,7 @@ FORMATS: dict[Form, tuple[str, ...]] = {
 }
 """The formats of each form of query; the first is the one for people."""
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
-_BARE = frozenset(_XSD + name for name in ("integer", "decimal", "double", "boolean"))
+_BARE = frozenset(XSD + name for name in ("integer", "decimal", "double", "boolean"))
 _MAX_CELL = 80
 _PIECE_BYTES = 2**16
 
@@ -224,7 +223,7 @@ def _cell_text(term: Term | None, prefixes: PrefixMap) -> str:
     datatype = term.datatype.value
     if datatype in _BARE:
         return text
-    suffix = "" if datatype == _XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _MAX_CELL)}"
+    suffix = "" if datatype == XSD + "string" else f"^^{printable(prefixes.compress(term.datatype), _MAX_CELL)}"
     return f'"{text}"{suffix}'
 
 

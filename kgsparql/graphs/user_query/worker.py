@@ -30,9 +30,8 @@ from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
-from kgsparql.graphs.user_query.patterns import patterns_of
+from kgsparql.graphs.user_query.patterns import patterns_of, why_nothing
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
-from kgsparql.graphs.user_query.why_nothing import why_nothing
 from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import ClosedAtExit
 
