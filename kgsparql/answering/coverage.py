@@ -178,8 +178,10 @@ class _Check:
         """
         texts, ranker = self.asked.read.texts, self.session.ranker
         said = {p for p in self.pieces if self._is_said(p)}
+        named_otherwise = (one for one in self.asked.read.chunks if one.entities and not one.classes)
+        in_names = {p for one in named_otherwise for p in one.span if one.is_strong or p in self.asked.noun}
         for p in (p for p in self.telling if p not in said and texts[p] not in named):
-            word, alike = texts[p], self._likeness_of(p)
+            word, alike = texts[p], 0.0 if p in in_names else self._likeness_of(p)  # no name is only like another
             other = self._named_otherwise(word, alike) if p == self.pieces[p][-1] else ""
             if other in self._labels_of({cited.triple.predicate for cited in self.best.triples}):
                 sentence = "{!r} is only beside what was found, and the question asks for it"
@@ -226,18 +228,14 @@ class _Check:
         objects = [one.object for one in asked.relations if set(piece) <= set(one.verb) and not one.preposition]
         wholes = [piece, *((*piece, *sorted(own.positions & self.pieces.keys())) for own in objects if own)]
         texts = [asked.read.texts[position], *map(asked.words, wholes)]
-        names = self._names_beside({*chain.from_iterable(wholes)} - {position}, position)
-        alike = float(self.session.ranker.similarities(texts, names).max(initial=0.0)) if names else 0.0
-        return max(alike, _NEAR) if self._is_in_place(position) else alike
-
-    def _names_beside(self, others: Collection[int], position: int) -> list[str]:
-        """The names that a word may mean: no step that the words beside it say in full, for it says which of them.
-
-        Of a `vice president` a `president` has only the half.
-        """
-        said = roots_of(self.asked.read.texts[p] for p in others)
-        left = [name for name in self.steps if not self.fit.roots(name) <= said]
-        return self.names if self._is_kind(position) or len(left) == len(self.steps) else left
+        said, names = roots_of(asked.read.texts[p] for p in {*piece} - {position}), [*map(self.fit.roots, self.names)]
+        is_beside = not (said.isdisjoint(chain(*names)) or self._is_kind(position))
+        alike = self.session.ranker.similarities(texts[:1] if is_beside else texts, self.names)
+        for at, own in enumerate(names if is_beside else ()):  # a `vice president`, an `away` ground of a *home ground*
+            if own & said:
+                alike[:, at] *= own > said & own and alike[0, at] >= _ATTRIBUTE
+        likest = float(alike.max(initial=0.0))
+        return max(likest, _NEAR) if self._is_in_place(position) else likest
 
     def _is_in_place(self, position: int) -> bool:
         """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""

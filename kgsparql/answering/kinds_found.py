@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.answering.answer import Gap
+from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words
+from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.terms import Literal, Term, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised
+from kgsparql.rdf.vocabulary import CLASS_KINDS
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
 
@@ -120,6 +123,22 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
         return None
     wanted = "somebody" if sort == "agent" else "a place"
     return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, said[0]))
+
+
+def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
+    """Doubt what was found where some of it is of other classes than the one that is asked for: `which department`."""
+    asked, phrase = session.asked, session.asked.clauses.phrase
+    is_of_class = asked.sort == "any" and asked.clauses.form == "set" and phrase.of is None and not phrase.kinds
+    wanted = set(phrase.head.classes) if is_of_class and phrase.head is not None else set[IRI]()
+    own, items = common_profiler(session), [one for one in ends[:_SAMPLE] if wanted and isinstance(one, IRI)]
+    view, said = KnownGraph(own, session.compared_labels, session.linker), asked.words(asked.noun)
+    classes = [sorted(some, key=str) for some in own.classes_of(items).values()]
+    told = [some for some in classes if not {*own.with_broader(sorted(wanted, key=str))}.issuperset(some)]
+    odd = [some for some in told if wanted.isdisjoint(own.with_broader(some)) and not {*CLASS_KINDS} & {*some}]
+    odd += [[one] for one in items[:1] if not classes and view.has_instances(one)]  # it is a class itself
+    if odd and any(map(view.has_instances, sorted(wanted, key=str))):
+        (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
+        yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, name))
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

@@ -11,6 +11,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
+from kgsparql.answering.kinds_found import class_gaps
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -203,13 +204,17 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     :param is_judged: the gaps are all that it leaves out; else that was not checked.
     """
     own, support = calibration(), found.support or Support(path_lead=path_lead(found))
-    gaps = made.gaps if is_judged and not session.notes.partial else None
+    unlike: list[Gap] = []
+    with session.within_budget():
+        unlike += class_gaps([own.term for own in made.best] if made.status == "answered" else [], session)
+    gaps = (*made.gaps, *unlike) if is_judged and not session.notes.partial else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)
     made = replace(made, confidence=confidence, signals=signals)
-    if made.status != "answered" or made.gaps or confidence >= max(session.min_confidence, own.sure * is_judged):
+    is_enough = not unlike and confidence >= max(session.min_confidence, own.sure * is_judged)
+    if made.status != "answered" or made.gaps or is_enough:
         return made
-    gap = own.doubt(signals).translated(session.sentences)
+    gap = _in_own_words([*unlike, own.doubt(signals)][0], session)
     return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")
 
 

@@ -13,7 +13,6 @@ from math import prod
 
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import (
     LEFT_OUT,
     Denotation,
@@ -107,7 +106,7 @@ class _Search:
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
-        self.item_classes = frozenset[IRI]()
+        self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
     def ways(self, most: int) -> Looking[list[PathFit]]:
@@ -128,13 +127,12 @@ class _Search:
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
-        found = [way for way in found if self._is_of_kind(way.last)]
+        found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
         turns = dict.fromkeys(one for way in found for one in self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
-        likely = sorted((way for way in found if self._is_likely(way)), key=lambda way: (-way.rank, str(way.steps)))
-        del likely[most:]
+        likely = sorted(filter(self._is_likely, found), key=lambda way: (-way.rank, str(way.steps)))[:most]
         if self.classes:
             unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
             yield self.view.look_for_items, [*map(self._reached, unlike)]
@@ -144,14 +142,14 @@ class _Search:
         for way, fit in fits:
             way.score += fit
         fitting = [way for way, _ in fits]
-        have = self._turn_what_is_turned(fitting)
+        have, self.direct = self._turn_what_is_turned(fitting), {way.steps for way in likely if way.is_direct}
         have |= {step for way in fitting if self._is_found(way) for step in way.named}
         turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _AGAINST_ROLE}
         fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
-        is_direct = any(way.is_direct for way in fitting)
+        self.is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
-            way.doubts = [*self._doubts(way, is_direct=is_direct)]
-            way.score -= _FARTHER * (is_direct and len(way.steps) > 1)
+            way.doubts = [*self._doubts(way)]
+            way.score -= _FARTHER * (self.is_direct and len(way.steps) > 1)
         return sorted(fitting, key=lambda way: (-way.rank, len(way.steps), str(way.steps)))
 
     def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
@@ -219,8 +217,7 @@ class _Search:
         if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
         way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
-        covers_nothing = self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2
-        if covers_nothing and way.hinted < NEAR:
+        if self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2 and way.hinted < NEAR:
             return False
         cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.steps))
         joining = self.fit.text(way.steps[-1 if self.sought.role != "prep" else 0].predicate).split()
@@ -281,15 +278,6 @@ class _Search:
         is_grave = is_grave or (role == "prep" and not self.texts)
         is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
         return is_grave or self.own.is_strict or None
-
-    def _is_of_kind(self, use: PredicateUse) -> bool:
-        """Whether what a path leads to may be when, where or who something is."""
-        if self.kind == "time":
-            if use.kind in {"date", "time", "item"}:
-                called = self.view.labels(use.ends, in_grace=True) if use.kind == "item" else {}
-                return use.kind != "item" or 2 * sum(map(is_year, called.values())) > len(use.ends)
-            return 2 * sum(is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
-        return self.kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
     def _fit_of_end(self, way: PathFit) -> float | None:
         """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
@@ -371,8 +359,14 @@ class _Search:
 
     def _is_found(self, way: PathFit) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
-        is_near = len(way.steps) == 1 or (bool(is_located) and not self._is_of_what_holds_it(way))
-        return not way.left and way.direction > -0.5 and is_near
+        is_near = bool(is_located) and not (self._goes_beyond(way) or self._is_of_what_holds_it(way))
+        return not way.left and way.direction > -0.5 and (is_near or len(way.steps) == 1)
+
+    def _goes_beyond(self, way: PathFit) -> bool:
+        """Whether a path goes on, not to what holds it, from where the one step leads that is all that is said."""
+        silent = [step for step in way.steps if step not in way.named]
+        is_up = all(self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent)
+        return way.steps[:1] in self.direct and bool(self.texts and silent) and not is_up
 
     def _is_of_what_holds_it(self, way: PathFit) -> bool:
         """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
@@ -394,13 +388,14 @@ class _Search:
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
             more = self.fit.roots(label) - roots - self.own.hint_roots
-            if min(own) < SAME or len(more) > 1:
+            is_there = predicate in self.called and any(one.predicate in self.called for one in have)
+            if min(own) < SAME or len(more) > 1 or is_there:
                 continue
-            for step in (Step(predicate), Step(predicate, "inverse")):
-                is_there = predicate in self.called and any(one.predicate in self.called for one in have)
-                if step in have or is_there or self._direction(step, self.sought.role, self.led_by) < 0:
-                    continue
-                if (score := self._score_of_nothing(step, is_turned=step in turned)) is not None:
+            both = [Step(predicate), Step(predicate, "inverse")]
+            allowed = [step for step in both if self._direction(step, self.sought.role, self.led_by) >= 0]
+            for step in (one for one in allowed if one not in have):
+                is_open, is_turned = len(allowed) > 1, step in turned
+                if (score := self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)) is not None:
                     score += sum(own) / len(own) - _MORE_SAID * len(more)
                     yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
 
@@ -414,12 +409,12 @@ class _Search:
             if is_one and way.direction <= _AGAINST_ROLE and back not in have:
                 yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
-    def _score_of_nothing(self, step: Step, *, is_turned: bool) -> float | None:
+    def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
 
         They need not fit where the question has the name of the predicate word for word.
 
-        :param is_turned: what is given is at the other end of it.
+        :param is_turned: what is given is at the other end of it. :param is_open: both directions are allowed.
         """
         is_called = step.predicate in self.called
         known = self.view.profiler.at_ends(step.predicate)
@@ -436,11 +431,14 @@ class _Search:
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = is_called or (fits and not (self.item_classes and far and self.item_classes.isdisjoint(far)))
-        if not fits and self.item is None and self.kind:
+        last, joint = self.fit.text(step.predicate).split()[-1], self.sought.preposition
+        is_other = joint != "" and last in self.lexicon.prepositions - {joint}  # `awarded to` somebody, and not `in`
+        is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
+        if not fits and (is_open or is_other or (self.item is None and self.kind)):
             return None
         return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
 
-    def _doubts(self, way: PathFit, *, is_direct: bool) -> Iterator[Doubt]:
+    def _doubts(self, way: PathFit) -> Iterator[Doubt]:
         sought, is_far = self.sought, len(way.steps) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
@@ -448,7 +446,8 @@ class _Search:
         free = way.steps if sought.role in {"where", "any"} else way.steps[:1] if sought.role == "prep" else ()
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
         is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
-        if self.texts and is_far and odd and (is_direct or is_located or self._is_of_what_holds_it(way)):
+        is_leap = self.is_direct or is_located or self._goes_beyond(way) or self._is_of_what_holds_it(way)
+        if self.texts and is_far and odd and is_leap:
             yield Doubt(-1, LEAP)
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)

@@ -12,6 +12,7 @@ from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
+from kgsparql.plans.dates import is_year
 from kgsparql.plans.denotation import of_classes
 from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.plan_compiler import PlanCompiler
@@ -125,6 +126,15 @@ class KnownGraph:
         """Return a set about the members of lists, where the question names any; of too many, none are ranked."""
         items = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
         return without_ranking(items, self.profiler.graph)
+
+    def may_be(self, kind: str, use: PredicateUse) -> bool:
+        """Whether what a path leads to may be when, where or who something is."""
+        if kind == "time":
+            if use.kind in {"date", "time", "item"}:
+                called = self.labels(use.ends, in_grace=True) if use.kind == "item" else {}
+                return use.kind != "item" or 2 * sum(map(is_year, called.values())) > len(use.ends)
+            return 2 * sum(is_year(end.value) for end in use.ends if isinstance(end, Literal)) > len(use.ends)
+        return kind not in {"agent", "place"} or use.kind in {"item", "text"}
 
     # --- terms and classes
 

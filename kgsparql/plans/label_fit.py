@@ -269,6 +269,8 @@ class LabelFit:
             and stem(noun) == stem(label)
         ):
             form = "verb"  # who is `maintained` by somebody that `maintains`
+        if form == "verb" and self.lexicon.is_participle(noun) and self._is_object_in(noun, label):
+            return True  # who `received the award` was awarded it, and so it was to them
         is_forward = (step.direction == "forward") != bool(noun and self.is_other_end(noun, label))
         is_doer = bool(noun) and self.says(noun, label)
         match role:
@@ -290,6 +292,11 @@ class LabelFit:
             case _:
                 return True
         return good == is_forward
+
+    def _is_object_in(self, word: str, label: str) -> bool:
+        """Whether a word is no verb of a label, but one that stands beside its verb."""
+        verbs = {stem(one) for one in label.split() if self.lexicon.is_participle(one)}
+        return bool(verbs) and stem(word) in {*map(stem, label.split())} - verbs
 
     def is_turned(self, step: Step, role: Role | OneOf["kind"], said: Sequence[str], *, is_one_kind: bool) -> bool:
         """Whether a step is gone the other way than its role allows, where only the way tells both ends.

@@ -107,7 +107,9 @@ class Planner:
             case "share":
                 return self.tables.share()
             case "count":
-                return self._stated_number() or self._chosen(self._restricted(), a.Count)
+                found = self._stated_number() or self._chosen(self._restricted(), a.Count)
+                is_one = isinstance(found.plan, a.Count) and isinstance(found.plan.items, a.Items)  # comedies are many
+                return unplanned("nothing is asked of it") if is_one else found
             case "ask":
                 return self._whether()
             case "choose":
@@ -166,11 +168,18 @@ class Planner:
         if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _LIKELIER:
             doubts.append(Doubt(-1, "a likelier reading comes to nothing"))
         rivals = [o for o in others if o.rank > taken.rank - _AS_WELL and (taken.doubts or not o.doubts)]
-        if any(not self._comes_to(other) <= self._comes_to(taken) for other in rivals):
-            doubts.append(Doubt(-1, "another reading fits as well"))
+        doubts += [self._as_well(o, taken) for o in rivals if not self._comes_to(o) <= self._comes_to(taken)][:1]
         doubts += [*self._of_empty_classes(taken), *self._leaps(taken.how)]
         made, *more = (one.reading(one.known if plan is None else plan(one.known)) for one in (taken, *others))
         return replace(made, doubts=tuple(doubts), others=tuple(more))
+
+    def _as_well(self, other: Denotation, taken: Denotation) -> Doubt:
+        """Doubt a reading beside which another fits as well, by the predicates that tell them apart."""
+        ways = ((one.path, own.path) for one, own in zip(other.how, taken.how, strict=False) if one.path != own.path)
+        names = [repr(self.phrases.fit.text(path.steps[-1].predicate)) for path in next(ways, ())]
+        if len(set(names)) > 1:
+            return Doubt(-1, "{} fits the question as well as {}", tuple(names))
+        return Doubt(-1, "another reading fits as well")
 
     def _leaps(self, how: Sequence[Match]) -> tuple[Doubt, ...]:
         """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
@@ -197,7 +206,7 @@ class Planner:
         said = phrase.restrictions[0] if len(phrase.restrictions) == 1 else None
         if not isinstance(said, Predication) or said.subject is None:
             return None
-        noun, made = NounPhrase(chunks=phrase.chunks), []
+        noun, made = NounPhrase(chunks=phrase.chunks), list[tuple[PlannedReading, Denotation]]()
         for one in [one for one in self.phrases.denotations(said.subject)[:4] if one.is_named]:
             for option in self.phrases.measures_of_noun(one, noun)[:3]:
                 last = self.phrases.fit.text(option.last)
@@ -208,8 +217,15 @@ class Planner:
                 if is_counted or self.view.members(reached):
                     plan = value_of(one.known, option.measure) if is_counted else reached
                     how = Match(self._said(phrase), option.path)
-                    made.append(one.leaving_out(unsaid).reading(plan, option.score, how))
-        return max(made, key=lambda own: own.score, default=None)
+                    among = getattr(option.measure, "among", None)
+                    counted = replace(one, items=a.Both((reached, among)) if among else reached, how=(how,))
+                    made.append((one.leaving_out(unsaid).reading(plan, option.score, how), counted))
+        if not made:
+            return None
+        best_of, taken = max(made, key=lambda own: own[0].score)
+        near = [own for read, own in made if read.score > best_of.score - _AS_WELL and own.score == taken.score]
+        doubts = [self._as_well(own, taken) for own in near if self._comes_to(own) != self._comes_to(taken)][:1]
+        return replace(best_of, doubts=(*best_of.doubts, *doubts))
 
     def _other_names(self) -> PlannedReading | None:
         """What something is called besides, how many such names it has, or whether it has one; None where none is."""
@@ -315,13 +331,19 @@ class Planner:
     def _summarised(
         self, positions: Sequence[int], owners: Sequence[Denotation], how: a.Summary
     ) -> Iterator[PlannedReading]:
+        phrase = self.question.phrase
+        at = phrase.summary[0] if phrase.summary else phrase.superlative.position if phrase.superlative else -1
         for one in owners:
             options = self.phrases.measures(one, positions)
             if how in {"avg", "sum"}:
                 options = [own for own in options if own.kind == "number"]
             for option in options[:2]:
-                match = Match(self._said(self.question.phrase), option.path)
-                yield one.reading(a.SummaryOf(how, one.known, option.measure), option.score, match)
+                match = Match(self._said(phrase), option.path)
+                is_bare = one.is_named and how != "sum" and len(self.view.members(ends(one.known, option.path))) < 2
+                read = one.leaving_out([at] * is_bare)  # a thing's only value is not its highest
+                yield read.reading(a.SummaryOf(how, one.known, option.measure), option.score, match)
+                if is_bare:  # nor are those of other things
+                    break
 
     def _extreme_value(self, phrase: NounPhrase, best_of: Superlative) -> PlannedReading | None:
         """The highest value itself, where a measure and no thing is named: `the earliest date of birth`."""

@@ -13,7 +13,7 @@ from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, be
 from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rdf.vocabulary import SUBCLASS_OF, TAXONOMY
+from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
 
 _GIVEN, _TRIED = 5, 3
@@ -39,6 +39,8 @@ class Predicating(Measuring):
             below = self.steps_below(a.Items((other.items.of,)), [SUBCLASS_OF], _NARROWER)
             other = replace(other, items=a.Either((other.items, *below[SUBCLASS_OF]))) if below else other
         if (other.classes and phrase.of is None) or isinstance(other.items, a.Instances | a.Minus):
+            if isinstance(given.items, a.Items) and not any(self.view.classes_of(given.items.terms).values()):
+                given = given.doubted(Doubt(-1, "nothing in this graph says what it is"))
             return [
                 replace(one, classes=other.classes or given.classes, head=()).leaving_out(given.head)
                 for one in met(given, [other])
@@ -82,14 +84,20 @@ class Predicating(Measuring):
         if given.head or given.classes:
             sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
         else:
-            sought = Sought(wanted=given)
+            sought = Sought(wanted=given, hops=1)  # what is near a city is none
         return [*found, *met(given.headless(), self.connector.connect(other, sought))]
 
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
-        """What is below a named thing in a taxonomy: of one thing that is asked about, any number of steps."""
-        most = _NARROWER if given.is_named else 1
-        for predicate, sets in self.steps_below(other.known, TAXONOMY, most).items():
-            how = Match("is", PropertyPath((Step(predicate, "inverse"),)))
+        """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
+        below = self.steps_below(other.known, TAXONOMY, _NARROWER if given.is_named else 1)
+        ways = {one: PropertyPath((Step(one, "inverse"),)) for one in TAXONOMY}
+        if given.is_named:
+            own = {use.step for use in self.view.uses(given.known)} - {Step(INSTANCE_OF, "inverse")}
+            below[INSTANCE_OF] = [ends(union([other.known, *below.get(CLASS_ABOVE, ())]), ways[INSTANCE_OF])]
+            sets = [each for one, some in below.items() if any(step.predicate == one for step in own) for each in some]
+            below = {INSTANCE_OF: sets} if sets else {}
+        for predicate, sets in below.items():
+            how = Match("is", ways[predicate])
             yield Denotation(union(sets), other.score + 1.3, other.doubts, how=(how,))
 
     def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI], most: int = 1) -> dict[IRI, list[a.ItemSet]]:

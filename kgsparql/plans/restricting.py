@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met
+from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met, of_classes
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -234,7 +234,11 @@ class Restricting(Predicating):
         return [replace(either, classes=given.classes, asked=given.asked)]
 
     def _denied(self, given: Denotation, said: Predication) -> list[Denotation]:
-        """What something is not true of."""
+        """What something is not true of; songs that Ann did not write with Bob are hers, and not his."""
+        beside = [one for one in said.more if one[0] in self.lexicon.with_words]
+        if said.subject is not None and beside:
+            theirs = [Predication(said.verb, how, object=phrase, is_negated=True) for how, phrase in beside]
+            return self.all_of(given, [replace(said, more=[one for one in said.more if one not in beside]), *theirs])
         found = []
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
@@ -243,9 +247,11 @@ class Restricting(Predicating):
                 continue
             if given.items is None and one.items is not None:
                 kind = self._broadest_class(one.items)
-                if kind is None:
+                whole = self.word_set(given) if given.head else None  # which actors: whoever is one of some film
+                if kind is None and whole is None:
                     continue
-                base = replace(given, items=a.Instances(kind), classes=frozenset({kind}))
+                kinds = frozenset[IRI]() if kind is None else frozenset({kind})
+                base = replace(given, items=of_classes(kinds) if whole is None else whole.items, classes=kinds, head=())
             if base.items is not None and one.items is not None:
                 without = replace(one, items=a.Minus(base.items, one.items), classes=base.classes, asked=given.asked)
                 found.append(without.doubted(*self._named_more(given, one), *self._of_no_such_thing(one.items)))
@@ -295,7 +301,8 @@ class Restricting(Predicating):
         """Those whose advisor was born in Bonn."""
         owned = self.all_of(Denotation(None), said.said)
         sought = Sought(self.positions(noun.chunks), "value", wanted=given, hops=1)
-        return best(new for own in owned for new in met(given, self.connector.connect(own, sought)))
+        found = best(new for own in owned for new in met(given, self.connector.connect(own, sought)))
+        return [one.leaving_out(given.head) for one in found] if given.is_free else found
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
         verb = self.positions_of_verb(said)

@@ -36,9 +36,9 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
 
 
 (RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _known_iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
-(INSTANCE_OF, BROADER) = _known_iris("wdt:P31 skos:broader")
-"""Wikidata's ``rdf:type``, and what leads to what is wider in a thesaurus."""
-TAXONOMY = _known_iris("skos:broader rdfs:subClassOf wdt:P31 wdt:P279")
+(INSTANCE_OF, CLASS_ABOVE, BROADER) = _known_iris("wdt:P31 wdt:P279 skos:broader")
+"""Wikidata's ``rdf:type`` and ``rdfs:subClassOf``, and what leads to what is wider in a thesaurus."""
+TAXONOMY = (BROADER, SUBCLASS_OF, INSTANCE_OF, CLASS_ABOVE)
 """Lead to what is wider."""
 CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 """What is declared to be one of these is a class."""

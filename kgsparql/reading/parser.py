@@ -53,6 +53,7 @@ class _Parser(Differences):
         lexicon, passed = self.lexicon, set(self.signposts)
         found = [at for at in range(len(self.texts)) if at not in self.in_names and self._is_unknown(at, passed)]
         is_told = question.each is not None or bool(question.columns)
+        found = [at for at in found if self.texts[at - 1] not in lexicon.have_forms]  # who have their home somewhere
         question.pronouns = () if is_told else tuple(at for at in found if not self._is_of_word(at + 1))
         empty = lexicon.empty_words - lexicon.negations - lexicon.or_words
         left = set(range(len(self.texts))) - positions_in(question)

@@ -13,6 +13,7 @@ from kgsparql.reading.clauses import (
     Predication,
     Restriction,
     is_adverb,
+    name_value,
     relations,
     share_argument,
     with_preposition,
@@ -194,7 +195,10 @@ class VerbPhrases(NounPhrases):
         self.skip(int(self.word() in lexicon.only_words))
         is_sharing = bool(relation.verb) and self.texts[relation.verb[0]] in lexicon.share_verbs
         if self.begins_object() or self.word() in lexicon.quantifiers or self.phrase_in(lexicon.superlatives):
+            is_own = relation.light == "have" and self.word() in lexicon.possessive_pronouns
             found = self.noun_phrase(with_modifiers=not is_sharing)
+            if is_own:
+                name_value(found)
             relation.is_negated = relation.is_negated or found.is_negated
             if not found.is_empty or found.most or found.superlative or found.quantity:
                 found.is_negated, relation.object = False, found

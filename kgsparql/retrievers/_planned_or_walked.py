@@ -22,7 +22,7 @@ from kgsparql.evidence.verbalising import arrow, triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign, roots_of, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import TURNED
+from kgsparql.plans.connecting import LEAP, TURNED
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.paths import Step, directions
@@ -158,10 +158,23 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
     if isinstance(read.reading.plan, a.Exists) and any(doubt.why == TURNED for doubt in read.reading.doubts):
         return planned  # the other reading of a question with yes or no knows no direction
+    if _is_leap(read, items, other):
+        return planned
     is_left_out = any(gap.code == "operation" for gap in missing)  # one or the other
     if not missing or (not _is_computing(read.reading.plan) and other.candidates and not is_left_out):
         return other
     return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
+
+
+def _is_leap(read: ReadQuestion, items: set[Term], other: Retrieval) -> bool:
+    """Tell whether paths go on from all that a plan has words for, to the class that is asked for."""
+    plan, doubts, head, best = read.reading.plan, read.reading.doubts, read.clauses.phrase.head, other.best_item
+    if any(doubt.why == LEAP for doubt in doubts):
+        return items == shown_terms(other)
+    if head is None or not head.classes or best is None or not isinstance(plan, a.Ends):
+        return False
+    said, gone = plan.path.steps, best.paths[0].property_path.steps
+    return all(own.position in head.span for own in doubts) and said == gone[: len(said)] != gone
 
 
 def _planned_items(planned: Retrieval) -> set[Term]:

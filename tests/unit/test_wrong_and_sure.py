@@ -1,0 +1,135 @@
+"""Questions beside a plain one, of which a word is another: what answers the plain one is no sure answer to them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import kgsparql
+from kgsparql.answering.answer import Answer
+from kgsparql.knowledge_base import KnowledgeBase
+from tests.conftest import FIXTURES, graph_from
+
+CLUBS = """
+:Club a rdfs:Class ; rdfs:label "club" . :Stadium a rdfs:Class ; rdfs:label "stadium" .
+:Town a rdfs:Class ; rdfs:label "town" . :Person a rdfs:Class ; rdfs:label "person" .
+:ground rdfs:label "home ground" . :coach rdfs:label "head coach" . :official rdfs:label "official language" .
+:town rdfs:label "town" . :founded rdfs:label "founded in" . :temperature rdfs:label "temperature" .
+:rovers a :Club ; rdfs:label "Rovers" ; :ground :park ; :coach :ann ; :founded :delft .
+:athletic a :Club ; rdfs:label "Athletic" ; :ground :lane ; :coach :cas ; :founded :gouda .
+:park a :Stadium ; rdfs:label "Green Park" ; :town :delft ; :temperature 12.5 .
+:lane a :Stadium ; rdfs:label "Mill Lane" ; :town :gouda ; :temperature 11.0 .
+:delft a :Town ; rdfs:label "Delfton" ; :official :dutch ; :temperature 14.5 . :dutch rdfs:label "Dutch" .
+:gouda a :Town ; rdfs:label "Goudaham" ; :official :frisian ; :temperature 15.5 . :frisian rdfs:label "Frisian" .
+:ann a :Person ; rdfs:label "Ann Visser" . :cas a :Person ; rdfs:label "Cas Bakker" .
+:untold rdfs:label "Harriers" ; :founded :delft .
+"""
+SONGS = """
+:Song a rdfs:Class ; rdfs:label "song" . :writer rdfs:label "writer" .
+:a a :Song ; rdfs:label "Low Tide" ; :writer :ann, :bob . :b a :Song ; rdfs:label "High Tide" ; :writer :ann .
+:c a :Song ; rdfs:label "Ebb" ; :writer :bob . :ann rdfs:label "Ann Ost" . :bob rdfs:label "Bob Ray" .
+"""
+PLACES = """
+PREFIX wdt: <http://www.wikidata.org/prop/direct/>
+:city rdfs:label "city" . :big rdfs:label "big city" ; wdt:P279 :city . :river rdfs:label "river" .
+:ulm rdfs:label "Ulm" ; wdt:P31 :city . :rome rdfs:label "Rome" ; wdt:P31 :big .
+:elbe rdfs:label "Elbe" ; wdt:P31 :river .
+:nowhere rdfs:label "Nowhere" ; :near :ulm .
+"""
+
+
+@cache
+def knowledge_of(turtle: str) -> KnowledgeBase:
+    return KnowledgeBase(graph_from(turtle)) if turtle else kgsparql.open(FIXTURES / "nobel.ttl")
+
+
+def ask(question: str, turtle: str = CLUBS) -> tuple[Answer, set[str]]:
+    answer = knowledge_of(turtle).ask(question)
+    return answer, {one.label for one in answer.best} if answer.status == "answered" else set()
+
+
+@pytest.mark.parametrize(
+    ("turtle", "question", "right", "others"),
+    [
+        (CLUBS, "Which {} is Ann Visser the head coach of?", {"club": {"Rovers"}}, ("town", "stadium", "person")),
+        (CLUBS, "Which {} was Rovers founded in?", {"town": {"Delfton"}}, ("stadium", "club")),
+        ("", "Which {} did Albert Einstein die in?", {"city": {"Princeton"}}, ("university", "laureate")),
+        ("", "Which {} was Niels Bohr advised by?", {"person": {"Christian Christiansen"}}, ("university", "city")),
+    ],
+)
+def test_which_of_another_class_is_no_sure_answer(
+    turtle: str, question: str, right: dict[str, set[str]], others: tuple[str, ...]
+) -> None:
+    for kind, names in right.items():
+        assert ask(question.format(kind), turtle)[1] == names
+    for kind in others:
+        answer, sure = ask(question.format(kind), turtle)
+        assert not sure, (kind, str(answer))
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "others"),
+    [
+        ("What is the {} ground of Rovers?", {"home": {"Green Park"}}, ("away", "training")),
+        ("Who is the {} coach of Rovers?", {"head": {"Ann Visser"}}, ("assistant", "goalkeeping")),
+        ("What is the {} language of Delfton?", {"official": {"Dutch"}}, ("unofficial", "minority")),
+        ("What is the {} of Delfton?", {"temperature": {"14.5"}}, ("maximum temperature", "lowest temperature")),
+        ("What is the {} of the stadiums?", {"highest temperature": {"12.5"}, "lowest temperature": {"11"}}, ()),
+    ],
+)
+def test_another_word_before_a_noun_makes_another_thing(
+    question: str, right: dict[str, set[str]], others: tuple[str, ...]
+) -> None:
+    for word, names in right.items():
+        assert ask(question.format(word))[1] == names
+    for word in others:
+        assert not ask(question.format(word))[1], word
+
+
+def test_their_value_in_a_place_is_the_place_alone() -> None:
+    for own, plain, turtle in (
+        ("have their home ground in Green Park", "have the home ground Green Park", CLUBS),
+        ("have their place of birth in Warsaw", "have the place of birth Warsaw", ""),
+        ("have their place of death in Berlin", "have the place of death Berlin", ""),
+    ):
+        noun = "laureates" if not turtle else "clubs"
+        answers = [knowledge_of(turtle).ask(f"Which {noun} {said}?") for said in (own, plain)]
+        assert {(one.status, tuple(own.label for own in one.best)) for one in answers} == {
+            (answers[0].status, tuple(one.label for one in answers[1].best))
+        }
+        assert not answers[0].gaps
+
+
+def test_of_what_something_is_the_right_predicate_is_asked() -> None:
+    said = {
+        name: ask(f"Is {name} a city?", PLACES)[1] for name in ("Ulm", "Rome", "Elbe", "Nowhere")
+    }  # of Nowhere, nothing is told
+    assert said == {"Ulm": {"true"}, "Rome": {"true"}, "Elbe": {"false"}, "Nowhere": set()}
+    assert [ask(f"Is {name} a club?")[1] for name in ("Rovers", "Ann Visser", "Harriers")] == [
+        {"true"}, {"false"}, set()
+    ]  # fmt: skip
+
+
+def test_what_one_did_not_do_with_another_one_did_alone() -> None:
+    assert ask("Which songs did Ann Ost not write with Bob Ray?", SONGS)[1] == {"High Tide"}
+    assert ask("Which songs did Bob Ray not write with Ann Ost?", SONGS)[1] == {"Ebb"}
+    assert ask("Which songs did Ann Ost not write?", SONGS)[1] == {"Ebb"}
+
+
+def test_a_prize_awarded_to_somebody_is_not_awarded_in_a_place() -> None:
+    for prize, name, right in (
+        ("Nobel Peace Prize 2014", "Malala Yousafzai", "true"),
+        ("Nobel Peace Prize 2014", "Albert Einstein", "false"),
+        ("Nobel Prize in Physics 1921", "Albert Einstein", "true"),
+    ):
+        assert ask(f"Was the {prize} awarded to {name}?", "")[1] == {right}
+    assert ask("Was the Nobel Prize in Physics awarded to Niels Bohr in 1922?", "")[1] != {"false"}
+    assert not ask("With whom did Marie Curie share the Nobel Prize in Physics?", "")[1]
+
+
+def test_a_count_by_one_of_two_predicates_names_both() -> None:
+    answer, sure = ask("How many laureates does the University of Cambridge have?", "")
+    assert not sure
+    assert [gap.text for gap in answer.gaps] == ["'worked at' fits the question as well as 'studied at'"]
+    assert ask("How many children does Marie Curie have?", "")[1] == {"2"}
