@@ -34,14 +34,11 @@ _IS_NAMED, _NEARER = 0.75, 0.15
 """How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
 _AS_WELL, _ALIKE = 0.02, 0.25
 """How much lower an item scores at most that fits as well; the same where only the class at the end is said."""
-_ATTRIBUTE = 0.5
-"""The same, of the noun that alone says which attribute of a thing is asked for: the `area` of a room."""
+_ATTRIBUTE = 0.5  # the same, of the noun that alone says which attribute of a thing is asked for: the `area` of a room
 _CHAIN = 2
 """Nouns of a chain of possessions, at least, whose places say which steps are meant: one alone may be anything."""
-_CLEARLY = 0.1
-"""How much more like something else a name must be, so that it is not what is asked for."""
-_SAMPLE = 20
-"""Ends whose classes are looked up."""
+_CLEARLY = 0.1  # how much more like something else a name must be, so that it is not what is asked for
+_SAMPLE = 20  # ends whose classes are looked up
 
 
 def gaps(session: Session, found: Retrieval) -> tuple[Gap, ...]:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.session import Session
 
-MOST_NAMES = 10
-"""Answers that are named one by one where they are asked about together."""
+MOST_NAMES = 10  # answers that are named one by one where they are asked about together
 _TAKEN = "{!r} was taken for {}"
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]{2,})?")
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,:-]*(?!\w)")

@@ -19,8 +19,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple,
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
 
-MOST_BYTES = 64 * 2**20
-"""Of a file of answers: a thousand long ones."""
+MOST_BYTES = 64 * 2**20  # of a file of answers: a thousand long ones
 
 Row: TypeAlias = tuple[Term | None, ...]
 """A solution, or a row of what was computed: its terms in the order of the columns."""

@@ -23,8 +23,7 @@ from kgsparql.reading.lexicon import lexicon
 
 _NEAR, _CLEARLY = 0.36, 0.1
 """How alike a name and what is asked for are at least, and how much more like something else, so that it is that."""
-_SAMPLE = 20
-"""Ends of an item whose class is looked up."""
+_SAMPLE = 20  # ends of an item whose class is looked up
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")

@@ -21,17 +21,13 @@ from kgsparql.reading.lexicon import lexicon
 _LITTLE_KNOWN = 20
 """How many times fewer triples a thing is in than another of the name, so that nobody means it without saying so."""
 
-_MEANINGS = 3
-"""Meanings of a name that are told."""
+_MEANINGS = 3  # meanings of a name that are told
 
-_LEAST_SLIP = 4
-"""Letters of a word in which one may be left out or swapped; a shorter one is too often another name."""
+_LEAST_SLIP = 4  # letters of a word in which one may be left out or swapped; a shorter one is too often another name
 
-_FEW_WORDS = 2
-"""Words of a name of which one, with another letter, is too often another name."""
+_FEW_WORDS = 2  # words of a name of which one, with another letter, is too often another name
 
-_SAME_WORD = 0.8
-"""How alike two spellings of one word are at least."""
+_SAME_WORD = 0.8  # how alike two spellings of one word are at least
 
 
 def missing_names(session: Session, best: EvidenceItem, read: Chunked, said: Collection[str]) -> Iterator[Gap]:

@@ -15,18 +15,12 @@ LEAST_CORRECTED = 6
 LEAST_ALONE = 4
 """As ``LEAST_CORRECTED``, of a word where nothing else in the question may be a name: the reader is asked whether it is
 meant, since of five letters a quarter of the names that a graph does not have are one letter from a label."""
-_SHORT = 2
-"""Characters of a word, or a name, that is too short to be mistyped."""
-_MOST = 20
-"""Words of labels that one word may be."""
-_MOST_KEYS = 50
-"""Keys of labels that one text may be."""
-_FEW = 3
-"""Of more labels that are one letter away, none is likely to be meant."""
-_LONGEST = 6
-"""Words of a name that is looked for, though labels have each of its words."""
-_LEAST_NAME = 7
-"""Characters of such a name."""
+_SHORT = 2  # characters of a word, or a name, that is too short to be mistyped
+_MOST = 20  # words of labels that one word may be
+_MOST_KEYS = 50  # keys of labels that one text may be
+_FEW = 3  # of more labels that are one letter away, none is likely to be meant
+_LONGEST = 6  # words of a name that is looked for, though labels have each of its words
+_LEAST_NAME = 7  # characters of such a name
 _MORE_USUAL = 10
 """So many times as many labels must have a word as the word that was typed, if that is no mistake of the labels."""
 _MOST_LABELS = 1_000_000

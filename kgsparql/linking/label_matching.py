@@ -17,10 +17,8 @@ from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
 """How an entity was found."""
-SAME_STEM = 0.95
-"""Likeness of words with one stem: ``directors`` and ``director``."""
-TYPE_WORD = 0.3
-"""Factor on the weight of a word of a class or predicate: `film`, `city`, `time zone`."""
+SAME_STEM = 0.95  # likeness of words with one stem: ``directors`` and ``director``
+TYPE_WORD = 0.3  # factor on the weight of a word of a class or predicate: `film`, `city`, `time zone`
 _STOP_WEIGHT = 0.1
 """Weight of a stop word of the question: `The Last Man` is a better match than `Last Man`, where both are labels."""
 _MISSING_STOP = 0.5

@@ -20,11 +20,9 @@ from kgsparql.linking.words import inflections, place_of, signed_place, trigrams
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
-THRESHOLD = 0.7
-"""Score below which nothing is linked, however it was found."""
+THRESHOLD = 0.7  # score below which nothing is linked, however it was found
 
-ALIKE = 1 / 3
-"""A label with a smaller share of trigrams in common is not suggested."""
+ALIKE = 1 / 3  # A label with a smaller share of trigrams in common is not suggested
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
 _SUGGESTED = 3  # names, or labels like a name, that are told where nothing is linked

@@ -35,29 +35,23 @@ from kgsparql.linking.words import (
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-MAX_NGRAMS = 20_000
-"""N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones."""
+MAX_NGRAMS = 20_000  # N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones
 USUAL_NGRAM = 8
-MAX_WINDOW = 4
-"""Content words that are compared with labels by meaning."""
+MAX_WINDOW = 4  # content words that are compared with labels by meaning
 # Factors on the score or the weight of a candidate:
-ALTERNATIVE = 0.97
-"""Score, where it was found by another name than its label."""
+ALTERNATIVE = 0.97  # score, where it was found by another name than its label
 SCATTERED = 0.95
 """Score of a label that shares words with the question, but is no part of it as it stands. Where other words stand
 between the shared ones, once more, and also on the weight."""
-PARTIAL = 0.6
-"""Weight of a label of which only a part was found, or which is only near in meaning."""
-SHORT_NUMBER = 0.3
-"""Score of a number of one or two digits: it more likely counts something than is meant itself."""
+PARTIAL = 0.6  # weight of a label of which only a part was found, or which is only near in meaning
+SHORT_NUMBER = 0.3  # score of a number of one or two digits: it more likely counts something than is meant itself
 COMMON_WORD = 0.75
 """Score of a name that was found for one lower-case word, or only for similar words, in a question that writes names
 with capitals; also of a label that is near in meaning, but of which a word of the question is only the beginning."""
 LOWER_CASE = 0.6
 """Weight of a label found for lower-case words, where the question and the labels of the graph write names with
 capitals."""
-EXACT_CASE = 1.02
-"""Weight of a label with the same capitals as in the question, where capitals mark names."""
+EXACT_CASE = 1.02  # weight of a label with the same capitals as in the question, where capitals mark names
 BEGUN = 0.8
 """The cosine below which a label of which a name is only the beginning loses score: to a model, Frank is much like
 Frankreich."""

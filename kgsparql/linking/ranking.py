@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +16,7 @@ from kgsparql.linking.words import STOP_WORDS, root, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-KIND = 0.1
-"""Weight of a word for what a question word asks for; a word of the question has 1."""
+KIND = 0.1  # weight of a word for what a question word asks for; a word of the question has 1
 _KINDS = {"who": "person", "when": "date year", "where": "place location"}
 
 
@@ -138,8 +138,9 @@ class BM25Ranker:
         return np.array(alike, dtype=np.float64).reshape(len(texts), len(others))
 
 
-def _terms(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def _terms(text: str) -> tuple[str, ...]:
     """Roots of the words that are no stop words; of all words, if there are no others."""
     found = words(normalised(text))
     content = [word for word in found if word not in STOP_WORDS["en"]]
-    return [root(word) for word in content or found]
+    return tuple(map(root, content or found))

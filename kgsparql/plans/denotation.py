@@ -14,12 +14,9 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 
-_OF_A_DOUBT = 0.5
-"""What a doubt costs."""
-_OF_A_WORD = 0.5
-"""What a word costs that a path leaves out."""
-_WRONG_WAY = -0.3
-"""What a direction costs, at least, that is not the one that is asked for."""
+_OF_A_DOUBT = 0.5  # what a doubt costs
+_OF_A_WORD = 0.5  # what a word costs that a path leaves out
+_WRONG_WAY = -0.3  # what a direction costs, at least, that is not the one that is asked for
 
 Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
 """What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""

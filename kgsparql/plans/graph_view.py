@@ -29,14 +29,10 @@ _T = TypeVar("_T")
 
 Looking: TypeAlias = Generator[tuple[Callable[[Sequence[Any]], object], Sequence[Any]], None, _T]
 """Comes to something, and yields what is to be looked at before it goes on, each time with the function that does."""
-MOST_MEMBERS = 2_000
-"""Members of a set that are read; of a larger one, any of so many."""
-_TOGETHER = 50
-"""Sets of which one query looks for any item of a class."""
-_READ_TOGETHER = 5
-"""Sets whose members one query reads."""
-_ROWS = 100
-"""Labels with a word of the question that are read."""
+MOST_MEMBERS = 2_000  # members of a set that are read; of a larger one, any of so many
+_TOGETHER = 50  # sets of which one query looks for any item of a class
+_READ_TOGETHER = 5  # sets whose members one query reads
+_ROWS = 100  # labels with a word of the question that are read
 
 
 @dataclass(slots=True)

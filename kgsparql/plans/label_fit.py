@@ -23,22 +23,15 @@ from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
-NEAR = 0.5
-"""How well a label accounts for a word, at least, that is not left out: a cosine, or more."""
+NEAR = 0.5  # how well a label accounts for a word, at least, that is not left out: a cosine, or more
 _NEAR_ALL_THE_SAME = 0.75
 """The same of a word that some predicate has in its name: `born` is not the nationality where there is a birth."""
-_NEAR_PHRASE = 0.62
-"""How alike a phrase and a label are, at least, that have no word in common."""
-SAME = 0.75
-"""How well a label accounts for a word that it has, at least."""
-_OTHER_END = 0.55
-"""How well the name of a relation accounts for the name of its other end: `narrower` for `broader`."""
-_SYNONYM = 0.08
-"""How much less well a label accounts for a word that it has a synonym of."""
-_BY_IRI = 0.7
-"""How well the words of an IRI account for a word that the label does not have."""
-BY_CLASS = 0.9
-"""How well the class of what a predicate leads to accounts for a word."""
+_NEAR_PHRASE = 0.62  # how alike a phrase and a label are, at least, that have no word in common
+SAME = 0.75  # how well a label accounts for a word that it has, at least
+_OTHER_END = 0.55  # how well the name of a relation accounts for the name of its other end: `narrower` for `broader`
+_SYNONYM = 0.08  # how much less well a label accounts for a word that it has a synonym of
+_BY_IRI = 0.7  # how well the words of an IRI account for a word that the label does not have
+BY_CLASS = 0.9  # how well the class of what a predicate leads to accounts for a word
 _LATER_HINT = 0.03
 _SHORT = 3  # letters of a word that may end another one by chance
 

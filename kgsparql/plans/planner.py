@@ -25,13 +25,10 @@ from kgsparql.reading.lexicon import Lexicon
 _READINGS = 8
 _NOTHING_BESIDE = 0.3
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
-_LIKELIER = 0.1
-"""By how much a reading that comes to nothing must fit better to be the likelier one."""
-_AS_WELL = 0.06
-"""By how much the scores of two readings may differ that fit as well."""
+_LIKELIER = 0.1  # by how much a reading that comes to nothing must fit better to be the likelier one
+_AS_WELL = 0.06  # by how much the scores of two readings may differ that fit as well
 
-_SAID = 1.3
-"""What it is worth that a class is said: `people`, and not `who`."""
+_SAID = 1.3  # what it is worth that a class is said: `people`, and not `who`
 
 
 class Planner:

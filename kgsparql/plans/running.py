@@ -26,11 +26,9 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 MOST_FACTS = 2_000
 """Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
-MOST_ROWS = 10_000
-"""Items or rows of an answer, at most."""
+MOST_ROWS = 10_000  # items or rows of an answer, at most
 _MOST_NEXT, _MOST_BESIDE = 3, 10  # of what comes next to the best of a set; of the best, and of the facts of each
-MOST_LEFT_OUT = 1_000
-"""Values that are left out, and counted."""
+MOST_LEFT_OUT = 1_000  # values that are left out, and counted
 
 LEFT_OUT_SENTENCES = {
     "number": "{} of the values of {} cannot be read as a number, such as {!r}, and are left out",

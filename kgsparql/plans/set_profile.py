@@ -24,29 +24,18 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.rdf.units import unit_named
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST, UNWALKED
 
-ITEMS = 40
-"""Items of a set that are looked at."""
-_SAMPLED = 200
-"""Items of a set from which the next step of a path is taken."""
-_ORDERED = 1_000
-"""Items of which the first by their IRIs are taken: of larger sets, any of so many."""
-_FACTS = 4_000
-"""Triples of these that are read, in each direction."""
-_FACTS_EACH = 1_000
-"""The same, of each of several sets."""
-_ABOVE = 100
-"""Classes above a class that are read."""
-_TOGETHER = 20
-"""Classes of which one query reads those above."""
+ITEMS = 40  # items of a set that are looked at
+_SAMPLED = 200  # items of a set from which the next step of a path is taken
+_ORDERED = 1_000  # items of which the first by their IRIs are taken: of larger sets, any of so many
+_FACTS = 4_000  # triples of these that are read, in each direction
+_FACTS_EACH = 1_000  # the same, of each of several sets
+_ABOVE = 100  # classes above a class that are read
+_TOGETHER = 20  # classes of which one query reads those above
 _KEPT_ENDS = 20
-_SHARE = 0.25
-"""Share of the ends that must be of a class for it to count."""
-_ENDS_READ = 300
-"""Triples of a predicate whose ends tell the classes at both."""
-_ALIKE = 0.2
-"""Share of the ends of a predicate that must be of a class for both ends to be of one kind."""
-_SHARED = 0.02
-"""Share of the objects that must be subjects, too, where the graph names no classes."""
+_SHARE = 0.25  # share of the ends that must be of a class for it to count
+_ENDS_READ = 300  # triples of a predicate whose ends tell the classes at both
+_ALIKE = 0.2  # share of the ends of a predicate that must be of a class for both ends to be of one kind
+_SHARED = 0.02  # share of the objects that must be subjects, too, where the graph names no classes
 _ISO_DATE = re.compile(r"-?\d{4}-\d\d(?:-\d\d(?:T.*)?)?\Z")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?\Z")
 
@@ -294,10 +283,13 @@ class Profiler:
                 queries.append(g.select_query(f"facts_{direction}", select))
         facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in sets]
         solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
+        by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
         for found in solutions:
             led: Direction = "forward" if "forward" in found else "inverse"
-            if isinstance(found["p"], IRI):
-                facts[int(_text_of(found["n"]))][Step(found["p"], led)][found["x"]].add(found[led])
+            by_step[found["n"], found["p"], led][found["x"]].add(found[led])
+        for (number, predicate, led), ends in by_step.items():
+            if isinstance(predicate, IRI):
+                facts[int(_text_of(number))][Step(predicate, led)] = ends
         for items, own in zip(sets, facts, strict=True):
             if found_in := _iris([*own.pop(Step(LIST_FIRST, "inverse"), ())]):
                 self.known.in_lists.add(items)

@@ -33,8 +33,7 @@ MOST_PREDICATES = 60
 _CLASSES_OF_MANY = 16
 _PREDICATES_OF_MANY = 40
 _CLASSES_READ = 200
-_FOLLOWED = 6
-"""Predicates of an entity that are followed once more, where the graph has many."""
+_FOLLOWED = 6  # predicates of an entity that are followed once more, where the graph has many
 _ALTERNATIVES = 2
 _NAMESAKES = 1_000
 _QUOTED = re.compile(r"[\"“„']([^\"“”„']{2,60})[\"”“'](?!\w)")
@@ -48,8 +47,7 @@ _NEAR_ENTITY = 0.3
 _BOOLEAN = IRI("http://www.w3.org/2001/XMLSchema#boolean")
 _YES_OR_NO = {"yes": Literal("true", datatype=_BOOLEAN), "no": Literal("false", datatype=_BOOLEAN)}
 _EXAMPLES = 2
-_CHARACTERS = 28
-"""Of an example."""
+_CHARACTERS = 28  # of an example
 _DESCRIBED = 60
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple
+from kgsparql.rdf.terms import IRI, Literal, Term
 
 _NAMESPACES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -150,4 +150,4 @@ def is_statement(term: Term) -> bool:
 
 def is_mediator(term: Term) -> bool:
     """Tell whether a term has no name for a reader: a blank node, a quoted triple, or a Wikibase statement."""
-    return isinstance(term, BlankNode | Triple) or is_statement(term)
+    return STATEMENT in term.value if isinstance(term, IRI) else not isinstance(term, Literal)

@@ -21,8 +21,7 @@ Link = tuple[OneOf["of", "kind", "value", "subject", "object", "by", "prep", "an
 A ``kind`` is that of which the kinds are asked for."""
 
 
-_SHORT = 3
-"""Letters of a word that may well be there twice."""
+_SHORT = 3  # letters of a word that may well be there twice
 
 
 @dataclass(frozen=True)

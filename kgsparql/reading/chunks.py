@@ -17,8 +17,7 @@ from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.values import ValueFinder
 
-MAX_WORDS = 200
-"""Words of a question that are read; what comes after them is in no clause."""
+MAX_WORDS = 200  # words of a question that are read; what comes after them is in no clause
 MAX_NAME_WORDS = 12
 MAX_NAMES = 6
 _CLASS_ROWS = 100  # with a word of the question, in which classes are looked for

@@ -7,6 +7,7 @@ import shutil
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
@@ -22,6 +23,7 @@ import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.budget import Budget, Usage
 from kgsparql.cli import app
+from kgsparql.dataclasses import replace
 from kgsparql.errors import BudgetExceededError, CancelledError, GraphLoadError, StoreError
 from kgsparql.events import Event, PathsSearched
 from kgsparql.exploration import predicate_paths, shortest_paths
@@ -34,7 +36,9 @@ from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking import graph_indexes
 from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels
-from kgsparql.rdf.terms import IRI, BlankNode, Triple
+from kgsparql.rdf.graph_patterns import Fact, Select, Values, Variable, select_query
+from kgsparql.rdf.query import Query
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.storage.files import size_of, writer_lock
 from tests.conftest import FIXTURES
 
@@ -90,6 +94,24 @@ def test_an_adjacency_says_what_the_graph_holds(tmp_path: Path) -> None:
     classes = (adjacency.about & 1 << 15) > 0
     assert classes.tolist() == [True, True, False, False, True, False]
     assert (adjacency.about & 0x7FFF).tolist() == [1, 1, 5, 1, 1, 1]  # the loop counts on both sides, literals too
+
+
+@pytest.mark.parametrize("limit", [1_000, 9, 3, 1])  # where it is cut, the first are those that the engine finds first
+def test_triples_of_terms_are_those_that_the_engine_finds(tmp_path: Path, limit: int) -> None:
+    text = f'<{E}n0> <{E}p> "x", 1, _:b, <{E}n0>, <{E}n9> ; <{E}q> "x"@en . _:b <{E}p> <{E}n0> .'
+    graph = open_store(store_of(tmp_path, CHAIN + text))
+    built(graph)
+    n, x, p, end = map(Variable, ("n", "x", "p", "end"))
+    arms = [
+        select_query("facts", Select(((n, Literal(number)), (x, None), (p, None), (end, None)), group, limit=limit))
+        for number, fact in (("0", Fact(x, p, end)), ("1", Fact(end, p, x)))
+        for group in [(Values(x, (START, IRI(f"{E}absent"), END)), fact)]
+    ]
+    query = Query.union(arms)
+    by_engine, by_store = graph.select(replace(query, arms=())), graph.select(query)
+    assert graph.adjacency is not None
+    found = [Counter(frozenset(row.items()) for row in own) for own in (by_engine, by_store, graph.select(query))]
+    assert found[0] == found[1] == found[2]
 
 
 def test_from_the_files_of_a_store_or_from_the_store_it_is_the_same(tmp_path: Path) -> None:

@@ -29,8 +29,7 @@ from kgsparql.linking.words import trigrams, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
-EMBED_AT_ONCE = 2_000
-"""Up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``."""
+EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 4 s; more only by ``kgsparql index``
 
 _MOST_HELD = 500_000  # rows that are made Python objects for who wants all, in some 200 MB
 _ROWS_AT_ONCE = 10_000
@@ -269,7 +268,7 @@ class _Texts(Sequence[str]):
 
     def place_of(self, text: str) -> int | None:
         """Find a text by its hash; ``None`` if it is not there."""
-        first, last = np.searchsorted(self._hashes, [own := _hash_of(text), own + 1])
+        first, last = self._hashes.searchsorted((own := _hash_of(text), own + 1))
         return next((place for place in self._order[first:last].tolist() if self[place] == text), None)
 
 

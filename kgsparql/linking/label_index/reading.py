@@ -44,10 +44,8 @@ from kgsparql.storage.lance_tables import arrow, row_tuples
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
-PAGE = 1_000
-"""Entities of a page of a slice, if the endpoint gives so many solutions at once."""
-AT_ONCE = 50_000
-"""Rows that are Python objects at a time; fewer never become arrays."""
+PAGE = 1_000  # entities of a page of a slice, if the endpoint gives so many solutions at once
+AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become arrays
 
 _OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
 _MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")

@@ -39,8 +39,7 @@ RECIPE = "labels-10"
 
 _PARENTHESIS = re.compile(r"(.*\S)\s+\([^()]*\)$", re.DOTALL)
 _MAX_TYPE_WORDS = 2  # in longer labels of types some words may be names, as in `MP of the Sejm ID`
-SMALL_LETTERS = 0.02
-"""Where a larger share of labels begins with a small letter, capitals mark names."""
+SMALL_LETTERS = 0.02  # where a larger share of labels begins with a small letter, capitals mark names
 
 
 class LabelRow(NamedTuple):
