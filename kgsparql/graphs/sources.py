@@ -31,7 +31,7 @@ from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import is_store
-from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Recording, ResponseCache
 
 _Held: TypeAlias = ox.Store | RdflibCopy
 GraphSource: TypeAlias = str | Path | _Held
@@ -72,8 +72,7 @@ def open_graph(
         if names_endpoint(group):
             from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-            mode: Mode = "write" if fresh else "use"
-            kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode) if cache and recording is None else None
+            kept = _kept_replies(fresh=fresh) if cache and recording is None else None
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
@@ -88,9 +87,13 @@ def open_graph(
             graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
         return graph
 
-    if len(groups) > 1:
-        return FederatedGraph([opened(group, None) for group in groups], name=name)
-    return opened(groups[0], name)
+    (first, *others) = groups
+    return FederatedGraph([opened(group, None) for group in groups], name=name) if others else opened(first, name)
+
+
+def _kept_replies(*, fresh: bool) -> ResponseCache:
+    """Open the replies of public endpoints that are kept, or are to be kept anew."""
+    return ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
 
 
 def _refuse_stray_options(
