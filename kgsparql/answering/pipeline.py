@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, UnreachableError
+from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, QueryError, UnreachableError
 from kgsparql.events import Drafted, EvidenceFound, Finished
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.notes import MISSING_NAME
@@ -205,9 +206,10 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     """
     own, support = calibration(), found.support or Support(path_lead=path_lead(found))
     unlike: list[Gap] = []
-    with session.within_budget():
-        unlike += class_gaps([own.term for own in made.best] if made.status == "answered" else [], session)
-    gaps = (*made.gaps, *unlike) if is_judged and not session.notes.partial else None
+    is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
+    with session.within_budget(), suppress(QueryError):
+        unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
+    gaps = (*made.gaps, *unlike) if is_whole else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)
     made = replace(made, confidence=confidence, signals=signals)

@@ -120,6 +120,8 @@ class Child:
                 if time.monotonic() >= until:
                     raise TimeoutError from None
                 continue
+            if frame is None:
+                self._frames.put(None)  # for who waits beside, or asks again: nothing comes after the end
             named = told.keys() & frame[0].keys() if frame is not None else ()
             if frame is None or not named:
                 return frame

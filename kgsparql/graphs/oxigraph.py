@@ -203,9 +203,9 @@ class OxigraphGraph(KnowledgeGraph):
                 yield from ({**terms, places[1]: by, other: end} for by, end in pairs)
                 left -= len(pairs)
                 continue
-            quads = () if isinstance(subject, Literal) else self.quads(subject, predicate, far)
-            found: Iterable[Triple] = (quad.triple for quad in quads)
-            for triple in dict.fromkeys(found) if self.may_repeat_triples else found:
+            is_none = isinstance(subject, Literal) or isinstance(predicate, Literal)
+            found: Iterable[Triple] = (q.triple for q in (() if is_none else self.quads(subject, predicate, far)))
+            for triple in dict.fromkeys(found) if self.may_repeat_triples or not self.is_as_loaded else found:
                 if triple.predicate not in skipped and (not lookup.is_of_texts or _is_text_in(triple.object, ranges)):
                     left -= 1
                     yield {**terms, **dict(zip(places, triple, strict=True))}

@@ -389,8 +389,10 @@ def _with_names(plan: Any, before: a.Plan, label: Label) -> Any:
         is_named = one in old or one.name in UNNAMED
         named.append(one if is_named else replace(one, name=part_words("column", one, label)))
     were = old if len(old) <= len(named) else named
-    names = {was.name: one.name for was, one in zip(were, named, strict=False) if _is_ordered(one)}
-    return replace(plan, columns=tuple(named), order_by=names.get(plan.order_by, ""))
+    names = {was.name: one.name for was, one in zip(were, named, strict=False) if was == one or _is_ordered(one)}
+    made = replace(plan, columns=tuple(named), order_by=names.get(plan.order_by, ""))
+    is_left = isinstance(made, a.Grouped) and made.having and made.having[0] not in {one.name for one in named}
+    return replace(made, having=None) if is_left else made  # a number of laureates is no bound of dates
 
 
 def _operators(part: Any) -> list[Any]:

@@ -414,7 +414,8 @@ class _Search:
 
         They need not fit where the question has the name of the predicate word for word.
 
-        :param is_turned: what is given is at the other end of it. :param is_open: both directions are allowed.
+        :param is_turned: what is given is at the other end of it.
+        :param is_open: both directions are allowed.
         """
         is_called = step.predicate in self.called
         known = self.view.profiler.at_ends(step.predicate)
@@ -431,7 +432,7 @@ class _Search:
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
         fits = is_called or (fits and not (self.item_classes and far and self.item_classes.isdisjoint(far)))
-        last, joint = self.fit.text(step.predicate).split()[-1], self.sought.preposition
+        last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.sought.preposition
         is_other = joint != "" and last in self.lexicon.prepositions - {joint}  # `awarded to` somebody, and not `in`
         is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
         if not fits and (is_open or is_other or (self.item is None and self.kind)):

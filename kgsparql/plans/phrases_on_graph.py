@@ -85,9 +85,8 @@ class Phrases(Restricting):
         is_defined = self.question.is_definition and phrase is self.question.phrase
         if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
-            options += (self._instances_of_item(head) if is_many and not phrase.kinds else []) or self._named(
-                phrase, head
-            )
+            members = self._instances_of_item(head) if is_many and not phrase.kinds else []
+            options += members or self._named(phrase, head)
         options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
         if not head.classes:
             options += self._of_modifier(phrase, head)
@@ -201,12 +200,12 @@ class Phrases(Restricting):
         return self.question.form == "count" and phrase is self.question.phrase
 
     def _instances_of_item(self, head: Chunk) -> list[Denotation]:
-        """What is said to be one of a thing that stands for a class: Wikidata's `films`, `metals` in a thesaurus."""
+        """Return what is said to be one of a thing that stands for a class: `films`, `metals` in a thesaurus."""
         terms = (name.term for name in head.entities[:MEANINGS])
         return [one for place, term in enumerate(terms) for one in self._said_to_be(term, place)]
 
     def _said_to_be(self, term: IRI | Literal, place: int) -> Iterator[Denotation]:
-        """What is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
+        """Yield what is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
         for use in self.view.uses(item := a.Items((term,))):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
                 one = Denotation(found := ends(item, use.path), _NAMED_FIRST - _LESS * place)

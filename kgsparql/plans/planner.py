@@ -225,7 +225,7 @@ class Planner:
         return replace(best_of, doubts=(*best_of.doubts, *doubts))
 
     def _other_names(self) -> PlannedReading | None:
-        """What something is called besides, how many such names it has, or whether it has one; None where none is."""
+        """Read what something is called besides, how many names, or whether it has one; ``None`` where none is."""
         question = self.question
         whose = self.phrases.denotations(question.other_names)[:1] if question.other_names is not None else []
         for one in [one for one in whose if one.is_named]:

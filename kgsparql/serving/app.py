@@ -367,7 +367,8 @@ class ServedPage:
         knowledge, (start, rows) = self._open_knowledge, self._name_completions.of(text)
         if rows or not knowledge.graph.is_remote:
             return start, rows, 0
-        search, usage = knowledge.indexes.linker.index.search, Usage(_ONE_QUERY, cancel=cancel)
+        budget = replace(_ONE_QUERY, max_queries=len(knowledge.graph.members))
+        search, usage = knowledge.indexes.linker.index.search, Usage(budget, cancel=cancel)
         begun = [written for _, written in beginnings(text)]
         found = search.with_graph(knowledge.graph.within(usage)).held_rows(begun, knowledge.languages) if begun else ()
         return *Completions(found).of(text), _PAUSE_MS

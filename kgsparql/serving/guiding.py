@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from kgsparql.budget import Budget
-from kgsparql.errors import InputError, NotFoundError
+from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.evidence.verbalising import arrow
 from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Table, Value
 from kgsparql.plans.arrays import read_plan_file, written_plan
@@ -85,7 +85,10 @@ def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     """Name the columns of a computed table by what is in them: kinds of things, where their items or groups stand."""
     if answer.computed is None or not isinstance(plan := answer.computed.plan, Table):
         return []
-    say = SetWords(knowledge.labels(terms_in(plan)).__getitem__)
+    try:
+        say = SetWords(knowledge.labels(terms_in(plan)).__getitem__)
+    except KgsparqlError:  # the endpoint has gone since: the answer stands
+        return [*answer.computed.columns]
     sets = {"item": plan.items} | ({} if isinstance(plan, ItemTable) else {"group": Ends(plan.items, plan.key)})
     called = {name: phrase.single for name, items in sets.items() if (phrase := say.phrase(items)).kind in _NAMED_KINDS}
     return [called.get(name, name) for name in answer.computed.columns]

@@ -197,6 +197,8 @@ def test_a_group_of_laureates_is_counted_summed_up_and_ordered(knowledge: kgspar
     assert "their earliest date of birth" in told(
         knowledge, changed(knowledge, latest, 4, "their earliest date of birth")
     )
+    dated = changed(knowledge, plan, 3, "their latest date of birth")  # more than 3 was said of what is gone
+    assert (dated.having, dated.order_by) == (None, "their latest date of birth")
     place = changed(knowledge, latest, 1, "place of birth")
     assert told(knowledge, place).startswith("for each place of birth of Nobel laureates: ")
     best = knowledge.plan("Who is the youngest laureate of each country?").candidates[0].plan

@@ -128,6 +128,9 @@ def test_a_store_that_its_owner_fills_is_looked_at_anew() -> None:
     graph.store.add(ox.Quad(ex("a"), LABEL, Literal("A")))
     assert labels(graph, [ex("a")])[ex("a")].text == "A"
     assert [str(group.step) for group in neighbours(graph, [ex("a")]).items] == [f"<{E}name>", f"<{E}p>"]
+    for name in ("g", "h"):  # a triple of two graphs is one
+        graph.store.add(ox.Quad(ex("a"), ex("q"), ex("c"), ex(name)))
+    assert [group.count for group in neighbours(graph, [ex("a")]).items] == [1, 1, 1]
 
 
 def test_a_name_among_many_triples_is_asked_for() -> None:

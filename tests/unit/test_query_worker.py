@@ -247,6 +247,13 @@ def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: QueryW
     assert worker.run(check("ASK { ?s ?p ?o }")).boolean == expected.boolean, "that of the parent is still there"
 
 
+def test_a_child_that_ended_is_waited_for_once_more_at_once() -> None:
+    child = child_process.Child("kgsparql.graphs.user_query.process")
+    os.kill(child.pid, signal.SIGKILL)
+    assert [child.reply(told={}, timeout_s=30) for _ in range(2)] == [None, None]
+    child.stop()
+
+
 def test_ctrl_c_while_the_graph_is_sent_leaves_no_process_without_a_graph(
     store: ox.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
