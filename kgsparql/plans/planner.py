@@ -226,21 +226,31 @@ class Planner:
 
     def _other_names(self) -> PlannedReading | None:
         """Read what something is called besides, how many names, or whether it has one; ``None`` where none is."""
-        question = self.question
-        whose = self.phrases.denotations(question.other_names)[:1] if question.other_names is not None else []
-        for one in [one for one in whose if one.is_named]:
-            paths = [PropertyPath((Step(own, "forward"),)) for own in ALTERNATIVE_LABELS]
-            found = [own for path in paths if self.view.has_items(own := ends(one.known, path))]
-            if not found:
-                continue
-            names = found[0] if len(found) == 1 else a.Either(tuple(found))
-            if question.form == "ask":
-                text = normalised(" ".join(self.raw[at] for at in self.chunks[-1].span))
-                texts = [own for own in self.view.members(names) if isinstance(own, Literal)]
-                same = tuple(own for own in texts if normalised(own.value) == text)
-                return one.reading(_exists(a.Both((names, a.Items(same or (Literal(text),))))))
-            return one.reading(a.Count(names) if question.form == "count" else names)
-        return None
+        asked = self.question.other_names
+        whose, *other = [self._named_by(chunk) for chunk in asked.chunks] if asked is not None else [None]
+        if whose is None:
+            return None
+        paths = [PropertyPath((Step(own, "forward"),)) for own in ALTERNATIVE_LABELS]
+        found = [own for path in paths if self.view.has_items(own := ends(whose.known, path))]
+        if not found:
+            return None
+        names = found[0] if len(found) == 1 else a.Either(tuple(found))
+        if asked is not None and other:
+            # Either name may be the other one: `Is Aurum a synonym of Gold?` asks no more than the reverse.
+            is_same = other[0] is not None and other[0].known == whose.known
+            said = [normalised(self._text_of(chunk)) for chunk in asked.chunks[0 if is_same else 1 :]]
+            texts = [own for own in self.view.members(names) if isinstance(own, Literal)]
+            same = tuple(own for own in texts if normalised(own.value) in said)
+            return whose.reading(_exists(a.Both((names, a.Items(same or (Literal(said[-1]),))))))
+        return whose.reading(a.Count(names) if self.question.form == "count" else names)
+
+    def _named_by(self, chunk: Chunk) -> Denotation | None:
+        """Return the named thing that words denote, if it is one."""
+        found = self.phrases.denotations(NounPhrase(chunks=[chunk]))[:1]
+        return next((one for one in found if one.is_named), None)
+
+    def _text_of(self, chunk: Chunk) -> str:
+        return " ".join(self.raw[at] for at in chunk.span)
 
     def _said(self, phrase: NounPhrase) -> str:
         return " ".join(self.texts[p] for p in sorted(phrase.positions))

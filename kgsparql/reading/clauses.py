@@ -252,7 +252,7 @@ class Clauses:
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
     :param measures: words for what ``how long``, ``how old`` ask for.
-    :param other_names: it asks for, or of, what this is called besides: ``What is Ann also known as?``.
+    :param other_names: what this is called besides is asked for, or whether that is so: ``Is Ann also called Bea?``.
     :param unread: positions of content words that are in no clause.
     :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
     """

@@ -39,15 +39,16 @@ class Differences(Endings, ABC):
         return None
 
     def named_otherwise(self, question: Clauses) -> NounPhrase | None:
-        """Return what is asked for by other names, or whether it has one, where nothing else is asked."""
+        """Return what other names are asked of, and after it the one that is asked about; ``None`` if more is said."""
         lexicon = self.lexicon
         wanted = {word for phrase in lexicon.other_names for word in phrase.split()}
         own = [chunk for chunk in self.read.chunks if chunk.is_name or chunk.classes]
         names = [chunk for chunk in own if not wanted.issuperset(self.texts[at] for at in chunk.span)]
         closed = (lexicon.function_words | lexicon.amounts | lexicon.how_words | lexicon.imperatives) - wanted
+        closed -= lexicon.negations | lexicon.except_words
         said = [text for at, text in enumerate(self.texts) if at not in self.in_names and text not in closed]
         is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.form) == len(names)
-        return NounPhrase(chunks=names[:1]) if is_asked and " ".join(said) in lexicon.other_names else None
+        return NounPhrase(chunks=names) if is_asked and " ".join(said) in lexicon.other_names else None
 
     def _by_how_much(self) -> Clauses | None:
         """Read ``is A taller than B`` after ``by how much``, ``how many years``."""

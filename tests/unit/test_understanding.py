@@ -415,11 +415,17 @@ def test_what_a_thing_is_called_besides_is_asked_of_its_other_names() -> None:
         ("What is another name for Gold?", ["Aurum", "Yellow Metal"]),
         ("How many synonyms does Gold have?", ["2"]),
         ("Is Gold also called Aurum?", ["true"]),
+        ("Is Aurum a synonym of Gold?", ["true"]),
         ("Is Gold also called Coin?", ["false"]),
-        ("What is Gold known for?", ["Coin"]),
     ):
         answer = ask(question, METALS)
         assert (answer.status, [term.label for term in answer.best]) == ("answered", labels), question
+
+
+def test_what_is_no_question_of_other_names_is_not_answered_with_them() -> None:
+    for question in ("What is Gold known for?", "Is Aurum also called Coin?", "What is not another name for Gold?"):
+        answer = ask(question, METALS)
+        assert not {"Aurum", "Yellow Metal", "true"} & {term.label for term in answer.best}, question
 
 
 def test_what_a_thesaurus_has_below_a_concept_is_counted_and_not_the_concept() -> None:
