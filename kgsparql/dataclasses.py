@@ -1,4 +1,4 @@
-"""Dataclasses that are made in a tenth of the time: there are 300 of them, and a command makes those that it imports.
+"""Dataclasses that are quick to make: a command makes all those of the modules that it imports.
 
 The standard library compiles six methods for each class, most of which no command calls. Here ``__init__`` is compiled
 when it is first wanted, and the other methods never. Classes that others inherit from are of the standard library.
@@ -29,17 +29,17 @@ else:
         (Point(x=1, y=0), True, 1)
         """
         if order:
-            return dataclasses.dataclass(frozen=frozen, order=True, slots=slots)
+            return dataclasses.dataclass(frozen=frozen, eq=eq, order=True, slots=slots, kw_only=kw_only)
 
         def made(cls: type) -> type:
             own = {name for name, method in vars(cls).items() if method is not None}
             cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
-            methods = {"__init__": _Init(cls), "__repr__": _shown}
+            methods = {"__init__": _LazyInit(cls), "__repr__": _repr_text}
             if frozen:
-                methods |= {"__setattr__": _refused, "__delattr__": _refused}
-                methods |= {"__setstate__": _restored} if slots else {}
+                methods |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
+                methods |= {"__setstate__": _restore_fields} if slots else {}
             if eq:
-                methods |= _comparison([one.name for one in fields(cls) if one.compare], frozen=frozen)
+                methods |= _comparison_methods([one.name for one in fields(cls) if one.compare], frozen=frozen)
             for name in methods.keys() - own:
                 setattr(cls, name, methods[name])
             return cls
@@ -47,7 +47,7 @@ else:
         return made
 
 
-class _Init:
+class _LazyInit:
     """A method ``__init__`` that is compiled when it is called for the first time, or its signature is asked for."""
 
     def __init__(self, cls: type) -> None:
@@ -61,6 +61,7 @@ class _Init:
 
 
 def _compiled_init(cls: type) -> Any:
+    """Compile ``__init__`` from the fields of a class; only their names, which are Python's, become code."""
     known: dict[str, Any] = {"_unset": MISSING}
     given, lines = [], []
     for one in sorted(fields(cls), key=lambda one: bool(one.kw_only)):
@@ -84,7 +85,7 @@ def _compiled_init(cls: type) -> Any:
     return method
 
 
-def _comparison(names: list[str], *, frozen: bool) -> dict[str, Any]:
+def _comparison_methods(names: list[str], *, frozen: bool) -> dict[str, Any]:
     """Make ``__eq__`` and ``__hash__`` of the fields of some names."""
     compared = attrgetter(*names) if names else lambda _: ()
 
@@ -98,16 +99,16 @@ def _comparison(names: list[str], *, frozen: bool) -> dict[str, Any]:
 
 
 @recursive_repr()
-def _shown(self: Any) -> str:
+def _repr_text(self: Any) -> str:
     shown = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _refused(self: Any, *given: object) -> None:
+def _refuse_change(self: Any, *given: object) -> None:
     raise FrozenInstanceError(f"{given[0]!r} of a {type(self).__name__} cannot be set or deleted: it is frozen")
 
 
-def _restored(self: Any, state: tuple[None, dict[str, Any]]) -> None:
+def _restore_fields(self: Any, state: tuple[None, dict[str, Any]]) -> None:
     """Set the fields that ``copy`` or ``pickle`` kept."""
     for name, value in state[1].items():
         object.__setattr__(self, name, value)
