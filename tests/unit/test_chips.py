@@ -1,7 +1,7 @@
 """Parts of plans that can be others: no option leads to nothing, and each is said and written as any plan."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import kgsparql
 from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import read_plan_file, written_plan
-from kgsparql.plans.chips import Chip, chips, options, part_words
+from kgsparql.plans.chips import Chip, Option, chips, options, part_words
 from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
@@ -50,6 +50,24 @@ TABLES = {  # columns, a group that is counted, the best of each, one number of 
 }
 
 
+def tried_options(
+    knowledge: kgsparql.KnowledgeBase, plan: a.Plan, chip: Chip
+) -> list[tuple[Option, Sequence[Solution], str]]:
+    """What is offered at a chip, with the rows that each comes to and the words for it: none empty, none unwritable."""
+    found, _ = options(plan, chip, knowledge.graph)
+    assert plan in [one.plan for one in found] or part_words(chip.kind, chip.part_of(plan), str) == "+", chip
+    label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
+    tried = []
+    for one in found:
+        assert in_words(one.plan, label), one
+        assert read_plan_file(json.loads(json.dumps(written_plan(one.plan)))) == one.plan, one
+        tried.append(
+            (one, knowledge.graph.select(compiled(one.plan)).solutions, part_words(chip.kind, one.part, label))
+        )
+    assert all(rows and words for _, rows, words in tried), chip
+    return tried
+
+
 @pytest.mark.parametrize("half", [0, 1])
 def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.KnowledgeBase, half: int) -> None:
     for question in QUESTIONS[half::2]:
@@ -59,20 +77,9 @@ def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.Knowled
             plan, a.Compares
         )
         for chip in chips(plan):
-            found, _ = options(plan, chip, knowledge.graph)
-            assert plan in [one.plan for one in found] or part_words(chip.kind, chip.part_of(plan), str) == "+", (
-                question,
-                chip,
-            )
-            label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
-            for one in found:
-                assert in_words(one.plan, label), (question, one)
-                assert part_words(chip.kind, one.part, label), (question, one)
-                assert read_plan_file(json.loads(json.dumps(written_plan(one.plan)))) == one.plan, (question, one)
-                rows = knowledge.graph.select(compiled(one.plan))
-                assert len(rows), (question, one)
-                assert not isinstance(one.plan, a.Count) or rows.solutions[0]["value"].value == str(one.count), one
-                assert not isinstance(one.plan, a.Exists) or rows.solutions[0]["value"].value == "true", (question, one)
+            for one, rows, _ in tried_options(knowledge, plan, chip):
+                assert not isinstance(one.plan, a.Count) or rows[0]["value"].value == str(one.count), one
+                assert not isinstance(one.plan, a.Exists) or rows[0]["value"].value == "true", (question, one)
                 is_plain = isinstance(one.plan, a.ItemSet) and not isinstance(one.plan, a.Top)
                 assert not is_plain or one.count == len({row["answer"] for row in rows}), (question, one)
 
@@ -140,21 +147,11 @@ def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
         for question in TABLES[graph]:
             plan = knowledge.plan(question).candidates[0].plan
             for chip in chips(plan):
-                found, _ = options(plan, chip, knowledge.graph)
-                assert plan in [one.plan for one in found] or part_words(chip.kind, chip.part_of(plan), str) == "+", (
-                    question,
-                    chip,
-                )
-                label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
-                words = [part_words(chip.kind, one.part, label) for one in found]
+                tried = tried_options(knowledge, plan, chip)
+                words = [said for *_, said in tried]
                 assert chip.kind != "column" or len({*words}) == len(words), (question, words)
-                for one in found:
-                    rows = knowledge.graph.select(compiled(one.plan))
-                    assert in_words(one.plan, label), (question, one)
-                    assert part_words(chip.kind, one.part, label), (question, one)
-                    assert read_plan_file(json.loads(json.dumps(written_plan(one.plan)))) == one.plan, (question, one)
+                for one, rows, _ in tried:
                     assert one.count, (question, one)
-                    assert len(rows), (question, one)
                     named, now = ({own.name for own in getattr(own, "columns", ())} for own in (one.plan, plan))
                     assert named - now <= filled(one.plan, rows), (question, one)
                     assert bool(named) == bool(filled(one.plan, rows)), (question, one)
