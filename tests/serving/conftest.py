@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import ALL_ENGINES
@@ -104,6 +104,12 @@ def trouble() -> list[str]:
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+def open_to_type(page: Page, address: str) -> None:
+    """Open the page and wait for its question box to have the focus, which a busy browser gives it late."""
+    page.goto(address)
+    expect(page.locator("#question")).to_be_focused()
 
 
 @pytest.fixture

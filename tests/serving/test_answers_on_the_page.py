@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from kgsparql.linking.completion import Completions
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.rdf.terms import normalised
+from tests.serving.conftest import open_to_type
 from tests.serving.test_keyboard import tab_to
 
 ANSWERS = {  # each with how it is shown
@@ -83,7 +84,7 @@ def test_ten_answers_are_shown_as_what_they_are(chromium: Browser, address: str,
 
 
 def test_names_complete_what_is_written_with_the_keyboard_alone(page: Page, address: str) -> None:
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type("Who is the spouse of marie cu")
     page.wait_for_selector("#names li >> text=Marie Curie")
     found = Axe().run(page).response["violations"]
@@ -97,7 +98,7 @@ def test_names_complete_what_is_written_with_the_keyboard_alone(page: Page, addr
     page.wait_for_selector(".names.one button >> text=Pierre Curie")
     page.click(".names.one button")  # a name opens its card
     page.wait_for_selector(".card >> text=Its neighbours")
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.press("ArrowDown")  # nothing is written: what was asked before
     page.wait_for_selector("#names li >> text=Who is the spouse of Marie Curie")
     page.keyboard.press("Escape")
@@ -119,7 +120,7 @@ def test_a_table_is_headed_by_what_is_in_it(page: Page, address: str, ask: Calla
 
 
 def test_what_is_asked_instead_is_a_button(page: Page, address: str) -> None:
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type("What is the blood type of Marie Curie?")
     page.keyboard.press("Enter")
     page.wait_for_selector(".again button")

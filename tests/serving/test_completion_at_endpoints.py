@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from tests.endpoints.proxy import Proxy, Seen
 from tests.endpoints.servers import Virtuoso
-from tests.serving.conftest import NOBEL, served
+from tests.serving.conftest import NOBEL, open_to_type, served
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def searches(proxy: Proxy) -> list[Seen]:
 
 def test_one_query_for_each_pause_completes_names_with_the_keyboard(page: Page, searched: tuple[Proxy, str]) -> None:
     proxy, address = searched
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type("Where was ", delay=20)
     page.wait_for_timeout(500)
     assert not searches(proxy)

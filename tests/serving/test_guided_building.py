@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from tests.serving.conftest import NOBEL, asked, served
+from tests.serving.conftest import NOBEL, asked, open_to_type, served
 from tests.serving.test_keyboard import tab_to
 
 BORN = "Which Nobel laureates were born in Warsaw?"
@@ -50,7 +50,7 @@ def test_a_part_of_a_question_is_changed_and_the_answer_follows(page: Page, addr
 
 def test_a_question_is_built_with_the_keyboard_on_a_phone(chromium: Browser, address: str) -> None:
     page = chromium.new_context(viewport={"width": 360, "height": 740}).new_page()
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type("How many Nobel laureates are there?")
     page.keyboard.press("Enter")
     page.wait_for_selector(".run:not([aria-busy]) .part")
@@ -137,7 +137,7 @@ def test_only_plans_of_options_are_run(address: str) -> None:
 
 def test_columns_and_order_of_a_table_are_changed_with_the_keyboard(chromium: Browser, address: str) -> None:
     page = chromium.new_context(viewport={"width": 360, "height": 740}).new_page()
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type("For each laureate, the birth place and the university")
     page.keyboard.press("Enter")
     page.wait_for_selector(".run:not([aria-busy]) .part")

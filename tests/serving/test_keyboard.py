@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.serving.conftest import SPOUSE
+from tests.serving.conftest import SPOUSE, open_to_type
 
 SEEN = """() => {
   const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
@@ -51,7 +51,7 @@ def finished(page: Page) -> None:
 
 
 def asked(page: Page, address: str, question: str) -> None:
-    page.goto(address)
+    open_to_type(page, address)
     page.keyboard.type(question)
     page.keyboard.press("Enter")
     finished(page)

@@ -6,7 +6,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from kgsparql.serving.app import STATIC
-from tests.serving.conftest import SPOUSE
+from tests.serving.conftest import SPOUSE, open_to_type
 from tests.serving.test_keyboard import tab_to
 
 Ask = Callable[[str], None]
@@ -81,7 +81,7 @@ def test_a_computed_answer_shows_what_was_counted_and_its_facts(page: Page, addr
 
 
 def test_two_methods_answer_side_by_side(page: Page, address: str) -> None:
-    page.goto(address)
+    open_to_type(page, address)
     page.wait_for_selector("#beside option >> nth=2", state="attached")
     page.keyboard.type(SPOUSE)
     tab_to(page, "#options summary")
