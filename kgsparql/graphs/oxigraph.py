@@ -28,7 +28,7 @@ from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
 ADJACENCY_BUILDER = "kgsparql.graphs.adjacency_building"
-_REMEMBERED = 256
+_REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _NEWEST = 64
 """Quads that are compared to see whether any is new: a store in memory gives the newest first, in 0.2 ms."""

@@ -6,6 +6,7 @@ import gc
 import hashlib
 import re
 import threading
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -143,12 +144,22 @@ class Gathered(Generic[_Row]):
 
     def _put_away(self) -> None:
         if self._few:
-            columns = [arrow().array(values) for values in zip(*self._few, strict=True)]
+            columns = [_arrow_column(values) for values in zip(*self._few, strict=True)]
             self._tables.append(arrow().table(columns, names=list(self._kind._fields)))
             self._few = []
 
     def _rows_of(self, tables: Iterable[Any]) -> Iterator[_Row]:
         return (self._kind._make(row) for table in tables for row in row_tuples(table))
+
+
+def _arrow_column(values: Sequence[str] | Sequence[int]) -> Any:
+    """Make an Arrow array; ``pyarrow.array`` would import pandas, which takes longer than to read 100,000 names."""
+    if isinstance(values[0], int):
+        number = arrow().int64()
+        return arrow().Array.from_buffers(number, len(values), [None, arrow().py_buffer(array("q", values))])
+    texts = arrow("lib").StringBuilder()
+    texts.append_values(values)
+    return texts.finish()
 
 
 class _Read(NamedTuple):
