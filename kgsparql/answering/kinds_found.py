@@ -13,6 +13,7 @@ from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words
+from kgsparql.plans.connecting import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf.literals import literal_kind
@@ -73,7 +74,15 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
             yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
-    own, bound = asked.language, asked.bound
+    own, bound, measures = asked.language, asked.bound, asked.clauses.measures
+    is_named = any(roots_of([hint]) <= roots_of([name]) for hint in measures for name in steps)
+    if (
+        measures
+        and steps
+        and not is_named
+        and not any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
+    ):
+        yield Gap("step", "", NO_HINT, measures[:1])
     for name in steps:
         told = set(words(normalised(name)))
         ends_then = roots_of(told & own.ending)

@@ -225,7 +225,8 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         names = _name_gaps(computed.plan, found, session)
     sort = sort_gap_of(session.question, computed.items, (), session)
     kinds = [] if sort is None else [sort]
-    kinds += amount_gaps([term for row in computed.rows for term in row], (), session)
+    last = session.compared_labels([match.path.steps[-1].predicate for match in found.reading.how], in_grace=True)
+    kinds += amount_gaps([term for row in computed.rows for term in row], [*last.values()], session)
     gaps = tuple(dict.fromkeys((*found.gaps, *made.gaps, *names, *kinds)))
     return replace(made, gaps=gaps, support=support_of_plan(found.reading))
 

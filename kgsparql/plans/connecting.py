@@ -46,6 +46,7 @@ _BY_NAME = 0.9  # how well a step covers the words of a name that it has beside 
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
 TURNED = "the graph says {!r} the other way round"
 UNSAID = "no word of the question says which fact is asked for"
+NO_HINT = "nothing on the way to it is named {!r}"
 LEAP = "the way to it has a step of which the question says nothing"
 
 
@@ -452,10 +453,11 @@ class _Search:
             yield Doubt(-1, LEAP)
         if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
             yield Doubt(-1, UNSAID)
-        if is_far and not self.texts and self.classes and not all(map(self._is_silent, way.steps[:-1])):
+        is_open = not self.texts and (bool(self.classes) or bool(sought.hints))
+        if is_far and is_open and not all(map(self._is_silent, way.steps[:-1])):
             yield Doubt(-1, UNSAID)
         if sought.hints and not way.hinted:
-            yield Doubt(-1, "nothing on the way to it is named {!r}", sought.hints[:1])
+            yield Doubt(-1, NO_HINT, sought.hints[:1])
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield Doubt(-1, "the question does not say {!r}", (label,))

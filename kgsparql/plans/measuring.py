@@ -328,12 +328,13 @@ class Measuring(ABC):
                 return []
             given = replace(given, items=a.Instances(kind), head=()).leaving_out(given.head)
         empty = self.lexicon.comparatives.keys() | self.lexicon.light_words
-        verb = [p for p in said.verb if self.texts[p] not in empty] if not said.light else []
+        said_by = [p for p in self.positions_of_verb(said) if not said.light]  # `joined` may be light, and a date
+        verb = [p for p in said_by if self.texts[p] not in empty]
         if phrase.most and not best.measures:
             options = self.numbers_of_noun(given, phrase)
         else:
             options = self.measures_of_noun(given, phrase, best.measures)
-        if verb and not positions and (named := self.measures(given, verb, best.measures)):
+        if said_by and not positions and (named := self.measures(given, said_by, best.measures)):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative and not phrase.most:
             options = [one for one in options if one.kind]

@@ -121,7 +121,7 @@ class Phrases(Restricting):
         positions, is_merged, owner = self.positions(chunks), whose is not owner, whose
         found: list[Denotation] = []
         for given in self.denotations(owner)[:_GIVEN]:
-            start = self.word_set(given) if given.is_free else given
+            start = self.word_set(given) if given.is_free else self.settled(given)
             if start is not None:
                 start = replace(start, score=start.score + 0.25) if is_merged else start
                 found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)

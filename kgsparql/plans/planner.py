@@ -106,7 +106,7 @@ class Planner:
             case "count":
                 found = self._stated_number() or self._chosen(self._restricted(), a.Count)
                 is_one = isinstance(found.plan, a.Count) and isinstance(found.plan.items, a.Items)  # comedies are many
-                return unplanned("nothing is asked of it") if is_one else found
+                return unplanned("nothing is asked of it") if is_one else self._not_stated(found)
             case "ask":
                 return self._whether()
             case "choose":
@@ -115,6 +115,16 @@ class Planner:
                 return PairPlanner(self.phrases, question).plan()
             case _:
                 return self._set()
+
+    def _not_stated(self, found: PlannedReading) -> PlannedReading:
+        """Read as the number itself what the graph states of others as one, and not of this: it is unknown, not 0."""
+        match found.plan:
+            case a.Count(a.Ends(a.Items((_,)), path) as items) if not self.view.members(items):
+                kind = self.view.subject_class(path.steps[0].predicate)
+                uses = () if kind is None else self.view.uses(a.Instances(kind))
+                is_number = any(use.path == path and use.kind == "number" for use in uses)
+                return replace(found, plan=items) if is_number else found
+        return found
 
     # --- which, how many
 
@@ -376,6 +386,8 @@ class Planner:
         found = [Denotation(a.Items(terms), 1.0, tuple(doubt for one in named for doubt in one.doubts))]
         if not phrase.restrictions and phrase.superlative:
             found = self.phrases.superlative(found[0], phrase.superlative)
+        elif not phrase.restrictions:
+            found = [found[0].leaving_out(self.phrases.positions(phrase.chunks))]
         for said in phrase.restrictions:
             found = best((new for one in found for new in self.phrases.restrict_choice(one, said)), 4)
         return self._chosen(found)

@@ -78,8 +78,9 @@ class Predicating(Measuring):
         """X is Y, where Y is named: the same, below it in a taxonomy, or said so by some predicate."""
         if given.is_free and not given.head:
             return [replace(other, asked=given.asked)]
-        if not (given.is_free or given.is_named or given.classes):
-            return met(given, [other])  # Ann's advisor is Bob
+        is_among = bool(given.classes) and self.view.has_items(a.Both((given.known, other.known)))  # books except Emma
+        if is_among or not (given.is_free or given.is_named or given.classes):
+            return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [new for below in self._below(given, other) for new in met(given.headless(), [below])]
         if given.head or given.classes:
             sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
@@ -112,13 +113,19 @@ class Predicating(Measuring):
 
     def _adjective(self, given: Denotation, other: Denotation) -> list[Denotation]:
         """Words that say what something is without naming a term: a predicate that is true of it."""
-        texts, found = self.connector.at(other.head), []
+        return [*self.stated(given, other.head)] or [given.leaving_out(other.head)]
+
+    def stated(self, given: Denotation, words: Sequence[int]) -> Iterator[Denotation]:
+        """Keep what it is stated to be so of, by a predicate with all of some words: `open on Sunday`."""
+        texts = self.connector.at(words)
         for predicate, fit in self.predicates_named(texts):
             path = PropertyPath((Step(predicate),))
             if self.view.members(a.Ends(a.Items((TRUE,)), back(path))):
-                kept = a.Where(given.known, a.Value(path, "text"), "=", TRUE)
-                found.append(given.kept(kept, fit, Match(" ".join(texts), path)))
-        return found or [given.leaving_out(other.head)]
+                kept = given.kept(
+                    a.Where(given.known, a.Value(path, "text"), "=", TRUE), fit, Match(" ".join(texts), path)
+                )
+                is_told = not given.is_named or self.view.has_items(ends(given.known, path))
+                yield kept if is_told else kept.doubted(Doubt(-1, "the graph does not say that these are such"))
 
     def settled(self, given: Denotation) -> Denotation:
         """The same, with the words before its noun as what is said of it: `radioactive elements`."""
@@ -142,7 +149,10 @@ class Predicating(Measuring):
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
             for use in self.view.uses(given.items):
-                if use.step.direction == "forward" and (fit := self.fit.whole(texts, use.step.predicate)):
+                is_so = self.fit.allows(
+                    use.step, "of", texts[-1]
+                )  # a sequel, which is the one that is a *sequel of* it
+                if is_so and (fit := self.fit.whole(texts, use.step.predicate)):
                     found.append(given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path)))
                     names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
                     is_called, *are_classes = (self.fit.roots(name) == set(map(root, texts)) for name in names)

@@ -63,6 +63,9 @@ class Restricting(Predicating):
         argument = said.object if said.object is not None else said.subject
         if argument is None:
             return self._intransitive(given, said)
+        words = (*said.verb, *self.positions(argument.chunks)) if said.preposition and given.items is not None else ()
+        if words and not any(c.entities for c in argument.chunks) and (stated := [*self.stated(given, words)]):
+            return stated
         if (ordered := self._quantified(given, said, argument)) is not None:
             if _is_number(argument):
                 return self._with_more(given, said, ordered)
@@ -152,9 +155,19 @@ class Restricting(Predicating):
         )  # fmt: skip
         found = met(given.headless(), self.connector.connect(start, sought))
         found = [replace(one, head=given.head) for one in found] if is_pending else found
+        found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
             return [one.doubted(Doubt(-1, UNSAID)) for one in found]
         return found
+
+    def _but_themselves(self, one: Denotation, phrase: NounPhrase) -> Denotation:
+        """Leave out with whom somebody did what both did: who wrote a book *with Ann*."""
+        beside = [own for own in phrase.restrictions if isinstance(own, Predication) and own.object is not None]
+        is_with = any(own.preposition in self.lexicon.with_words for own in beside)
+        if not is_with or len(one.how) < 2 or one.how[-2].path != back(one.how[-1].path):
+            return one
+        starts = [own.start for own in parts(one.known) if isinstance(own, a.Ends) and own.path == one.how[-2].path]
+        return replace(one, items=a.Minus(one.known, starts[0])) if starts else one
 
     def _role_of_subject(self, given: Denotation, said: Predication, verb: Sequence[int]) -> Role:
         """The role of a subject whose verb has what is asked for as its object: `which films did Ann direct`."""

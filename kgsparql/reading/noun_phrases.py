@@ -127,7 +127,7 @@ class NounPhrases(Openings, ABC):
                     return self._compound_phrase(phrase)
                 continue
             closed = self.lexicon.function_words | self.lexicon.together_words | self.lexicon.adverbs
-            if not word or word in closed | self.lexicon.time_adverbs:
+            if not word or word in closed | self.lexicon.time_adverbs or self.phrase_in(self.lexicon.except_phrases):
                 break
             if (has_noun and self.is_verb()) or (phrase.chunks and self.phrase_in(self.lexicon.superlatives)):
                 break
@@ -233,8 +233,8 @@ class NounPhrases(Openings, ABC):
             self._order_by(phrase, phrase.superlative, range(start, self.at))
         elif self.at != self.main_verb and (relation := self.comparison()):
             phrase.restrictions.append(relation)
-        elif word in lexicon.without_words | lexicon.except_words:
-            self.skip()
+        elif word in lexicon.without_words | lexicon.except_words or self.phrase_in(lexicon.except_phrases):
+            self.skip((self.phrase_in(lexicon.except_phrases) or (1,))[0])
             light: Light = "have" if word in lexicon.without_words else "be"
             phrase.restrictions.append(Predication(light=light, object=self.noun_phrase(), is_negated=True))
         elif (

@@ -37,6 +37,19 @@ PREFIX wdt: <http://www.wikidata.org/prop/direct/>
 :elbe rdfs:label "Elbe" ; wdt:P31 :river .
 :nowhere rdfs:label "Nowhere" ; :near :ulm .
 """
+SHOPS = """
+:Shop a rdfs:Class ; rdfs:label "shop" . :Book a rdfs:Class ; rdfs:label "book" .
+:Clerk a rdfs:Class ; rdfs:label "clerk" .
+:open rdfs:label "open on Monday" . :shelves rdfs:label "shelves" . :sequel rdfs:label "sequel of" .
+:joined rdfs:label "joined" . :born rdfs:label "date of birth" . :author rdfs:label "written by" .
+:area rdfs:label "floor area" .
+:north a :Shop ; rdfs:label "North Shop" ; :open true ; :shelves 12 ; :area 90 .
+:south a :Shop ; rdfs:label "South Shop" ; :open false ; :shelves 30 . :west a :Shop ; rdfs:label "West Shop" .
+:dawn a :Book ; rdfs:label "Dawn" ; :author :ann, :bob ; :speed 9 .
+:noon a :Book ; rdfs:label "Noon" ; :author :ann ; :sequel :dawn ; :speed 7 .
+:ann a :Clerk ; rdfs:label "Ann Ost" ; :joined "2019-05-01"^^xsd:date ; :born "1990-01-01"^^xsd:date .
+:bob a :Clerk ; rdfs:label "Bob Ray" ; :joined "2021-05-01"^^xsd:date ; :born "1980-01-01"^^xsd:date .
+"""
 
 
 @cache
@@ -133,3 +146,32 @@ def test_a_count_by_one_of_two_predicates_names_both() -> None:
     assert not sure
     assert [gap.text for gap in answer.gaps] == ["'worked at' fits the question as well as 'studied at'"]
     assert ask("How many children does Marie Curie have?", "")[1] == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "beside"),
+    [
+        ("Which shops are open on Monday?", {"North Shop"}, "Is West Shop open on Monday?"),
+        ("How many shelves does South Shop have?", {"30"}, "How many shelves does West Shop have?"),
+        ("Does Dawn have a sequel?", {"true"}, "Does Noon have a sequel?"),
+        ("Which is faster, Dawn or Noon?", {"Dawn"}, "Which is redder, Dawn or Noon?"),
+        ("What is the floor area of the first shop?", set(), "What is the floor area of the reddest shop?"),
+        ("What is the floor area of North Shop?", {"90"}, "How old is the floor of North Shop?"),
+    ],
+)
+def test_what_the_graph_does_not_say_is_none_of_what_it_says(question: str, right: set[str], beside: str) -> None:
+    assert [ask(one, SHOPS)[1] for one in (question, beside)] == [right, set()]
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Who joined last?", "Bob Ray"),  # and was not born last
+        ("Who wrote a book with Ann Ost?", "Bob Ray"),
+        ("Which books other than Dawn did Ann Ost write?", "Noon"),
+        ("Which books except Dawn did Ann Ost write?", "Noon"),  # nor except its sequel
+        ("Who wrote books other than Dawn?", "Ann Ost"),
+    ],
+)
+def test_who_did_it_with_whom_but_for_what_and_when(question: str, right: str) -> None:
+    assert ask(question, SHOPS)[1] == {right}
