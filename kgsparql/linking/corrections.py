@@ -134,8 +134,7 @@ class Corrections:
         """Whether nothing but a word that no label has may be the name that a question must have."""
         if len(self.tokens[i].text) < LEAST_ALONE or i in self.small or self._vocabulary.labels > _MOST_LABELS:
             return False
-        opens = {0} if len(self.tokens) > 1 and self.tokens[1].text in self.stops else set()  # `Tell me about`
-        others = (j for j in self.content if j != i and j not in self.small and j not in opens)
+        others = (j for j in self.content if j != i and j not in self.small)
         return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in others)
 
     def _of_alone(self, key: str) -> Iterator[Correction]:

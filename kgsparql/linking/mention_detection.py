@@ -62,6 +62,13 @@ _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
 )
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
+_FRAME = re.compile(
+    r"\A(?:when|where|how) (?:was|were) .*\s(\w+ed|born)\W*\Z|\A(?:(?:what|how|many|do|can|could|are|is|there|you|i"
+    r"|we|me|us|please|all|describe|find|give|list|show|tell|know|said|anything|everything|facts?|information) )+"
+    r"about\b|\A(?:describe|find|give|list|name|show|tell)\b|\bhow \w+|\bin (?:the|this|your) (?:data\w*|graph)\W*\Z",
+    re.IGNORECASE,
+)
+"""Words that ask, whatever is asked: `know` and `old` are labels, too, of a graph of words."""
 
 
 class MentionDetector:
@@ -79,7 +86,11 @@ class MentionDetector:
         self.tokens = tokens(question)
         self.stops = stop_words((*languages, "en"))
         self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
-        self.content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
+        content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
+        frames = [match.span(match.lastindex or 0) for match in _FRAME.finditer(question)]
+        framed = [i for i in content if any(start <= self.tokens[i].start < end for start, end in frames)]
+        framed = [i for i in framed if i == 0 or not self._is_marked(i)]
+        self.content = [i for i in content if i not in framed] or content
         self._content = frozenset(self.content)
         self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.

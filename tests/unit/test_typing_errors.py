@@ -111,6 +111,24 @@ def test_what_may_be_a_name_is_corrected_and_what_may_be_another_is_left_alone(l
         assert [link.label for link in linker.link(asked)] == expected, asked
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "Tell me everything about {}", "What do you know about {}?", "How old is {}?", "When was {} founded?",
+        "How many facts are there about {} in the graph?", "list what is about {}",
+    ],
+)  # fmt: skip
+def test_words_that_ask_are_no_names_beside_one(graph_of: Callable[..., OxigraphGraph], frame: str) -> None:
+    asking = "tell everything know old founded facts graph list"
+    words = " ".join(f':{word} rdfs:label "{word}" . :{word} rdfs:seeAlso :veneer .' for word in asking.split())
+    linker = Linker(LabelIndex(PackedLabels.of(read_labels(graph_of(WORDS_AND_NAMES + words)))))
+    for name in ("eeneer", "inhibitro", "veneer", "graph"):  # the last one is asked for where it says what
+        expected = {"eeneer": "veneer", "inhibitro": "inhibitor"}.get(name, name)
+        assert expected in [link.label for link in linker.link(frame.format(name))]
+        assert name == "graph" or len(linker.link(frame.format(name))) == 1
+    assert [link.label for link in linker.link("What is old?")] == ["old"]
+
+
 def test_known_words_that_are_only_together_no_name(linker: Linker) -> None:
     assert linker.link("Who is Mark Wiliams?")[0].label == "Mark Williams"  # many labels have the other spelling
     for question, words, meant in (
