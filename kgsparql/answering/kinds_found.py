@@ -13,7 +13,7 @@ from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words
-from kgsparql.plans.connecting import NO_HINT
+from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf.literals import literal_kind
@@ -117,6 +117,10 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
         sort = "agent"  # which people
     if sort not in {"agent", "place"} or not ends:
         return None
+    wanted = "somebody" if sort == "agent" else "a place"
+    values = {literal_kind(end) if isinstance(end, Literal) else "text" for end in ends}
+    if "text" not in values:  # who published it is no year
+        return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, min(values)))
     (kinds,) = session.compared_labels.shared_types([ends[:_SAMPLE]])
     said = [*kinds, *steps]
     if not said or not (kinds or all(isinstance(end, Literal) for end in ends)):
@@ -129,7 +133,6 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
     if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():
         return None
-    wanted = "somebody" if sort == "agent" else "a place"
     return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, said[0]))
 
 

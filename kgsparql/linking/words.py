@@ -354,6 +354,10 @@ _SYNONYMS = {
         "manage manages managed manager managers boss",
         "job occupation profession",
         "cost costs price",
+        "publish published publishes publication",
+        "own owns owned owner owners",
+        "inhabitant inhabitants population",
+        "earn earns earned salary wage wages",
     )
     for word in group.split()
 }

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
     LEFT_OUT,
+    NO_HINT,
     Denotation,
     Doubt,
     Match,
@@ -41,12 +42,12 @@ _UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
 _OTHERWISE_CALLED = 0.1  # what it costs that another predicate is called just so
+_HALF = 0.3  # what it costs that a path ends at a statement, where the verb names its other end, too
 _FARTHER = 0.1  # what a further step costs where one alone says it all
 _BY_NAME = 0.9  # how well a step covers the words of a name that it has beside its label
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
 TURNED = "the graph says {!r} the other way round"
 UNSAID = "no word of the question says which fact is asked for"
-NO_HINT = "nothing on the way to it is named {!r}"
 LEAP = "the way to it has a step of which the question says nothing"
 
 
@@ -107,6 +108,7 @@ class _Search:
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
+        self.halves = set[tuple[Step, ...]]()
         self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
@@ -131,6 +133,7 @@ class _Search:
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
+        self.halves = {way.steps[:1] for way in found if self._is_statement(way)}
         turns = dict.fromkeys(one for way in found for one in self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
         likely = sorted(filter(self._is_likely, found), key=lambda way: (-way.rank, str(way.steps)))[:most]
@@ -168,7 +171,7 @@ class _Search:
     def _may_go_on(self, way: PathFit) -> bool:
         """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
         may_join = self._is_joined or self._wants() or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
-        return len(self.texts) != 1 or may_join or bool(self._location(way.last.step))
+        return len(self.texts) != 1 or may_join or bool(self.sought.verb) or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         first = way.last
@@ -177,7 +180,14 @@ class _Search:
                 continue
             longer = self._way(first, use)
             gains = sum(longer.cover) > max(sum(way.cover), sum(self._cover(use))) + 1e-6
-            if not self.texts or gains or self._location(first.step) or self._location(use.step) or self._wants():
+            if (
+                not self.texts
+                or gains
+                or self._is_statement(longer)
+                or self._location(first.step)
+                or self._location(use.step)
+                or self._wants()
+            ):
                 yield longer
 
     def _wants(self) -> bool:
@@ -208,7 +218,8 @@ class _Search:
             return 0.2
         if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
-        return 0.25 if self._is_joined and self.fit.is_location(step.predicate) else 0.0
+        is_said = self.fit.text(step.predicate).startswith(f"{self.sought.preposition} ")  # at: `at station`
+        return 0.25 if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
@@ -225,6 +236,7 @@ class _Search:
         is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
         way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
+        way.score -= _HALF * (way.steps in self.halves)
         if self.called and self.called.isdisjoint(step.predicate for step in way.steps):
             way.score -= _OTHERWISE_CALLED
         return True
@@ -234,7 +246,18 @@ class _Search:
         per, steps = [self._per_step(step) for step in way.steps], way.steps
         least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
         nearest = [self._nearest(per, word) for word in words]
-        return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at == nearest[i] for i in words))
+        is_own = self._is_statement(way)  # its verb names both
+        return tuple(
+            s for at, s in enumerate(steps) if any(per[at][i] >= least and (is_own or at == nearest[i]) for i in words)
+        )
+
+    def _is_statement(self, way: PathFit) -> bool:
+        """Whether a word names both ends of a statement: who borrowed a book is the `borrower` of a `borrowed item`."""
+        if not self.sought.verb or [step.direction for step in way.steps] != ["inverse", "forward"]:
+            return False
+        doer, done = sorted((self.fit.text(step.predicate) for step in way.steps), key=lambda name: len(name.split()))
+        is_done = len(done.split()) > len(doer.split()) == 1 and self.lexicon.is_participle(done.split()[0])
+        return is_done and all(name.startswith(stem(self.led_by)) for name in (doer, done))
 
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""

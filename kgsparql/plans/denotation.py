@@ -36,6 +36,7 @@ class Doubt(NamedTuple):
 
 LEFT_OUT = "what was computed leaves out {!r}"
 NOT_READ = "{!r} was not understood"
+NO_HINT = "nothing on the way to it is named {!r}"
 
 
 class ReadingsTogether:

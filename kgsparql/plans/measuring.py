@@ -181,6 +181,8 @@ class Measuring(ABC):
         measure = a.Value(_path_of(uses), last.kind, self._unit_of(last, beside, is_far=is_far))
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
+        if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
+            return  # borrowed the most: times, and not the fines of them
         yield MeasureChoice(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
@@ -222,6 +224,7 @@ class Measuring(ABC):
             return
         is_noun = bool(texts) and self.fit.form(last.step.predicate) in {"noun", "agent"}
         is_noun = is_noun and self.fit.says(texts[-1], self.fit.text(last.step.predicate))
+        is_noun = is_noun and not self.lexicon.is_participle(texts[-1])  # what was borrowed
         if is_noun and not self.fit.allows(last.step, "of", texts[-1]):  # children of each, not parents
             return
         own = self.fit.with_classes(texts, self.fit.phrase(texts, last.step.predicate), last.classes)
@@ -334,7 +337,11 @@ class Measuring(ABC):
             options = self.numbers_of_noun(given, phrase)
         else:
             options = self.measures_of_noun(given, phrase, best.measures)
-        if said_by and not positions and (named := self.measures(given, said_by, best.measures)):
+        if (
+            said_by
+            and not positions
+            and (named := self.measures(given, said_by, best.measures, counts=bool(phrase.most)))
+        ):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative and not phrase.most:
             options = [one for one in options if one.kind]

@@ -84,7 +84,7 @@ class PairPlanner:
         """How many more there are of one set than of another."""
         sides = (self.phrases.denotations(one) for one in (self.question.phrase, self.question.other) if one)
         one, other = (best(self.phrases.settled_of(own), 1) for own in sides)
-        if not one or not other:
+        if not one or not other or one[0].is_named or other[0].is_named:
             return unplanned()
         plan = a.Calculated("-", a.Count(one[0].known), a.Count(other[0].known))
         return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)

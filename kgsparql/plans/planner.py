@@ -117,9 +117,9 @@ class Planner:
                 return self._set()
 
     def _not_stated(self, found: PlannedReading) -> PlannedReading:
-        """Read as the number itself what the graph states of others as one, and not of this: it is unknown, not 0."""
+        """Read as the number itself what the graph states as one: where it does not, it is unknown, and not 0."""
         match found.plan:
-            case a.Count(a.Ends(a.Items((_,)), path) as items) if not self.view.members(items):
+            case a.Count(a.Ends(a.Items((_,)), path) as items):
                 kind = self.view.subject_class(path.steps[0].predicate)
                 uses = () if kind is None else self.view.uses(a.Instances(kind))
                 is_number = any(use.path == path and use.kind == "number" for use in uses)
@@ -193,6 +193,8 @@ class Planner:
         for words, path, _ in how:
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
+            joints = self.lexicon.prepositions & set(self.texts)  # at: `at station`
+            odd = [one for one in odd if self.phrases.fit.text(one).split()[0] not in joints]
             is_leap = any(not (one in TAXONOMY or self.phrases.fit.is_location(one)) for one in odd)
             if is_leap and max(named) >= NEAR:
                 return (Doubt(-1, LEAP),)

@@ -10,6 +10,7 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
+from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
@@ -208,7 +209,14 @@ class Predicating(Measuring):
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got
             options = [one for one in options if len(one.path.steps) == 1]
-        return [*(self.keep(given, one, quantity) for one in options), *on_the_way] or [given.leaving_out(chunk.span)]
+        kept = [self.keep(given, one, quantity).leaving_out(self._unsaid_by(one, words)) for one in options]
+        return [*kept, *on_the_way] or [given.leaving_out(chunk.span)]
+
+    def _unsaid_by(self, option: MeasureChoice, verb: Sequence[int]) -> list[int]:
+        """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
+        names = [self.fit.text(step.predicate) for step in option.path.steps]
+        said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
+        return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 
     def compared(self, given: Denotation, said: Predication, by: Comparative) -> list[Denotation]:
         """What is older than something, or wider than so much, or was born before somebody died."""
@@ -216,7 +224,8 @@ class Predicating(Measuring):
         verb = self.positions_of_verb(said)
         if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born after somebody died
-        options = self.times(given, verb) if is_order else self.measures(given, (), by.measures)
+        options = self.times(given, verb) if is_order else self.measures_at(given, verb) if verb else []
+        options = options or self.measures(given, (), by.measures)
         options = options[: _TRIED - 1]
         if by.quantity is not None:
             if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
@@ -226,7 +235,9 @@ class Predicating(Measuring):
             return beside
         others = self.denotations(said.object)[:_TRIED] if said.object is not None else []
         made = [
-            given.kept(kept, option.score, Match(value.value, option.path)).doubted(*one.doubts, *doubts)
+            given.kept(kept, option.score, Match(value.value, option.path))
+            .doubted(*one.doubts, *doubts)
+            .leaving_out(self._unsaid_by(option, verb if is_order else ()))
             for one in others
             if one.is_named
             for option in options
@@ -261,6 +272,9 @@ class Predicating(Measuring):
         if not found and is_order and not by.event:
             ways, doubts = self.times(other, ())[:1], [Doubt(-1, UNSAID)]
             found = self.view.members(ends(other.known, ways[0].path)) if ways else ()
+        if isinstance(option.measure, a.HowMany):
+            yield (Literal(len(found)),)
+            return
         known = sorted((own for one in found if (own := as_kind(one, option.kind)) is not None), key=str)
         if len(known) > 1:
             doubts.append(Doubt(-1, "there are several values to compare with, such as {}", (known[0].value,)))

@@ -177,6 +177,7 @@ class Asked:
                 yield texts[one.compared.position], "for a comparison"
             elif is_number and compares.get(one.preposition, "=") != "=":
                 yield one.preposition, "for a comparison"
+        yield from ((texts[p], f"for the {texts[p]}") for p in asked.unread if texts[p] in own.superlatives)
         if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):
             yield self._said_by(own.negations), "for what is not so"
 

@@ -200,6 +200,7 @@ class Cursor:
         is_past = lexicon.is_participle(word)
         is_known = word in lexicon.verbs and self.word(offset + 1) not in lexicon.of_words
         chunk = self.chunk(offset)
+        is_past = is_past or (after_noun and self._agrees(offset))
         if chunk and (chunk.entities or chunk.classes) and not (is_known or is_past):
             return False
         if is_past:
@@ -216,6 +217,19 @@ class Cursor:
             offset + 1
         )
         return lexicon.is_progressive(word) or (is_present and bool(takes_object))
+
+    def _agrees(self, offset: int) -> bool:
+        """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
+        position, lexicon = self.at + offset, self.lexicon
+        are_many, is_one = map(lexicon.is_present, (self.texts[position - 1], self.word(offset)))
+        if are_many == is_one or all(chunk.end != position or not chunk.classes for chunk in self.chunks.values()):
+            return False
+        is_only = self.texts[0] in lexicon.question_words and lexicon.auxiliaries.isdisjoint(self.texts)
+        after, closed = self.word(offset + 1), lexicon.prepositions - lexicon.of_words | lexicon.determiners
+        is_followed = (
+            after in closed | lexicon.no_words | lexicon.quantifiers.keys() or self.number(offset + 1) is not None
+        )
+        return is_followed and (are_many or is_only)
 
     def _is_followed_like_a_verb(self, offset: int) -> bool:
         """Tell whether what follows a word is what may follow a verb: the end, a preposition, a phrase."""

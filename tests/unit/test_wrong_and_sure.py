@@ -50,6 +50,25 @@ SHOPS = """
 :ann a :Clerk ; rdfs:label "Ann Ost" ; :joined "2019-05-01"^^xsd:date ; :born "1990-01-01"^^xsd:date .
 :bob a :Clerk ; rdfs:label "Bob Ray" ; :joined "2021-05-01"^^xsd:date ; :born "1980-01-01"^^xsd:date .
 """
+LOANS = """
+:Tool a rdfs:Class ; rdfs:label "tool" . :Loan a rdfs:Class ; rdfs:label "loan" .
+:Person a rdfs:Class ; rdfs:label "person" . :Halt a rdfs:Class ; rdfs:label "halt" .
+:Bus a rdfs:Class ; rdfs:label "tram" . :Place a rdfs:Class ; rdfs:label "place" .
+:borrower rdfs:label "borrower" . :item rdfs:label "borrowed item" .
+:on rdfs:label "loan date" . :fee rdfs:label "fee" .
+:made rdfs:label "year of manufacture" . :publisher rdfs:label "publication year" . :wage rdfs:label "wage" .
+:ann a :Person ; rdfs:label "Ann Ost" ; :wage 900 . :bob a :Person ; rdfs:label "Bob Ray" ; :wage 700 .
+:cas a :Person ; rdfs:label "Cas Lee" ; :wage 800 .
+:saw a :Tool ; rdfs:label "Saw" ; :made "1999"^^xsd:gYear ; :publisher "1999"^^xsd:gYear .
+:axe a :Tool ; rdfs:label "Axe" ; :made "2001"^^xsd:gYear .
+:l1 a :Loan ; :borrower :ann ; :item :saw ; :on "2018-02-03"^^xsd:date ; :fee 2 .
+:l2 a :Loan ; :borrower :ann ; :item :axe ; :on "2019-02-03"^^xsd:date ; :fee 9 .
+:l3 a :Loan ; :borrower :bob ; :item :saw ; :on "2020-02-03"^^xsd:date ; :fee 1 .
+:b1 a :Bus ; rdfs:label "Blue Line" ; :halts :h1, :h2 . :b2 a :Bus ; rdfs:label "Red Line" ; :halts :h3 .
+:halts rdfs:label "has halt" . :at rdfs:label "at place" .
+:h1 a :Halt ; :at :ulm . :h2 a :Halt ; :at :bonn . :h3 a :Halt ; :at :ulm .
+:ulm a :Place ; rdfs:label "Ulm" . :bonn a :Place ; rdfs:label "Bonn" .
+"""
 
 
 @cache
@@ -175,3 +194,40 @@ def test_what_the_graph_does_not_say_is_none_of_what_it_says(question: str, righ
 )
 def test_who_did_it_with_whom_but_for_what_and_when(question: str, right: str) -> None:
     assert ask(question, SHOPS)[1] == {right}
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Who borrowed Saw?", {"Ann Ost", "Bob Ray"}),  # and not the loans
+        ("What did Ann Ost borrow in 2018?", {"Saw"}),
+        ("How many tools did Ann Ost borrow?", {"2"}),
+        ("Did Bob Ray borrow Saw?", {"true"}),
+        ("Did Bob Ray borrow Axe?", {"false"}),
+        ("Which tool was borrowed the most?", {"Saw"}),  # which is not that of the highest fee
+    ],
+)
+def test_a_verb_that_names_both_ends_of_a_statement_leads_through_it(question: str, right: set[str]) -> None:
+    assert ask(question, LOANS)[1] == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which trams halt at Ulm?", {"Blue Line", "Red Line"}),  # `halt` is a class, and no noun here
+        ("Which tram halts at Bonn?", {"Blue Line"}),
+        ("Who earns more than Bob Ray?", {"Ann Ost", "Cas Lee"}),
+        ("Which persons earn less than 800?", {"Bob Ray"}),
+        ("How much does Ann Ost earn?", {"900"}),
+        ("Which trams have more halts than Red Line?", {"Blue Line"}),
+    ],
+)
+def test_verbs_agree_with_the_noun_before_and_numbers_with_those_of_others(question: str, right: set[str]) -> None:
+    assert ask(question, LOANS)[1] == right
+
+
+def test_a_verb_that_no_date_says_is_left_out() -> None:
+    assert ask("Which tools were manufactured in 1999?", LOANS)[1] == {"Saw"}
+    for question in ("Which tools were stolen in 1999?", "Which tools were burned before 2000?", "Who published Saw?"):
+        assert not ask(question, LOANS)[1], question
+    assert not ask("Who was married in 1879?", "")[1]  # he was born then
