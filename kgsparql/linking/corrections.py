@@ -21,6 +21,7 @@ _MOST_KEYS = 50  # keys of labels that one text may be
 _FEW = 3  # of more labels that are one letter away, none is likely to be meant
 _LONGEST = 6  # words of a name that is looked for, though labels have each of its words
 _LEAST_NAME = 7  # characters of such a name
+_FEW_WORDS = 2  # of a name; in a longer one, the others tell that it is meant, if the wrong one is itself no name
 _MORE_USUAL = 10
 """So many times as many labels must have a word as the word that was typed, if that is no mistake of the labels."""
 _MOST_LABELS = 1_000_000
@@ -65,8 +66,8 @@ class Corrections:
     """
 
     tokens: Sequence[TextToken]
-    content: Collection[int]
-    small: Collection[int]
+    content: frozenset[int]
+    small: frozenset[int]
     stops: Collection[str]
     search: LabelSearch
 
@@ -103,13 +104,13 @@ class Corrections:
 
     def of(self, start: int, end: int) -> Iterator[Correction]:
         """What the tokens from ``start`` to before ``end`` may be, if one of them is mistyped."""
-        content = [i for i in range(start, end) if i in self.content]
-        unknown = self.unknown.intersection(content)
+        content = self.content.intersection(range(start, end))
+        unknown = self.unknown & content
         if not unknown or self._near.keys().isdisjoint(unknown):
-            yield from self._of_known(start, end)
+            yield from self._of_known(start, end, len(content))
         if len(unknown) == 1:
             yield from self._of_word(start, end, *unknown)
-            if len(content) == 1 and self._is_alone(content[0]):
+            if len(content) == 1 and self._is_alone(*content):
                 yield from self._of_alone(key_of(self.tokens[start:end]))
 
     def _of_word(self, start: int, end: int, place: int) -> Iterator[Correction]:
@@ -134,38 +135,38 @@ class Corrections:
         """Whether nothing but a word that no label has may be the name that a question must have."""
         if len(self.tokens[i].text) < LEAST_ALONE or i in self.small or self._vocabulary.labels > _MOST_LABELS:
             return False
-        others = (j for j in self.content if j != i and j not in self.small)
-        return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in others)
+        return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in self.content - self.small - {i})
 
     def _of_alone(self, key: str) -> Iterator[Correction]:
         """All labels one letter away, if they are few; if not, those for which a letter was left out or swapped.
 
-        Another last letter makes another name: `Faust` and `Fausta`, `Mario` and `Maria`.
+        Another last letter makes another name, as a last vowel does: `Mario` and `Maria`, `Faust` and `Fausta`.
         """
-        others = ((other, max(len(key), len(other)) - 1) for other, _ in self.search.near(key, edits=1))
-        near = [other for other, same in others if key[:same] != other[:same]]  # they differ not only at the end
+        found = [other for other, _ in self.search.near(key, edits=1)]
+        other_names = {key[:-1], *(key + vowel for vowel in "aeiou")}
+        near = [other for other in found if other not in other_names and other[:-1] != key[:-1]]
         likely = near if len(near) <= _FEW else [other for other in near if not any(unlikeliness(key, other, 0))]
         for other in near:
             yield Correction(other, _likeness(key, other), other in likely and len(likely) <= _FEW)
 
-    def _of_known(self, start: int, end: int) -> Iterator[Correction]:
+    def _of_known(self, start: int, end: int, content: int) -> Iterator[Correction]:
         """Labels of several words for words that labels have, but never together: `Mark Wiliams`."""
         key = key_of(self.tokens[start:end])
-        is_name = start in self.content and end - 1 in self.content
-        is_name = is_name and (start not in self.small or self.tokens[start].text[0].isdecimal())
-        is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME
-        if not (is_name and is_long) or self._vocabulary.labels > _MOST_LABELS:
+        is_small = start in self.small - self.unknown and not self.tokens[start].text[0].isdecimal()
+        is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME and {start, end - 1} <= self.content
+        if is_small or not is_long or self._vocabulary.labels > _MOST_LABELS:
             return
         near = self.search.near(key, edits=1)
         for other, _ in near if len(near) <= _FEW else ():
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):
-                yield Correction(other, _likeness(key, other), self._is_rather(*changed[0]))
+                is_told = content > _FEW_WORDS and not self.search.exact([changed[0][0]])  # `Iraq football team`
+                yield Correction(other, _likeness(key, other), is_told or self._is_rather(*changed[0]))
 
     def _may_be(self, word: str, other: str) -> bool:
         """Whether a word is no number and no initial, so that another letter may be a mistake."""
         is_number = any(map(str.isdecimal, word + other)) or not {*word, *other} - {*"ivx"}
-        is_long = len(word + other) > 2 * _SHORT or other in self.stops
+        is_long = len(word + other) > _SHORT + 1 or other in self.stops
         return not is_number and is_long and word in {self.tokens[i].text for i in self.content}
 
     def _is_rather(self, word: str, other: str) -> bool:

@@ -36,7 +36,7 @@ from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import normalised
 
 MAX_NGRAMS = 20_000  # N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones
-USUAL_NGRAM = 8
+USUAL_NGRAM = 12
 MAX_WINDOW = 4  # content words that are compared with labels by meaning
 # Factors on the score or the weight of a candidate:
 ALTERNATIVE = 0.97  # score, where it was found by another name than its label
@@ -63,10 +63,9 @@ _ASKING = frozenset(
 )
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
 _FRAME = re.compile(
-    r"\A(?:when|where|how) (?:was|were) .*\s(\w+ed|born)\W*\Z|\A(?:(?:what|how|many|do|can|could|are|is|there|you|i"
-    r"|we|me|us|please|all|describe|find|give|list|show|tell|know|said|anything|everything|facts?|information) )+"
-    r"about\b|\A(?:describe|find|give|list|name|show|tell)\b|\bhow \w+|\bin (?:the|this|your) (?:data\w*|graph)\W*\Z",
-    re.IGNORECASE,
+    r"(?i)\A(?:when|where|how) (?:was|were) .*\s(\w+ed|born)\W*\Z|\A(?:(?:what|how|many|do|can|are|is|there|you|i"
+    r"|we|me|us|could|please|all|describe|find|give|list|show|tell|know|said|anything|everything|facts?|information) )+"
+    r"about\b|\A(?:describe|find|give|list|name|show|tell)\b|\bhow \w+|\bin (?:the|this|your) (?:data\w*|graph)\W*\Z"
 )
 """Words that ask, whatever is asked: `know` and `old` are labels, too, of a graph of words."""
 
