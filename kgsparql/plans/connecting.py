@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from kgsparql.linking.words import root, stem
+from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
     LEFT_OUT,
-    NO_HINT,
     Denotation,
     Doubt,
     Match,
@@ -42,7 +41,6 @@ _UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
 _OTHERWISE_CALLED = 0.1  # what it costs that another predicate is called just so
-_HALF = 0.3  # what it costs that a path ends at a statement, where the verb names its other end, too
 _FARTHER = 0.1  # what a further step costs where one alone says it all
 _BY_NAME = 0.9  # how well a step covers the words of a name that it has beside its label
 _LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
@@ -107,6 +105,7 @@ class _Search:
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         is_item = wanted is not None and not self.classes and wanted.items is not None
         self.item = wanted.items if wanted is not None and is_item else None
+        self.wants = bool(self.classes) or self.item is not None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
         self.halves = set[tuple[Step, ...]]()
         self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
@@ -124,7 +123,7 @@ class _Search:
         found = [self._way(use) for use in first]
         if self.sought.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
-            promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
+            promising = [way for way in promising if way.last.kind == "item"]
             onward = [ends(self.items, way.path) for way in promising]
             yield self.view.profiler.look_at, onward
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
@@ -161,17 +160,12 @@ class _Search:
         kinds = [kind for use in uses for kind in use.classes]
         predicates = [use.step.predicate for use in uses]
         yield self.view.name, [*kinds, *predicates]
-        if self._wants():
+        if self.wants:
             yield self.view.profiler.with_broader, kinds
         self.fit.compare(self.texts, predicates, self.sought.preposition)
 
     def _promise(self, way: PathFit) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
-
-    def _may_go_on(self, way: PathFit) -> bool:
-        """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
-        may_join = self._is_joined or self._wants() or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
-        return len(self.texts) != 1 or may_join or bool(self.sought.verb) or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         first = way.last
@@ -180,18 +174,9 @@ class _Search:
                 continue
             longer = self._way(first, use)
             gains = sum(longer.cover) > max(sum(way.cover), sum(self._cover(use))) + 1e-6
-            if (
-                not self.texts
-                or gains
-                or self._is_statement(longer)
-                or self._location(first.step)
-                or self._location(use.step)
-                or self._wants()
-            ):
+            is_silent = not self.texts or self.wants or any(map(self._location, longer.steps))
+            if is_silent or gains or self._is_statement(longer):
                 yield longer
-
-    def _wants(self) -> bool:
-        return bool(self.classes) or self.item is not None
 
     def _way(self, *uses: PredicateUse) -> PathFit:
         cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
@@ -236,7 +221,7 @@ class _Search:
         is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
         way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
-        way.score -= _HALF * (way.steps in self.halves)
+        way.score -= 0.3 * (way.steps in self.halves)  # the verb names the other end of the statement, too
         if self.called and self.called.isdisjoint(step.predicate for step in way.steps):
             way.score -= _OTHERWISE_CALLED
         return True
@@ -252,12 +237,9 @@ class _Search:
         )
 
     def _is_statement(self, way: PathFit) -> bool:
-        """Whether a word names both ends of a statement: who borrowed a book is the `borrower` of a `borrowed item`."""
-        if not self.sought.verb or [step.direction for step in way.steps] != ["inverse", "forward"]:
-            return False
-        doer, done = sorted((self.fit.text(step.predicate) for step in way.steps), key=lambda name: len(name.split()))
-        is_done = len(done.split()) > len(doer.split()) == 1 and self.lexicon.is_participle(done.split()[0])
-        return is_done and all(name.startswith(stem(self.led_by)) for name in (doer, done))
+        """Whether the verb names both ends of a statement."""
+        is_through = bool(self.sought.verb) and [step.direction for step in way.steps] == ["inverse", "forward"]
+        return is_through and self.fit.are_of_statement(self.led_by, *(step.predicate for step in way.steps))
 
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
@@ -425,7 +407,7 @@ class _Search:
 
     def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
         """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
-        if self.sought.role != "prep" or self.texts or not self._wants():
+        if self.sought.role != "prep" or self.texts or not self.wants:
             return
         for way in found:
             back = way.last.step.reversed
@@ -474,13 +456,11 @@ class _Search:
         is_leap = self.is_direct or is_located or self._goes_beyond(way) or self._is_of_what_holds_it(way)
         if self.texts and is_far and odd and is_leap:
             yield Doubt(-1, LEAP)
-        if is_far and self.texts and not way.hinted and not self.classes and not self._is_said(way):
+        is_open = bool(self.classes or sought.hints) and not all(map(self._is_silent, way.steps[:-1]))
+        own = [max(self.fit.phrase(self.texts, step.predicate), default=0.0) for step in way.steps]
+        is_like = not way.hinted and not self.classes and max(own) < SAME  # and no word of the question is in a label
+        if is_far and (is_like if self.texts else is_open):
             yield Doubt(-1, UNSAID)
-        is_open = not self.texts and (bool(self.classes) or bool(sought.hints))
-        if is_far and is_open and not all(map(self._is_silent, way.steps[:-1])):
-            yield Doubt(-1, UNSAID)
-        if sought.hints and not way.hinted:
-            yield Doubt(-1, NO_HINT, sought.hints[:1])
         for label in (self.fit.text(step.predicate) for step in way.steps):
             if self.fit.is_narrower(label, self.own.texts):
                 yield Doubt(-1, "the question does not say {!r}", (label,))
@@ -489,17 +469,13 @@ class _Search:
         if way.direction <= -0.5:
             name = self.fit.text(way.steps[-1].predicate)
             yield Doubt(sought.words[0], TURNED) if sought.words else Doubt(-1, TURNED, (name,))
-        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self._wants()
+        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wants
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)
 
     def _is_silent(self, step: Step) -> bool:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return self.fit.goes_down(step) or bool(self._location(step))
-
-    def _is_said(self, way: PathFit) -> bool:
-        """Whether a word of the question is in the label of a step, and not only like it."""
-        return any(max(self.fit.phrase(self.texts, step.predicate), default=0.0) >= SAME for step in way.steps)
 
     def _is_said_whole(self, way: PathFit) -> bool:
         """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""

@@ -301,6 +301,12 @@ class LabelFit:
         noun = self.word_for(step, said) if own not in {"any", "prep"} else ""
         return bool(noun) and not self.allows(step, own, noun) and (own in {"of", "value"} or is_one_kind)
 
+    def are_of_statement(self, verb: str, *ends: IRI) -> bool:
+        """Whether a verb names both ends of a statement: who borrowed a book is the `borrower` of a `borrowed item`."""
+        doer, done = sorted(map(self.text, ends), key=lambda name: len(name.split()))
+        is_done = len(done.split()) > len(doer.split()) == 1 and self.lexicon.is_participle(done.split()[0])
+        return is_done and all(name.startswith(stem(verb)) for name in (doer, done))
+
     def word_for(self, step: Step, said: Iterable[str]) -> str:
         """The first of some words that says a step or its other end; empty where none does."""
         label = self.text(step.predicate)
