@@ -185,8 +185,10 @@ class KnownGraph:
         return known.predicates
 
     def subject_class(self, predicate: IRI) -> IRI | None:
-        """The class of most that has a predicate; ``None`` where none is known."""
-        return next(iter(self.profiler.at_ends(predicate).subject_kinds), None)
+        """The narrowest class of all that has a predicate, else that of most; ``None`` where none is known."""
+        kinds, broader = self.profiler.at_ends(predicate).subject_kinds, self.profiler.with_broader
+        shared = set(broader(kinds)).intersection(*(broader([one]) for one in kinds)) or {*kinds[:1]}
+        return max(shared, key=lambda kind: (len(broader([kind])), str(kind)), default=None)
 
     def classes_called(self, texts: Sequence[str]) -> list[IRI]:
         """The classes with instances that are called just so, in whatever number."""

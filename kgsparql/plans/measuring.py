@@ -346,8 +346,14 @@ class Measuring(ABC):
         if phrase.superlative and not phrase.most:
             options = [one for one in options if one.kind]
         refined = self._refined(given, options[:_TRIED], phrase)
-        made = [self._top(one, option, best).leaving_out(verb) for one, option in refined]
+        made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
         return made or [given.leaving_out(positions or [best.position])]
+
+    def unsaid_by(self, option: MeasureChoice, verb: Sequence[int]) -> list[int]:
+        """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
+        names = [self.fit.text(step.predicate) for step in option.path.steps]
+        said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
+        return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 
     def _has_any(self, given: Denotation, option: MeasureChoice) -> bool:
         """Whether any of a set has something of what is counted: of six with none, none has the most."""

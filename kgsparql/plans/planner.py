@@ -64,6 +64,7 @@ class Planner:
             *found.doubts,
             *(Doubt(position, NOT_READ) for position in unread),
             *self._doubted_values(are_values=True),
+            *(self._leaps(found.how) if isinstance(found.plan, a.SummaryOf) else ()),
         )
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
 
@@ -117,13 +118,15 @@ class Planner:
                 return self._set()
 
     def _not_stated(self, found: PlannedReading) -> PlannedReading:
-        """Read as the number itself what the graph states as one: where it does not, it is unknown, and not 0."""
-        match found.plan:
-            case a.Count(a.Ends(a.Items((_,)), path) as items):
-                kind = self.view.subject_class(path.steps[0].predicate)
-                uses = () if kind is None else self.view.uses(a.Instances(kind))
-                is_number = any(use.path == path and use.kind == "number" for use in uses)
-                return replace(found, plan=items) if is_number else found
+        """Read as the number itself what the graph states as one, as their sum of several; unknown, it is not 0."""
+        if isinstance(found.plan, a.Count) and isinstance(items := found.plan.items, a.Ends):
+            kind, path = self.view.subject_class(items.path.steps[0].predicate), items.path
+            uses = () if kind is None else self.view.uses(a.Instances(kind))
+            if any(use.path == path and use.kind == "number" for use in uses):
+                is_one = isinstance(items.start, a.Items) and len(items.start.terms) == 1
+                asked: list[a.Summary] = [one for one in map(self.lexicon.summaries.get, self.texts) if one]
+                summed = a.SummaryOf([*asked, "sum"][0], items.start, a.Value(path, "number"))
+                return replace(found, plan=items if is_one else summed)
         return found
 
     # --- which, how many

@@ -10,7 +10,6 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
-from kgsparql.plans.label_fit import NEAR
 from kgsparql.plans.measuring import MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
@@ -149,6 +148,8 @@ class Predicating(Measuring):
         words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
             texts = self.connector.at(words)
+            if stated := [*self.stated(given, words)]:
+                return stated
             for use in self.view.uses(given.items):
                 is_so = self.fit.allows(
                     use.step, "of", texts[-1]
@@ -197,6 +198,12 @@ class Predicating(Measuring):
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
         if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
+            is_event = given.asked == "who" and not self.fit.roots_of([kind]).isdisjoint(
+                map(root, self.connector.at(words))
+            )
+            given = (
+                given.doubted(Doubt(-1, UNSAID)) if is_event else given
+            )  # a *transfer*, and who was transferred in it
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])
@@ -209,14 +216,8 @@ class Predicating(Measuring):
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got
             options = [one for one in options if len(one.path.steps) == 1]
-        kept = [self.keep(given, one, quantity).leaving_out(self._unsaid_by(one, words)) for one in options]
+        kept = [self.keep(given, one, quantity).leaving_out(self.unsaid_by(one, words)) for one in options]
         return [*kept, *on_the_way] or [given.leaving_out(chunk.span)]
-
-    def _unsaid_by(self, option: MeasureChoice, verb: Sequence[int]) -> list[int]:
-        """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
-        names = [self.fit.text(step.predicate) for step in option.path.steps]
-        said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
-        return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 
     def compared(self, given: Denotation, said: Predication, by: Comparative) -> list[Denotation]:
         """What is older than something, or wider than so much, or was born before somebody died."""
@@ -224,6 +225,10 @@ class Predicating(Measuring):
         verb = self.positions_of_verb(said)
         if given.is_free and not given.head and (kind := self.measured_class(verb)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born after somebody died
+        beside = self.denotations(said.object)[:1] if said.object is not None and given.is_free and not verb else []
+        for own in [one for other in beside for one in self.measures(other, (), by.measures)[:1]]:
+            if (kind := self.view.subject_class(own.last)) is not None:
+                given = replace(given, items=a.Instances(kind))  # who is older than somebody
         options = self.times(given, verb) if is_order else self.measures_at(given, verb) if verb else []
         options = options or self.measures(given, (), by.measures)
         options = options[: _TRIED - 1]
@@ -237,7 +242,7 @@ class Predicating(Measuring):
         made = [
             given.kept(kept, option.score, Match(value.value, option.path))
             .doubted(*one.doubts, *doubts)
-            .leaving_out(self._unsaid_by(option, verb if is_order else ()))
+            .leaving_out(self.unsaid_by(option, verb if is_order else ()))
             for one in others
             if one.is_named
             for option in options

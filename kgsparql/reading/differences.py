@@ -79,8 +79,10 @@ class Differences(Endings, ABC):
             self.modifiers(counted)
         if self.is_done:
             return self._of_two_sets(counted, compared, end)
+        if self.word() in lexicon.do_forms:
+            self.reserve_main_verb(self.word())
         self.skip(int(self.word() in lexicon.auxiliaries))
-        first = self.noun_phrase(with_modifiers=False)
+        first, self.main_verb = self.noun_phrase(with_modifiers=False), None
         if not self.is_done:
             self.modifiers(first)
         self.skip(int(self.word() in lexicon.have_forms))

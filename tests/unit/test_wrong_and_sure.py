@@ -69,6 +69,16 @@ LOANS = """
 :h1 a :Halt ; :at :ulm . :h2 a :Halt ; :at :bonn . :h3 a :Halt ; :at :ulm .
 :ulm a :Place ; rdfs:label "Ulm" . :bonn a :Place ; rdfs:label "Bonn" .
 """
+PLAYERS = """
+:Player a rdfs:Class ; rdfs:label "player" . :Keeper a rdfs:Class ; rdfs:label "keeper" ; rdfs:subClassOf :Player .
+:Back a rdfs:Class ; rdfs:label "back" ; rdfs:subClassOf :Player . :Transfer a rdfs:Class ; rdfs:label "transfer" .
+:retired rdfs:label "retired" . :goals rdfs:label "goals scored" . :born rdfs:label "birth date" .
+:height rdfs:label "height" . :on rdfs:label "transfer date" . :who rdfs:label "player" .
+:ann a :Keeper ; rdfs:label "Ann Ost" ; :retired false ; :goals 2 ; :born "1990-01-01"^^xsd:date ; :height 180 .
+:eve a :Keeper ; rdfs:label "Eve Tal" ; :goals 1 ; :born "1991-01-01"^^xsd:date ; :height 170 .
+:bob a :Back ; rdfs:label "Bob Ray" ; :retired true ; :goals 9 ; :born "1980-01-01"^^xsd:date ; :height 185 .
+:t a :Transfer ; :who :ann ; :on "2019-01-01"^^xsd:date .
+"""
 
 
 @cache
@@ -231,3 +241,19 @@ def test_a_verb_that_no_date_says_is_left_out() -> None:
     for question in ("Which tools were stolen in 1999?", "Which tools were burned before 2000?", "Who published Saw?"):
         assert not ask(question, LOANS)[1], question
     assert not ask("Who was married in 1879?", "")[1]  # he was born then
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which players are retired?", {"Bob Ray"}),
+        ("Is Ann Ost retired?", {"false"}),
+        ("Who was born first?", {"Bob Ray"}),  # of all players, and not of the keepers alone
+        ("Who is taller than Ann Ost?", {"Bob Ray"}),
+        ("How many goals did the keepers score?", {"3"}),  # and not how many numbers there are
+        ("How many more goals did Bob Ray score than Ann Ost?", {"7"}),
+    ],
+)
+def test_what_is_stated_as_yes_or_as_a_number_is_no_thing_to_count(question: str, right: set[str]) -> None:
+    assert ask(question, PLAYERS)[1] == right
+    assert not ask("Who was transferred in 2019?", PLAYERS)[1]  # a transfer is nobody
