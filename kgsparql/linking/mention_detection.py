@@ -62,7 +62,7 @@ _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
 )
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
-_FRAME = re.compile(
+_ASKING_FRAME = re.compile(
     r"(?i)\A(?:when|where|how) (?:was|were) .*\s(\w+ed|born)\W*\Z|\A(?:(?:what|how|many|do|can|are|is|there|you|i"
     r"|we|me|us|could|please|all|describe|find|give|list|show|tell|know|said|anything|everything|facts?|information) )+"
     r"about\b|\A(?:describe|find|give|list|name|show|tell)\b|\bhow \w+|\bin (?:the|this|your) (?:data\w*|graph)\W*\Z"
@@ -86,7 +86,7 @@ class MentionDetector:
         self.stops = stop_words((*languages, "en"))
         self.is_cased = question != question.upper() and any(map(self._is_marked, range(1, len(self.tokens))))
         content = [i for i, token in enumerate(self.tokens) if token.text not in self.stops or self._is_acronym(i)]
-        frames = [match.span(match.lastindex or 0) for match in _FRAME.finditer(question)]
+        frames = [match.span(match.lastindex or 0) for match in _ASKING_FRAME.finditer(question)]
         framed = [i for i in content if any(start <= self.tokens[i].start < end for start, end in frames)]
         framed = [i for i in framed if i == 0 or not self._is_marked(i)]
         self.content = [i for i in content if i not in framed] or content
