@@ -54,7 +54,7 @@ def _nearest(near: Callable[..., list[tuple[str, int]]], text: str) -> list[tupl
 def _likeness(text: str, other: str, edits: int = 1) -> float:
     """The share of a text that is right, if it is a mistyped form of another; a little less for unlikely errors."""
     _, *unlikely = unlikeliness(text, other, edits)
-    return 1 - (edits + sum(unlikely) / 10) / len(text)
+    return 1 - (edits + sum(unlikely) / 10) / (len(text) + 1)
 
 
 @dataclass(frozen=True)
