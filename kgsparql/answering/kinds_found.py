@@ -27,6 +27,7 @@ _NEAR, _CLEARLY = 0.36, 0.1
 _SAMPLE = 20  # ends of an item whose class is looked up
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
+_POINT = re.compile(r"(?i:point|polygon|multi\w+)\s*\(")
 _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
 """A number, a date, or an identifier such as `P-01`."""
 
@@ -53,6 +54,9 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
     if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
         yield Gap("kind", said, "this asks for a place, and nothing says that what was found is one")
+    is_point = len(texts) == len(ends) > 0 and all(map(_POINT.match, texts))
+    if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
+        yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, steps[-1]))
     is_value = best.paths[0].property_path.steps[-1].direction == "forward"
     if gap := sort_gap_of(session.question, ends, steps[-1:] if is_value else (), session):
         yield gap

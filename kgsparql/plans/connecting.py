@@ -273,7 +273,8 @@ class _Search:
     def _is_turned(self, step: Step, role: Role, noun: str) -> bool | None:
         """Whether a step goes against the role as the words say it; ``None`` where it does, and only its ends tell."""
         if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
-            return (step.direction == "forward") != (role == "of")  # whatever the name is: `the located in of X`
+            is_forward = role == "of" or self.fit.form(step.predicate) == "of"  # what X is `part of`
+            return (step.direction == "forward") != is_forward  # whatever the name is: `the located in of X`
         if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
             role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
         if self.fit.allows(step, role, noun):

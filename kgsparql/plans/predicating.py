@@ -81,7 +81,7 @@ class Predicating(Measuring):
         is_among = bool(given.classes) and self.view.has_items(a.Both((given.known, other.known)))  # books except Emma
         if is_among or not (given.is_free or given.is_named or given.classes):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
-        found = [new for below in self._below(given, other) for new in met(given.headless(), [below])]
+        found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
         if given.head or given.classes:
             sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
         else:

@@ -124,10 +124,19 @@ def local_name(term: IRI) -> str:
     tail = value[max(value.rfind("/"), value.rfind("#")) + 1 :] or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
-    words = unquote(tail).replace("_", " ").strip()
-    if " " in words or not _CAMEL.search(words):
-        return words or value
-    return " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", words).split())
+    return in_words(unquote(tail).replace("_", " ").strip()) or value
+
+
+@lru_cache(maxsize=8192)
+def in_words(name: str) -> str:
+    """Take a name apart that is one word with capitals inside; another one is returned as it is.
+
+    >>> in_words("inverseOf"), in_words("TVSeries"), in_words("New York")
+    ('inverse of', 'TV series', 'New York')
+    """
+    if " " in name or not _CAMEL.search(name):
+        return name
+    return " ".join(w if w.isupper() and len(w) > 1 else w.lower() for w in _CAMEL.sub(" ", name).split())
 
 
 def printable(text: str, limit: int = 300) -> str:

@@ -411,8 +411,10 @@ class VerbPhrases(NounPhrases):
             return
         while phrase.parts or (phrase.of is not None and phrase.of_form == "of"):
             phrase = phrase.parts[-1] if phrase.parts else phrase.of or phrase  # is the capital of Germany Berlin
-        is_owned = phrase.of is not None and bool(phrase.chunks) and bool(phrase.chunks[-1].entities)
-        first = phrase.chunks[0] if phrase.chunks else None
+        first, last = (phrase.chunks[0], phrase.chunks[-1]) if phrase.chunks else (None, None)
+        is_owned = (
+            phrase.of is not None and last is not None and bool(last.entities or (last.classes and last.is_strong))
+        )
         is_thing = first is not None and (first.is_name or (self.is_done and bool(first.entities)))
         kept = 1 if is_thing else len(phrase.chunks) - is_owned  # is argon radioactive
         if 0 < kept < len(phrase.chunks) and (self.is_done or self.word() in closed):

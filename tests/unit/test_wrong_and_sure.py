@@ -257,3 +257,12 @@ def test_a_verb_that_no_date_says_is_left_out() -> None:
 def test_what_is_stated_as_yes_or_as_a_number_is_no_thing_to_count(question: str, right: set[str]) -> None:
     assert ask(question, PLAYERS)[1] == right
     assert not ask("Who was transferred in 2019?", PLAYERS)[1]  # a transfer is nobody
+
+
+def test_what_something_is_part_of_is_the_other_end() -> None:
+    turtle = """:partOf rdfs:label "part of" . :heart rdfs:label "capital" . :w rdfs:label "Westland" ; :heart :a .
+    :a rdfs:label "Barmbek" ; :partOf :h . :h rdfs:label "Hamburg" ; :partOf :g . :g rdfs:label "Germany" ."""
+    for question in ("What is Hamburg part of?", "Of what is Hamburg part?", "What is Hamburg a part of?"):
+        assert ask(question, turtle)[1] == {"Germany"}, question
+    assert ask("What is part of Hamburg?", turtle)[1] == {"Barmbek"}
+    assert ask("What is Barmbek capital of?", turtle)[1] == {"Westland"}

@@ -39,7 +39,7 @@ from kgsparql.linking.words import is_unspaced
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, whole_number
+from kgsparql.rdf.terms import IRI, Literal, in_words, local_name, normalised, whole_number
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABEL_NODES, RDF_TYPE, UNWALKED, is_mediator, may_be_name
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
@@ -47,6 +47,8 @@ REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
 PAGE = 1_000  # entities of a page of a slice, if the endpoint gives so many solutions at once
 AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become arrays
+
+_SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
 
 _OTHER_NAME = re.compile(r"[/#:]variant(?:Name|Label)\w*$")  # of GND and MADS, read after the preferred ones
 _MEANS_SOMETHING = re.compile(r"[^\W\d_]{3}")
@@ -230,11 +232,14 @@ class _Reader:
         counts = self._streamed_solutions(query)
         return Gathered(_Read, (_Read(_term_value(s["entity"]), degree=whole_number(s["triples"])) for s in counts))
 
-    def _read_kinds(self, used: Iterable[str]) -> None:
+    def _read_kinds(self, used: Mapping[str, int]) -> None:
         for solution in self._polled_solutions(Query.load("index_classes")):
             self.kinds[_term_value(solution["class"])] = "class"
         properties = [_term_value(s["property"]) for s in self._polled_solutions(Query.load("index_properties"))]
-        self.kinds.update(dict.fromkeys((*properties, *used), "predicate"))
+        # What a vocabulary declares are the things one asks about; elsewhere it tells what the graph has nothing of.
+        unused = set(properties) - used.keys()
+        is_vocabulary = len(unused) >= _SEVERAL and 0 < sum(used.values()) < _OF_A_VOCABULARY * len(unused)
+        self.kinds.update(dict.fromkeys((*(() if is_vocabulary else properties), *used), "predicate"))
 
     def _read_texts(self, used: Collection[str]) -> None:
         naming = self.graph.naming
@@ -306,6 +311,9 @@ class _Reader:
         if not names:
             return names
         kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(attrgetter("degree"), found)))
+        if kind != "entity":  # `inverseOf` is asked for as `inverse of`
+            keys = {row.key for row in names}
+            names += [row._replace(key=key) for row in names if (key := normalised(in_words(row.text))) not in keys]
         rows = [LabelRow(*name[:5], kind, degree) for name in names]
         return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
 
