@@ -16,15 +16,17 @@ from kgsparql.linking.words import roots_of, stem, words
 from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
+from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.terms import IRI, Literal, Term, normalised
-from kgsparql.rdf.vocabulary import CLASS_KINDS
+from kgsparql.rdf.terms import IRI, Literal, Term, in_words, normalised
+from kgsparql.rdf.vocabulary import CLASS_KINDS, EQUIVALENT_CLASS, ON_PROPERTY, RESTRICTED_TO, SUBCLASS_OF
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
 
 _NEAR, _CLEARLY = 0.36, 0.1
 """How alike a name and what is asked for are at least, and how much more like something else, so that it is that."""
 _SAMPLE = 20  # ends of an item whose class is looked up
+_RESTRICTIONS = 200  # of the classes that a question names
 _YEAR = re.compile(r"\d{3,4}")
 _FIGURE = re.compile(r"[\d.,:TZ+-]*\d[\d.,:TZ+-]*")
 _POINT = re.compile(r"(?i:point|polygon|multi\w+)\s*\(")
@@ -154,6 +156,27 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     if odd and any(map(view.has_instances, sorted(wanted, key=str))):
         (name,) = session.compared_labels(odd[0][:1], in_grace=True).values()
         yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, name))
+
+
+def restriction_gaps(session: Session) -> Iterator[Gap]:
+    """Doubt that there is nothing where OWL says what is asked of all of a class: its restrictions are not read."""
+    terms = tuple(link.term for link in session.links if isinstance(link.term, IRI))
+    if not terms or not session.graph.uses_any((ON_PROPERTY,)):
+        return
+    x, rule, by, far = map(g.Variable, ("x", "rule", "by", "far"))
+    above = g.OneOfPredicates(x, (SUBCLASS_OF, EQUIVALENT_CLASS), rule)
+    group = (g.Values(x, terms), above, g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(rule, RESTRICTED_TO, far))
+    select = g.Select(((x, None), (by, None), (far, None)), group, limit=_RESTRICTIONS)
+    found = list(session.graph.select(g.select_query("restrictions", select)))
+    names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)
+    asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
+    called = [roots_of([link.label]) for link in session.links]
+    for one in found:
+        said = roots_of(in_words(names[one[place]]) for place in ("by", "far"))
+        if one["far"] in terms or asked & said or any(own and own <= said for own in called):
+            (name,) = session.labels([one["x"]], in_grace=True).values()
+            yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))
+            return
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

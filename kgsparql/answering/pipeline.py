@@ -12,7 +12,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.kinds_found import class_gaps
+from kgsparql.answering.kinds_found import class_gaps, restriction_gaps
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -209,12 +209,14 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):
         unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
+        is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
+        unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
     gaps = (*made.gaps, *unlike) if is_whole else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)
     made = replace(made, confidence=confidence, signals=signals)
     is_enough = not unlike and confidence >= max(session.min_confidence, own.sure * is_judged)
-    if made.status != "answered" or made.gaps or is_enough:
+    if (made.status != "answered" and not unlike) or made.gaps or is_enough:
         return made
     gap = _in_own_words([*unlike, own.doubt(signals)][0], session)
     return replace(made, status="partial", gaps=(gap,), text=f"{_not_sure(gap, session)}\n{made.text}")

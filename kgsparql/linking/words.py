@@ -293,11 +293,14 @@ def stem(word: str) -> str:
 
     >>> [stem(w) for w in ("movies", "cities", "directed", "directing", "director", "class", "bus")]
     ['movy', 'city', 'direct', 'direct', 'director', 'class', 'bus']
+    >>> [stem(w) for w in ("building", "buildings", "kings")]
+    ['build', 'build', 'king']
     >>> [stem(w) for w in ("movie", "study", "studies", "studied", "studying")]
     ['movy', 'study', 'study', 'study', 'study']
     """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
+    word = word.removesuffix("s") if word.endswith("ings") else word
     if word.endswith(("ies", "ie", "ied")):
         return word[: -2 if word.endswith("e") else -3] + "y"
     for ending in ("ing", "ed"):

@@ -35,6 +35,9 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
     return tuple(IRI(_NAMESPACES[prefix] + name) for prefix, name in pairs)
 
 
+(EQUIVALENT_CLASS, ON_PROPERTY) = _known_iris("owl:equivalentClass owl:onProperty")
+RESTRICTED_TO = _known_iris("owl:someValuesFrom owl:allValuesFrom owl:hasValue owl:onClass")
+"""Lead from a restriction to the class or the thing that its property leads to."""
 (RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _known_iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
 (INSTANCE_OF, CLASS_ABOVE, BROADER) = _known_iris("wdt:P31 wdt:P279 skos:broader")
 """Wikidata's ``rdf:type`` and ``rdfs:subClassOf``, and what leads to what is wider in a thesaurus."""

@@ -37,3 +37,18 @@ def test_properties_are_asked_about_in_words(question: str, right: set[str]) -> 
     answer = KnowledgeBase(graph_from(VOCABULARY)).ask(question)
     assert {one.label for one in answer.best} == right
     assert answer.status == "answered", answer.gaps
+
+
+def test_what_owl_says_by_restrictions_is_no_sure_nothing() -> None:
+    turtle = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+    :hasTopping a owl:ObjectProperty ; rdfs:label "has topping" . :top a owl:Class ; rdfs:label "Topping" .
+    :cheese a owl:Class ; rdfs:label "Cheese" ; rdfs:subClassOf :top . :ham a owl:Class ; rdfs:label "Ham" .
+    :pizza a owl:Class ; rdfs:label "Margherita" ; rdfs:subClassOf :dish ; :colour :red . :red rdfs:label "Red" .
+    :pizza rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :hasTopping ; owl:someValuesFrom :cheese ] .
+    :plate a :dish ; rdfs:label "Plate 1" ; :hasTopping :ham ; :colour :red . :dish a owl:Class ; rdfs:label "Dish" ."""
+    knowledge = KnowledgeBase(graph_from(turtle))
+    for question in ("What topping does Margherita have?", "Which toppings does Margherita have?"):
+        answer = knowledge.ask(question)
+        assert (answer.status, "restrictions" in str(answer.gaps)) == ("partial", True), question
+    assert knowledge.ask("Does Margherita have the topping Cheese?").status == "partial"
+    assert knowledge.ask("Is Margherita's colour Ham?").status == "answered"
