@@ -105,7 +105,7 @@ class Planner:
             case "share":
                 return self.tables.share()
             case "count":
-                found = self._stated_number() or self._chosen(self._restricted(), a.Count)
+                found = self._chosen(self._restricted(), a.Count)
                 is_one = isinstance(found.plan, a.Count) and isinstance(found.plan.items, a.Items)  # comedies are many
                 return unplanned("nothing is asked of it") if is_one else self._not_stated(found)
             case "ask":
@@ -211,33 +211,6 @@ class Planner:
 
     def _comes_to(self, one: Denotation) -> frozenset[object]:
         return self.view.members(one.known)
-
-    def _stated_number(self) -> PlannedReading | None:
-        """A number that the graph states, or things of one: how many servings, how many children it has."""
-        phrase = self.question.phrase
-        said = phrase.restrictions[0] if len(phrase.restrictions) == 1 else None
-        if not isinstance(said, Predication) or said.subject is None:
-            return None
-        noun, made = NounPhrase(chunks=phrase.chunks), list[tuple[PlannedReading, Denotation]]()
-        for one in [one for one in self.phrases.denotations(said.subject)[:4] if one.is_named]:
-            for option in self.phrases.measures_of_noun(one, noun)[:3]:
-                last = self.phrases.fit.text(option.last)
-                verb = [p for p in said.verb if self.texts[p] not in self.lexicon.fillers | self.lexicon.have_forms]
-                unsaid = [p for p in verb if self.phrases.fit.word(self.texts[p], last) < NEAR]
-                reached = ends(one.known, option.path)
-                is_counted = isinstance(option.measure, a.HowMany)
-                if is_counted or self.view.members(reached):
-                    plan = value_of(one.known, option.measure) if is_counted else reached
-                    how = Match(self._said(phrase), option.path)
-                    among = getattr(option.measure, "among", None)
-                    counted = replace(one, items=a.Both((reached, among)) if among else reached, how=(how,))
-                    made.append((one.leaving_out(unsaid).reading(plan, option.score, how), counted))
-        if not made:
-            return None
-        best_of, taken = max(made, key=lambda own: own[0].score)
-        near = [own for read, own in made if read.score > best_of.score - _AS_WELL and own.score == taken.score]
-        doubts = [self._as_well(own, taken) for own in near if self._comes_to(own) != self._comes_to(taken)][:1]
-        return replace(best_of, doubts=(*best_of.doubts, *doubts))
 
     def _other_names(self) -> PlannedReading | None:
         """Read what something is called besides, how many names, or whether it has one; ``None`` where none is."""
