@@ -206,7 +206,7 @@ class _Check:
 
     def _least_for(self, position: int) -> float:
         """How like a step a word is at least: more where it alone says which attribute is asked for."""
-        is_attribute = len(self.steps) == 1 and self._owned_nouns == [(position,)]
+        is_attribute = len(self.steps) == 1 and [position in noun for noun in self._owned_nouns] == [True]
         return _ATTRIBUTE if is_attribute else _NEAR
 
     def _is_said(self, position: int) -> bool:

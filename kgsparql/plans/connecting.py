@@ -467,9 +467,6 @@ class _Search:
                 yield Doubt(-1, "the question does not say {!r}", (label,))
             if said := self.fit.unsaid(label, self.texts):
                 yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, said))
-            joint, last = sought.preposition, label.rpartition(" ")[2]
-            if joint in self.lexicon.with_words and last in self.lexicon.prepositions - {joint}:  # plays *for* them
-                yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, joint))
         if way.direction <= -0.5:
             name = self.fit.text(way.steps[-1].predicate)
             yield Doubt(sought.words[0], TURNED) if sought.words else Doubt(-1, TURNED, (name,))

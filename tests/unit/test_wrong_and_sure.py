@@ -168,6 +168,7 @@ def test_a_prize_awarded_to_somebody_is_not_awarded_in_a_place() -> None:
         assert ask(f"Was the {prize} awarded to {name}?", "")[1] == {right}
     assert ask("Was the Nobel Prize in Physics awarded to Niels Bohr in 1922?", "")[1] != {"false"}
     assert not ask("With whom did Marie Curie share the Nobel Prize in Physics?", "")[1]
+    assert not ask("Who was the thesis examiner of Niels Bohr?", "")[1]  # who is not his advisor
 
 
 def test_a_count_by_one_of_two_predicates_names_both() -> None:
