@@ -28,16 +28,12 @@ from kgsparql.reading.asking import Asked, Link
 
 _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
-_STEP_NEAR, _IN_PLACE = 0.36, 0.3
-"""The same, of a word and a step of a longer path; and of one in a chain of possessions and the step at its place."""
+_STEP_NEAR = 0.36  # the same, of a word and a step of a longer path
 _IS_NAMED, _NEARER = 0.75, 0.15
 """How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
 _AS_WELL, _ALIKE = 0.02, 0.25
 """How much lower an item scores at most that fits as well; the same where only the class at the end is said."""
 _ATTRIBUTE = 0.5  # the same, of the noun that alone says which attribute of a thing is asked for: the `area` of a room
-_CHAIN = 2
-"""Nouns of a chain of possessions, at least, whose places say which steps are meant: one alone may be anything."""
-_CLEARLY = 0.1  # how much more like something else a name must be, so that it is not what is asked for
 _SAMPLE = 20  # ends whose classes are looked up
 
 
@@ -231,20 +227,7 @@ class _Check:
         for at, own in enumerate(names if is_beside else ()):  # a `vice president`, an `away` ground of a *home ground*
             if own & said:
                 alike[:, at] *= own > said & own and alike[0, at] >= _ATTRIBUTE
-        likest = float(alike.max(initial=0.0))
-        return max(likest, _NEAR) if self._is_in_place(position) else likest
-
-    def _is_in_place(self, position: int) -> bool:
-        """Whether a word stands for the step at its place, in a question that is a chain of as many words as steps."""
-        owned, word = self._owned_nouns, self.asked.read.texts[position]
-        in_chain = {p for _, said in self.links for p in said}
-        if not _CHAIN <= len(owned) == len(self.steps) or not self.pieces.keys() <= in_chain:
-            return False
-        step = next((step for step, said in zip(self.steps, owned, strict=True) if position in said), "")
-        others = {hop.triple.predicate for item in self.found.evidence for way in item.paths[:1] for hop in way.hops}
-        labels = [step, *self._labels_of(others)]
-        (own, *rest) = self.session.ranker.similarities([word], labels)[0].tolist() if step else [0.0]
-        return bool(own >= _IN_PLACE and max(rest) - own < _CLEARLY)
+        return float(alike.max(initial=0.0))
 
     def _named_otherwise(self, word: str, on_path: float) -> str:
         """The predicate of the graph that a word names better than the path does; empty if there is none.
