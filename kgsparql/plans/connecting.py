@@ -273,8 +273,7 @@ class _Search:
     def _is_turned(self, step: Step, role: Role, noun: str) -> bool | None:
         """Whether a step goes against the role as the words say it; ``None`` where it does, and only its ends tell."""
         if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
-            is_forward = role == "of" or self.fit.form(step.predicate) == "of"  # what X is `part of`
-            return (step.direction == "forward") != is_forward  # whatever the name is: `the located in of X`
+            return (step.direction == "forward") != ("of" in {role, self.fit.form(step.predicate)})  # what X is part of
         if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
             role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
         if self.fit.allows(step, role, noun):
@@ -282,8 +281,8 @@ class _Search:
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
         is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
-        is_grave = is_grave or (role == "prep" and not self.texts)
-        is_grave = is_grave or (self.item is not None and self.given.is_named)  # was the author written by the book
+        is_told = self.item is not None and self.given.is_named  # was the author written by the book
+        is_grave = is_grave or is_told or (role == "prep" and not self.texts)
         return is_grave or self.own.is_strict or None
 
     def _fit_of_end(self, way: PathFit) -> float | None:

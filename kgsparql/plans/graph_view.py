@@ -156,6 +156,8 @@ class KnownGraph:
     def _is_anywhere(self, kind: a.Instances, *after: Step) -> bool:
         """Whether anything is of a class, and at the end of a step; looked up once for a graph."""
         shared = self.profiler.common or self.profiler  # what is the same for all questions is charged to none
+        if after and not self._is_anywhere(kind):  # quick to see: no class of an ontology need have any
+            return False
         if (kind, *after) not in shared.known.instances:
             x, compiler = Variable("x"), PlanCompiler(shared.vocabulary, 1)
             path = PropertyPath(tuple(step.reversed for step in after))

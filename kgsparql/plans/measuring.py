@@ -280,18 +280,16 @@ class Measuring(ABC):
         """Whether a set was kept by one value of a measure, so that none is the first: `first awarded in 1969`."""
         kept = (part.measure for part in parts(items) if isinstance(part, a.Where) and part.comparison == "=")
         path = measure.path if isinstance(measure, a.Value) else None
-        if not any(isinstance(own, a.Value) and own.path == path for own in kept):
-            return False
-        return self.view.members(a.Top(items, measure)) == self.view.members(items)
+        is_kept = any(isinstance(own, a.Value) and own.path == path for own in kept)
+        return is_kept and self.view.members(a.Top(items, measure)) == self.view.members(items)
 
     def _says_more(self, given: Denotation, option: MeasureChoice, best: Superlative) -> tuple[Doubt, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
         said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
         label = self.fit.text(option.last)
         more = self.fit.roots(label) - said - set(map(root, (*self.texts, *self.lexicon.measure_words)))
-        if not more or len(option.path.steps) > 1:
-            return ()
-        return (Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,)),)
+        doubt = Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,))
+        return (doubt,) if more and len(option.path.steps) == 1 else ()
 
     def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
         items, number = given.known, best.number
@@ -337,11 +335,8 @@ class Measuring(ABC):
             options = self.numbers_of_noun(given, phrase)
         else:
             options = self.measures_of_noun(given, phrase, best.measures)
-        if (
-            said_by
-            and not positions
-            and (named := self.measures(given, said_by, best.measures, counts=bool(phrase.most)))
-        ):
+        counts = bool(phrase.most)
+        if said_by and not positions and (named := self.measures(given, said_by, best.measures, counts=counts)):
             options, verb = named, []  # `was founded first`: by when it was founded
         if phrase.superlative and not phrase.most:
             options = [one for one in options if one.kind]

@@ -199,6 +199,28 @@ class NounPhrases(Openings, ABC):
         phrase.restrictions.append(Predication(verb=verb, is_passive=True, preposition=by, object=agent))
         return phrase
 
+    def takes_bare_noun(self, phrase: NounPhrase) -> bool:
+        """Take a name, and the noun that it is of what is asked for: ``what is X part of``, ``of what is X part``."""
+        lexicon, mark, last = self.lexicon, self.mark(), self.end
+        end = last - 1 if self.texts[last - 1] in lexicon.of_words else last
+        names = [
+            chunk.end for chunk in self.read.chunks if chunk.is_name and self.at <= chunk.start and chunk.end < end
+        ]
+        nouns, closed = range(max(names, default=end), end), lexicon.function_words | lexicon.verbs
+        is_of = end < last or self.texts[0] in lexicon.of_words
+        if not (is_of and nouns) or any(self.texts[at] in closed or self.is_participle(at) for at in nouns):
+            return False
+        self.end = nouns.start
+        owner = self.noun_phrase()
+        is_whole, self.end = self.is_done, last
+        if not is_whole:
+            self.back(mark)
+            return False
+        self.at = last
+        noun = NounPhrase(chunks=[Chunk(at, at + 1, self.read.raw[at]) for at in nouns])
+        phrase.restrictions.append(Predication(whose=noun, said=[Predication(light="be", object=owner)]))
+        return True
+
     # --- What follows a noun
 
     def modifiers(self, phrase: NounPhrase) -> None:

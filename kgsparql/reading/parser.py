@@ -353,7 +353,7 @@ class _Parser(Differences):
             if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
                 phrase.restrictions += self.verb_phrases()
             return
-        if self._takes_bare_noun(phrase):
+        if self.takes_bare_noun(phrase):
             return
         other = NounPhrase()
         if not self._is_predicate(phrase):
@@ -405,28 +405,6 @@ class _Parser(Differences):
         closed = self.lexicon.function_words | self.lexicon.time_adverbs
         is_open = word != "" and word not in closed and self.chunk() is None
         return is_open or self.is_verb(after_noun=False)
-
-    def _takes_bare_noun(self, phrase: NounPhrase) -> bool:
-        """Take a name, and the noun that it is of what is asked for: ``what is X part of``, ``of what is X part``."""
-        lexicon, mark, last = self.lexicon, self.mark(), self.end
-        end = last - 1 if self.texts[last - 1] in lexicon.of_words else last
-        names = [
-            chunk.end for chunk in self.read.chunks if chunk.is_name and self.at <= chunk.start and chunk.end < end
-        ]
-        nouns, closed = range(max(names, default=end), end), lexicon.function_words | lexicon.verbs
-        is_of = end < last or self.texts[0] in lexicon.of_words
-        if not (is_of and nouns) or any(self.texts[at] in closed or self.is_participle(at) for at in nouns):
-            return False
-        self.end = nouns.start
-        owner = self.noun_phrase()
-        is_whole, self.end = self.is_done, last
-        if not is_whole:
-            self.back(mark)
-            return False
-        self.at = last
-        noun = NounPhrase(chunks=[Chunk(at, at + 1, self.read.raw[at]) for at in nouns])
-        phrase.restrictions.append(Predication(whose=noun, said=[Predication(light="be", object=owner)]))
-        return True
 
     def _take_copula(self, question: Clauses, other: NounPhrase) -> None:
         """Say of the phrase asked for what it is, or where something is."""
