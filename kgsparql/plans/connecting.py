@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
-from kgsparql.linking.words import root
+from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import (
     LEFT_OUT,
@@ -103,8 +103,7 @@ class _Search:
         self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
         wanted = sought.wanted
         self.classes = wanted.classes if wanted else frozenset[IRI]()
-        is_item = wanted is not None and not self.classes and wanted.items is not None
-        self.item = wanted.items if wanted is not None and is_item else None
+        self.item = wanted.items if wanted is not None and not self.classes else None
         self.wants = bool(self.classes) or self.item is not None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
         self.halves = set[tuple[Step, ...]]()
@@ -123,7 +122,7 @@ class _Search:
         found = [self._way(use) for use in first]
         if self.sought.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
-            promising = [way for way in promising if way.last.kind == "item"]
+            promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
             yield self.view.profiler.look_at, onward
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
@@ -167,6 +166,12 @@ class _Search:
     def _promise(self, way: PathFit) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
+    def _may_go_on(self, way: PathFit) -> bool:
+        """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
+        is_half = bool(self.sought.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
+        may_join = self._is_joined or self.wants or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
+        return len(self.texts) != 1 or may_join or is_half or bool(self._location(way.last.step))
+
     def _further(self, way: PathFit) -> Iterator[PathFit]:
         first = way.last
         for use in self.view.uses(ends(self.items, first.path)):
@@ -187,7 +192,6 @@ class _Search:
         return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
 
     def _is_called(self, predicate: IRI, position: int) -> bool:
-        """Whether a word is one of the whole name of a predicate."""
         return predicate in self.own.called.get(position, ())
 
     def _per_step(self, step: Step) -> list[float]:
@@ -230,11 +234,9 @@ class _Search:
         """The steps that words name."""
         per, steps = [self._per_step(step) for step in way.steps], way.steps
         least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
-        nearest = [self._nearest(per, word) for word in words]
         is_own = self._is_statement(way)  # its verb names both
-        return tuple(
-            s for at, s in enumerate(steps) if any(per[at][i] >= least and (is_own or at == nearest[i]) for i in words)
-        )
+        nearest = [range(len(steps)) if is_own else (self._nearest(per, word),) for word in words]
+        return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at in nearest[i] for i in words))
 
     def _is_statement(self, way: PathFit) -> bool:
         """Whether the verb names both ends of a statement."""
@@ -388,12 +390,11 @@ class _Search:
         """
         if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
             return
-        roots = {root(text) for text in self.texts}
         called = list(dict.fromkeys([*sorted(self.called, key=str), *self.view.predicates_called(self.texts)]))
         self.fit.read(called)
         for predicate in called:
             label, own = self.fit.text(predicate), self._per_step(Step(predicate))
-            more = self.fit.roots(label) - roots - self.own.hint_roots
+            more = self.fit.roots(label) - {*map(root, self.texts)} - self.own.hint_roots
             is_there = predicate in self.called and any(one.predicate in self.called for one in have)
             if min(own) < SAME or len(more) > 1 or is_there:
                 continue
@@ -423,9 +424,8 @@ class _Search:
         :param is_turned: what is given is at the other end of it.
         :param is_open: both directions are allowed.
         """
-        is_called = step.predicate in self.called
+        is_called, is_forward = step.predicate in self.called, step.direction == "forward"
         known = self.view.profiler.at_ends(step.predicate)
-        is_forward = step.direction == "forward"
         near, far = (known.subjects, known.objects) if is_forward else (known.objects, known.subjects)
         if self.classes and self.classes.isdisjoint(far):
             return None
