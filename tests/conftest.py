@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -56,13 +55,16 @@ def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test reads or writes the user's files, a graph or model named in the environment, or a model hub."""
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(cache_directory))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(cache_directory / "config"))
-    # A port that a server of an earlier test had is another server now: nothing is known of it.
-    monkeypatch.setattr(rate_limiter, "_limiters", {})
-    shutil.rmtree(cache_directory / rate_limiter.FOLDER, ignore_errors=True)
     for name in ("KGSPARQL_KG", "KGSPARQL_MODEL", "KGSPARQL_CONTACT", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return cache_directory
+
+
+@pytest.fixture(autouse=True)
+def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that a server of an earlier test had is another server now, which may be asked at once."""
+    monkeypatch.setattr(rate_limiter, "_limiters", {})
 
 
 def graph_from(turtle: str, *, name: str = "test") -> OxigraphGraph:

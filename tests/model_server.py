@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.models.openai_client import OpenAIClient
+from tests.endpoints.ports import free_port
 
 VECTOR_LENGTH = 16
 
@@ -418,7 +419,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def __init__(self, owner: ModelServer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", free_port()), _Handler)
         self.owner = owner
         self.stopped = threading.Event()
         self.errors: list[BaseException] = []

@@ -14,6 +14,7 @@ from kgsparql.errors import EndpointAuthenticationError, KgsparqlError
 from kgsparql.graphs import EndpointGraph
 from kgsparql.rdf.query import Query
 from tests.endpoints.faults import SELECT_JSON
+from tests.endpoints.ports import free_port
 from tests.endpoints.test_requests import shown
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
@@ -75,7 +76,7 @@ class DigestServer(BaseHTTPRequestHandler):
 def serving(**how: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the address of a server, and the credentials that it was sent."""
     own = type("Own", (DigestServer,), {**how, "nonces": {}, "seen": []})
-    with ThreadingHTTPServer(("127.0.0.1", 0), own) as server:
+    with ThreadingHTTPServer(("127.0.0.1", free_port()), own) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://me:{PASSWORD}@127.0.0.1:{server.server_port}/sparql?default=a%2Cb", own.seen
         server.shutdown()
