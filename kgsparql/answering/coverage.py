@@ -22,7 +22,7 @@ from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import is_foreign, root, roots_of, words
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import Literal, Term, in_words, normalised, printable
+from kgsparql.rdf.terms import Literal, Term, normalised, printable, split_camel_case
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.asking import Asked, Link
 
@@ -94,7 +94,7 @@ class _Check:
     def steps(self) -> list[str]:
         """The names of its steps."""
         labels = self.session.compared_labels([step.predicate for step in self.path.steps], in_grace=True)
-        return [in_words(labels[step.predicate]) for step in self.path.steps]
+        return [split_camel_case(labels[step.predicate]) for step in self.path.steps]
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -213,7 +213,7 @@ class _Check:
         return not own.isdisjoint(roots_of([*self.names, *self.kinds[:1], *called]))
 
     def _labels_of(self, terms: Iterable[Term]) -> frozenset[str]:
-        return frozenset(map(in_words, self.session.compared_labels(terms, in_grace=True).values()))
+        return frozenset(map(split_camel_case, self.session.compared_labels(terms, in_grace=True).values()))
 
     def _likeness_of(self, position: int) -> float:
         """How like a step or class on the path a word is: by itself, with its piece, or as a verb with its object."""
@@ -244,7 +244,7 @@ class _Check:
         }
         others = self.asked.language.other_ends(word)
         rows = [*search.with_words([word, root(word), *others], limit=50), *search.like(word, limit=50)]
-        names = {in_words(row.text) for row in rows if row.kind == "predicate"}
+        names = {split_camel_case(row.text) for row in rows if row.kind == "predicate"}
         labels = sorted(names.difference(self._labels_of(also), self.steps))
         if not labels:
             return ""

@@ -18,7 +18,7 @@ from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
-from kgsparql.rdf.terms import IRI, Literal, Term, in_words, normalised
+from kgsparql.rdf.terms import IRI, Literal, Term, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import CLASS_KINDS, EQUIVALENT_CLASS, ON_PROPERTY, RESTRICTED_TO, SUBCLASS_OF
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
@@ -82,12 +82,8 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
             yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
     own, bound, measures = asked.language, asked.bound, asked.clauses.measures
     is_named = any(roots_of([hint]) <= roots_of([name]) for hint in measures for name in steps)
-    if (
-        measures
-        and steps
-        and not is_named
-        and not any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
-    ):
+    is_named = is_named or any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
+    if measures and steps and not is_named:
         yield Gap("step", "", NO_HINT, measures[:1])
     for name in steps:
         told = set(words(normalised(name)))
@@ -161,18 +157,18 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
 def restriction_gaps(session: Session) -> Iterator[Gap]:
     """Doubt that there is nothing where OWL says what is asked of all of a class: its restrictions are not read."""
     terms = tuple(link.term for link in session.links if isinstance(link.term, IRI))
-    if not terms or not session.graph.uses_any((ON_PROPERTY,)):
+    if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
     x, rule, by, far = map(g.Variable, ("x", "rule", "by", "far"))
     above = g.OneOfPredicates(x, (SUBCLASS_OF, EQUIVALENT_CLASS), rule)
     group = (g.Values(x, terms), above, g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(rule, RESTRICTED_TO, far))
     select = g.Select(((x, None), (by, None), (far, None)), group, limit=_RESTRICTIONS)
-    found = list(session.graph.select(g.select_query("restrictions", select)))
+    found = session.graph.select(g.select_query("restrictions", select))
     names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)
     asked = roots_of([session.masked_question]) - roots_of(session.asked.language.function_words)
     called = [roots_of([link.label]) for link in session.links]
     for one in found:
-        said = roots_of(in_words(names[one[place]]) for place in ("by", "far"))
+        said = roots_of(split_camel_case(names[one[place]]) for place in ("by", "far"))
         if one["far"] in terms or asked & said or any(own and own <= said for own in called):
             (name,) = session.labels([one["x"]], in_grace=True).values()
             yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))

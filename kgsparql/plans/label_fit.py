@@ -19,7 +19,7 @@ from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import root, stem, words
 from kgsparql.plans.denotation import Role
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, in_words, normalised
+from kgsparql.rdf.terms import IRI, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
@@ -74,7 +74,7 @@ class LabelFit:
             self._texts.update({predicate: self._plain(named[predicate]) for predicate in new})
 
     def _plain(self, label: str) -> str:
-        text = _DASHES.sub(" ", in_words(label)).strip().lower()
+        text = _DASHES.sub(" ", split_camel_case(label)).strip().lower()
         name, _, last = text.rpartition(" ")
         return name if name and last.strip("()") in self.lexicon.units else text
 
@@ -171,7 +171,7 @@ class LabelFit:
     def names(self, classes: Collection[IRI]) -> list[str]:
         """The names of classes, in small letters."""
         found = self.labels(list(classes), in_grace=True)
-        return [in_words(found[kind]).lower() for kind in classes]
+        return [split_camel_case(found[kind]).lower() for kind in classes]
 
     def roots_of(self, classes: Collection[IRI]) -> frozenset[str]:
         """The roots of the words in the names of classes."""

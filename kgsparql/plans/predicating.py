@@ -151,9 +151,7 @@ class Predicating(Measuring):
             if stated := [*self.stated(given, words)]:
                 return stated
             for use in self.view.uses(given.items):
-                is_so = self.fit.allows(
-                    use.step, "of", texts[-1]
-                )  # a sequel, which is the one that is a *sequel of* it
+                is_so = self.fit.allows(use.step, "of", texts[-1])  # a sequel: the one that is a *sequel of* it
                 if is_so and (fit := self.fit.whole(texts, use.step.predicate)):
                     found.append(given.kept(a.Has(given.items, use.path), fit, Match(" ".join(texts), use.path)))
                     names = [self.fit.text(use.step.predicate), *self.fit.names(other.classes)]
@@ -198,12 +196,9 @@ class Predicating(Measuring):
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
         if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
-            is_event = given.asked == "who" and not self.fit.roots_of([kind]).isdisjoint(
-                map(root, self.connector.at(words))
-            )
-            given = (
-                given.doubted(Doubt(-1, UNSAID)) if is_event else given
-            )  # a *transfer*, and who was transferred in it
+            said = set(map(root, self.connector.at(words)))
+            if given.asked == "who" and said & self.fit.roots_of([kind]):
+                given = given.doubted(Doubt(-1, UNSAID))  # a *transfer*, and who was transferred in it
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])

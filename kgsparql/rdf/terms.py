@@ -124,14 +124,14 @@ def local_name(term: IRI) -> str:
     tail = value[max(value.rfind("/"), value.rfind("#")) + 1 :] or value
     if tail == value:
         tail = value.rsplit(":", 1)[-1] or value
-    return in_words(unquote(tail).replace("_", " ").strip()) or value
+    return split_camel_case(unquote(tail).replace("_", " ").strip()) or value
 
 
 @lru_cache(maxsize=8192)
-def in_words(name: str) -> str:
+def split_camel_case(name: str) -> str:
     """Take a name apart that is one word with capitals inside; another one is returned as it is.
 
-    >>> in_words("inverseOf"), in_words("TVSeries"), in_words("New York")
+    >>> split_camel_case("inverseOf"), split_camel_case("TVSeries"), split_camel_case("New York")
     ('inverse of', 'TV series', 'New York')
     """
     if " " in name or not _CAMEL.search(name):

@@ -39,7 +39,7 @@ from kgsparql.linking.words import is_unspaced
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, in_words, local_name, normalised, whole_number
+from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABEL_NODES, RDF_TYPE, UNWALKED, is_mediator, may_be_name
 from kgsparql.storage.lance_tables import arrow, row_tuples
 
@@ -157,8 +157,7 @@ class Gathered(Generic[_Row]):
 def _arrow_column(values: Sequence[str] | Sequence[int]) -> Any:
     """Make an Arrow array; ``pyarrow.array`` would import pandas, which takes longer than to read 100,000 names."""
     if isinstance(values[0], int):
-        number = arrow().int64()
-        return arrow().Array.from_buffers(number, len(values), [None, arrow().py_buffer(array("q", values))])
+        return arrow().Array.from_buffers(arrow().int64(), len(values), [None, arrow().py_buffer(array("q", values))])
     texts = arrow("lib").StringBuilder()
     texts.append_values(values)
     return texts.finish()
@@ -313,7 +312,9 @@ class _Reader:
         kind, degree = self.kinds.get(iri, "entity"), min(MAX_DEGREE, max(map(attrgetter("degree"), found)))
         if kind != "entity":  # `inverseOf` is asked for as `inverse of`
             keys = {row.key for row in names}
-            names += [row._replace(key=key) for row in names if (key := normalised(in_words(row.text))) not in keys]
+            names += [
+                row._replace(key=key) for row in names if (key := normalised(split_camel_case(row.text))) not in keys
+            ]
         rows = [LabelRow(*name[:5], kind, degree) for name in names]
         return sorted(short for row in rows for short in (with_short(row) if row.text.endswith(")") else (row,)))
 
