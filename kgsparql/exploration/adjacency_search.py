@@ -101,7 +101,7 @@ class _Side:
     def __init__(self, adjacency: Adjacency, marks: Numbers, passes: int, walked: Marks, end: int) -> None:
         self._adjacency, self._marks, self._passes, self._walked = adjacency, marks, passes, walked
         self._mark = int(marks[end])
-        self.begins, self.counts, self.cost = _neighbours_of(adjacency, np.array([end]))
+        self.begins, self.counts, self.cost = neighbours_of(adjacency, np.array([end]))
         self.seen: list[tuple[Numbers, Numbers]] = []
 
     def expand(self) -> Numbers:
@@ -120,7 +120,7 @@ class _Side:
         self._marks[new] = mark
         is_large = len(new) > len(self._marks) // _MANY
         frontier = np.flatnonzero(self._marks == mark) if is_large else _sorted_distinct(new)
-        self.begins, self.counts, self.cost = _neighbours_of(self._adjacency, frontier)
+        self.begins, self.counts, self.cost = neighbours_of(self._adjacency, frontier)
         return met
 
     def arcs_back(self, met: Numbers) -> Iterator[Arcs]:
@@ -136,7 +136,7 @@ class _Side:
             met = _sorted_distinct(tails)
 
 
-def _neighbours_of(adjacency: Adjacency, terms: Numbers) -> tuple[Numbers, Numbers, int]:
+def neighbours_of(adjacency: Adjacency, terms: Numbers) -> tuple[Numbers, Numbers, int]:
     """Say where the neighbours of each term begin, how many there are, and how many of all."""
     begins = adjacency.starts[terms].astype(np.int64)
     counts = adjacency.starts[terms + 1] - begins
@@ -280,12 +280,10 @@ class AdjacencyHops:
     ) -> None:  # fmt: skip
         self._asked, self._view, self._adjacency = asked, view, view.adjacency
         self._walked = walked_steps(view.adjacency, skipped, view.drops, direction)[0]
-        self._terms: dict[int, Term] = {}
 
     def terms(self, numbers: Numbers) -> list[Term]:
         """Return the terms with these numbers."""
-        known, term = self._terms, self._adjacency.term
-        return [known[n] if n in known else known.setdefault(n, term(n)) for n in numbers.tolist()]
+        return list(map(self._adjacency.term, numbers.tolist()))
 
     def limited(self, entities: Numbers, limit: int) -> tuple[Hops, list[NeighbourGroup]] | None:
         """Find at most so many hops from each term by each step, to the first in lexical order.
@@ -336,7 +334,7 @@ class AdjacencyHops:
 
     def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
         """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
-        begins, counts, _ = _neighbours_of(self._adjacency, entities)
+        begins, counts, _ = neighbours_of(self._adjacency, entities)
         for some in batches(counts, _BATCH):
             places = ranges(begins[some], counts[some])
             steps = self._adjacency.steps[places].astype(np.int64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,6 +34,7 @@ RECIPE = "adjacency-6"  # changes whenever the arrays would be made differently
 IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
 NAMES_TOGETHER = 64  # of so many terms, what their texts begin with alike is kept once
 MAX_DEGREE = 10_001  # up to here the degrees of terms are kept
+_TERMS_KEPT = 65_536  # terms that are kept as they were read
 MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take milliseconds there
 
 
@@ -94,6 +96,7 @@ class Adjacency:
         """The number of triples."""
         return len(self.others) // 2
 
+    @lru_cache(maxsize=_TERMS_KEPT)  # noqa: B019 - of few adjacencies
     def number(self, term: IRI) -> int | None:
         """Find the number of an IRI; ``None`` if it has no neighbours."""
         place = self.place(term.value)
@@ -110,6 +113,12 @@ class Adjacency:
     def predicate_number(self, predicate: IRI) -> int:
         """Return the place of a predicate of the graph in ``predicates``."""
         return bisect_left(self.predicates, predicate.value, key=lambda own: own.value)
+
+    def step_number(self, step: Step) -> int:
+        """Return the number of a step, as in ``steps``; -1 for a predicate that the graph has not."""
+        number = self.predicate_number(step.predicate)
+        is_known = self.predicates[number : number + 1] == (step.predicate,)
+        return 2 * number + (step.direction == "inverse") if is_known else -1
 
     def step(self, number: int) -> Step:
         """Return the step with a number, as in ``steps``."""
@@ -150,6 +159,7 @@ class Adjacency:
         for name, count in zip(names, counts.tolist(), strict=False):
             yield name.decode(), count
 
+    @lru_cache(maxsize=_TERMS_KEPT)  # noqa: B019 - of few adjacencies
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""
         name = self._name_of(number).decode()

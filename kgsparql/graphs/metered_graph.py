@@ -117,7 +117,8 @@ class MeteredGraph(KnowledgeGraph):
         if view is None or view.adjacency.has_statements:
             return None
         check = partial(self.usage.check, in_grace=not self.limited)
-        return replace(view, drops=self.ignored.drops, check=check, report=self._count_search)
+        view = replace(view, drops=self.ignored.drops, check=check)
+        return view if self.is_shared else replace(view, report=self._count_search)
 
     def _count_search(self, search: PathsSearched) -> None:
         self.emit(replace(search, graph=self.name))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import prod
 
 from kgsparql.linking.words import root, stem
 from kgsparql.plans import algebra as a
@@ -107,6 +106,7 @@ class _Search:
         self.wants = bool(self.classes) or self.item is not None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
         self.halves = set[tuple[Step, ...]]()
+        self._per_predicate = dict[IRI, list[float]]()
         self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
@@ -173,33 +173,32 @@ class _Search:
         return len(self.texts) != 1 or may_join or is_half or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
-        first = way.last
-        for use in self.view.uses(ends(self.items, first.path)):
-            if use.step.predicate == first.step.predicate:
+        for use in self.view.uses(ends(self.items, way.path)):
+            if use.step.predicate == way.last.step.predicate:
                 continue
-            longer = self._way(first, use)
-            gains = sum(longer.cover) > max(sum(way.cover), sum(self._cover(use))) + 1e-6
+            onward = self._way(use)
+            longer = way.then(onward)
+            gains = sum(longer.cover) > max(sum(way.cover), sum(onward.cover)) + 1e-6
             is_silent = not self.texts or self.wants or any(map(self._location, longer.steps))
             if is_silent or gains or self._is_statement(longer):
                 yield longer
 
-    def _way(self, *uses: PredicateUse) -> PathFit:
-        cover = [max(own) for own in zip(*map(self._cover, uses), strict=True)]
-        hinted = max(self.fit.hinted(use.step.predicate, self.hints) for use in uses)
-        return PathFit(tuple(use.step for use in uses), uses[-1], prod(use.share for use in uses), cover, hinted)
-
-    def _cover(self, use: PredicateUse) -> list[float]:
-        return self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
+    def _way(self, use: PredicateUse) -> PathFit:
+        cover = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
+        return PathFit((use.step,), use, use.share, cover, self.fit.hinted(use.step.predicate, self.hints))
 
     def _is_called(self, predicate: IRI, position: int) -> bool:
         return predicate in self.own.called.get(position, ())
 
     def _per_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
-        own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
-        words, named = self.sought.words, self.own.named
-        own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
-        return [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
+        if step.predicate not in self._per_predicate:
+            own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
+            words, named = self.sought.words, self.own.named
+            own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
+            own = [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
+            self._per_predicate[step.predicate] = own
+        return self._per_predicate[step.predicate]
 
     def _location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""

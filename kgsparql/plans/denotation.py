@@ -278,6 +278,12 @@ class PathFit:
         """The steps as a path."""
         return PropertyPath(self.steps)
 
+    def then(self, onward: PathFit) -> PathFit:
+        """The path that goes on by another one."""
+        cover = [max(own) for own in zip(self.cover, onward.cover, strict=True)]
+        hinted = max(self.hinted, onward.hinted)
+        return PathFit((*self.steps, *onward.steps), onward.last, self.share * onward.share, cover, hinted)
+
     @property
     def rank(self) -> float:
         """The score, less what the words cost that are left out."""

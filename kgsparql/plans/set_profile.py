@@ -9,6 +9,7 @@ from itertools import chain
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.exploration import Label
+from kgsparql.exploration.step_uses import AdjacentSteps, StepUse
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_instant
@@ -118,9 +119,8 @@ class KnownSets:
 
     def steps_from(self, term: IRI) -> Iterator[tuple[PropertyPath, tuple[Term, ...]]]:
         """Yield where each step from a term leads, as far as that was read."""
-        for items, ends in self.samples.items():
-            if isinstance(items, a.Ends) and items.start == a.Items((term,)) and len(items.path.steps) == 1:
-                yield items.path, ends
+        profile = self.profiles.get(a.Items((term,)), SetProfile())
+        yield from ((use.path, use.ends) for use in profile.uses)
 
 
 @dataclass(slots=True)
@@ -171,6 +171,8 @@ class Profiler:
         """Read some of the items of each set that was not sampled before."""
         known = self.known.samples
         known.update({one: _first_by_name(one.terms) for one in sets if isinstance(one, a.Items)})
+        near = {one: self._adjacent_ends(one) for one in sets if one not in known}
+        known.update({one: ends for one, ends in near.items() if ends is not None})
         new = [one for one in sets if one not in known]
         n, x = Variable("n"), Variable("x")
         queries = []
@@ -182,6 +184,13 @@ class Profiler:
             found[_text_of(solution["n"])].append(solution["x"])
         for at, one in enumerate(new):  # ordered here: Oxigraph takes 80 ms for 2,000 terms
             known[one] = _first_by_name(found[str(at)])
+
+    def _adjacent_ends(self, items: a.ItemSet) -> tuple[Term, ...] | None:
+        """The first of what a path leads to, by the adjacency; ``None`` where a query finds them."""
+        match self._from_sample(items):
+            case a.Ends(a.Items(terms), PropertyPath((step,))) if (steps := self._adjacent(terms)) is not None:
+                return steps.ends(step, _SAMPLED)
+        return None
 
     def _from_sample(self, items: a.ItemSet) -> a.ItemSet:
         """What a path leads to, from a sample of where its last step begins.
@@ -240,48 +249,65 @@ class Profiler:
     def _look_at(self, sets: Sequence[a.ItemSet]) -> None:
         self._sample_all(sets)
         terms = {one: self.sample(one)[:ITEMS] for one in sets}
-        facts = self._facts([one for one in sets if terms[one]], terms)
-        firsts = {
-            one: {step: _first_of(found.values()) for step, found in facts[one].items()} if one in facts else {}
-            for one in sets
-        }
-        told = [*chain(*terms.values()), *chain.from_iterable(ends for own in firsts.values() for ends in own.values())]
-        classes = self.classes_of(_iris(told))
+        uses_of = self._uses([one for one in sets if terms[one]], terms)
+        told = chain(*terms.values(), *(use.ends for own in uses_of.values() for use in own.values()))
+        classes = self.classes_of(_iris([*told]))
         for one in sets:
             uses = [
                 PredicateUse(
                     step,
-                    kind_at_end(ends),
-                    len(facts[one][step]) / len(terms[one]),
-                    max(map(len, facts[one][step].values())),
-                    ends,
-                    _common_classes(ends, classes),
-                    _unit_of(step.predicate, ends),
+                    kind_at_end(use.ends),
+                    use.having / len(terms[one]),
+                    use.most,
+                    use.ends,
+                    _common_classes(use.ends, classes),
+                    _unit_of(step.predicate, use.ends),
                 )
-                for step, ends in firsts[one].items()
+                for step, use in uses_of.get(one, {}).items()
                 if step.predicate not in UNWALKED
             ]
             uses.sort(key=lambda use: (-use.share, str(use.step)))
             self.profiles[one] = SetProfile(tuple(uses), _common_classes(terms[one], classes))
 
-    def _facts(
+    def _uses(
         self, sets: Sequence[a.ItemSet], terms: Mapping[a.ItemSet, Sequence[Term]]
+    ) -> dict[a.ItemSet, dict[Step, StepUse]]:
+        """How some items of each set use the steps from these, in one query for what is not in the adjacency."""
+        near = {one: steps for one in sets if (steps := self._adjacent(terms[one])) is not None}
+        facts = self._facts({one: (terms[one], near[one].to_literals() if one in near else None) for one in sets})
+        uses = {one: {step: StepUse.of(ends, _KEPT_ENDS) for step, ends in own.items()} for one, own in facts.items()}
+        for one, steps in near.items():
+            uses[one] = dict(steps.uses(_KEPT_ENDS)) | uses[one]
+        return uses
+
+    def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
+        """The steps from terms in the adjacency; ``None`` where queries find them."""
+        view, iris = self.graph.adjacency_view(), _iris(terms)
+        if view is None or len(iris) < len(terms) or self.graph.held(frozenset((LIST_FIRST,))):
+            return None  # a blank node has no number to begin with; what has a list is looked for beyond its cells
+        steps = AdjacentSteps(view, iris, self.direction, UNWALKED)
+        return None if steps.are_too_many else steps
+
+    def _facts(
+        self, asked: Mapping[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]
     ) -> dict[a.ItemSet, dict[Step, dict[Term, set[Term]]]]:
-        """The steps from some items of each set, and where they lead, in one query."""
+        """The steps from some items of each set, and where they lead, in one query.
+
+        :param asked: the items, and the only predicates from them that are wanted.
+        """
         n, x, p = Variable("n"), Variable("x"), Variable("p")
-        queries = []
-        for at, items in enumerate(sets):
-            iris = _iris(terms[items])
-            is_named = len(iris) == len(terms[items])  # a blank node has no name to ask with
+        queries, limit = [], _FACTS if len(asked) == 1 else _FACTS_EACH
+        for at, (items, (terms, only)) in enumerate(asked.items()):
+            iris = _iris(terms)
+            is_named = len(iris) == len(terms)  # a blank node has no name to ask with
             some = g.Values(x, iris) if is_named else self._first(self._from_sample(items))
-            for direction in directions(self.direction):
+            for direction in directions(self.direction) if only is None else ("forward",) if only else ():
                 end = Variable(direction)
                 fact = g.Fact(x, p, end) if direction == "forward" else g.Fact(end, p, x)
                 head = (numbered(n, at), *((name, None) for name in (x, p, end)))
-                limit = _FACTS if len(sets) == 1 else _FACTS_EACH
-                select = g.Select(head, (some, fact), limit=limit)
-                queries.append(g.select_query(f"facts_{direction}", select))
-        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in sets]
+                group = (some, fact) if only is None else (some, g.Values(p, tuple(only)), fact)
+                queries.append(g.select_query(f"facts_{direction}", g.Select(head, group, limit=limit)))
+        facts: list[dict[Step, dict[Term, set[Term]]]] = [defaultdict(lambda: defaultdict(set)) for _ in asked]
         solutions = self.graph.select(Query.union(queries)) if queries else Solutions()
         by_step: dict[tuple[Term, Term, Direction], dict[Term, set[Term]]] = defaultdict(lambda: defaultdict(set))
         for found in solutions:
@@ -290,18 +316,18 @@ class Profiler:
         for (number, predicate, led), ends in by_step.items():
             if isinstance(predicate, IRI):
                 facts[int(_text_of(number))][Step(predicate, led)] = ends
-        for items, own in zip(sets, facts, strict=True):
+        for items, own in zip(asked, facts, strict=True):
             if found_in := _iris([*own.pop(Step(LIST_FIRST, "inverse"), ())]):
                 self.known.in_lists.add(items)
                 self._add_list_owners(found_in, own)
         if solutions.complete and len(solutions) < _FACTS_EACH:  # these are all that there are
-            for items, own in zip(sets, facts, strict=True):
-                if isinstance(items, a.Items) and len(items.terms) <= ITEMS:
+            for (items, (_, only)), own in zip(asked.items(), facts, strict=True):
+                if isinstance(items, a.Items) and len(items.terms) <= ITEMS and only is None:
                     led_to = {step: set[Term]().union(*found.values()) for step, found in own.items()}
                     self.known.samples.update(
                         {a.Ends(items, PropertyPath((step,))): _first_by_name(far) for step, far in led_to.items()}
                     )
-        return dict(zip(sets, facts, strict=True))
+        return dict(zip(asked, facts, strict=True))
 
     def _add_list_owners(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
         """Add what has some terms in its lists, as if it led to these."""
@@ -389,10 +415,6 @@ def numbered(name: Variable, number: int) -> tuple[Variable, g.Expression]:
 
 def _text_of(term: Term) -> str:
     return term.value if isinstance(term, Literal) else ""
-
-
-def _first_of(ends: Iterable[Iterable[Term]]) -> tuple[Term, ...]:
-    return tuple(sorted(set(chain.from_iterable(ends)), key=str)[:_KEPT_ENDS])
 
 
 def _iris(terms: Sequence[Term]) -> tuple[IRI, ...]:
