@@ -8,11 +8,10 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.events import PathsSearched
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
@@ -90,13 +89,13 @@ class Adjacency:
     literal_starts: Numbers
     literals: Numbers
     about: Numbers
+    _known: dict[int, IRI | BlankNode] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def edges(self) -> int:
         """The number of triples."""
         return len(self.others) // 2
 
-    @lru_cache(maxsize=_TERMS_KEPT)  # noqa: B019 - of few adjacencies
     def number(self, term: IRI) -> int | None:
         """Find the number of an IRI; ``None`` if it has no neighbours."""
         place = self.place(term.value)
@@ -159,11 +158,15 @@ class Adjacency:
         for name, count in zip(names, counts.tolist(), strict=False):
             yield name.decode(), count
 
-    @lru_cache(maxsize=_TERMS_KEPT)  # noqa: B019 - of few adjacencies
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""
-        name = self._name_of(number).decode()
-        return IRI(name) if number < self.iris else BlankNode(name)
+        if (term := self._known.get(number)) is None:
+            name = self._name_of(number).decode()
+            term = IRI(name) if number < self.iris else BlankNode(name)
+            if len(self._known) >= _TERMS_KEPT:
+                self._known.clear()
+            self._known[number] = term
+        return term
 
     def _name_of(self, number: int) -> bytes:
         block, place = divmod(number, NAMES_TOGETHER)

@@ -119,8 +119,9 @@ class KnownSets:
 
     def steps_from(self, term: IRI) -> Iterator[tuple[PropertyPath, tuple[Term, ...]]]:
         """Yield where each step from a term leads, as far as that was read."""
-        profile = self.profiles.get(a.Items((term,)), SetProfile())
-        yield from ((use.path, use.ends) for use in profile.uses)
+        for items, ends in self.samples.items():
+            if isinstance(items, a.Ends) and items.start == a.Items((term,)) and len(items.path.steps) == 1:
+                yield items.path, ends
 
 
 @dataclass(slots=True)
