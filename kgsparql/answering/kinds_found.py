@@ -16,10 +16,11 @@ from kgsparql.linking.words import roots_of, stem, words
 from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import CLASS_KINDS, EQUIVALENT_CLASS, ON_PROPERTY, RESTRICTED_TO, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import CLASS_KINDS, EQUIVALENT_CLASS, EXISTENTIAL, ON_PROPERTY, RESTRICTED_TO, SUBCLASS_OF
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
 
@@ -155,13 +156,18 @@ def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
 
 
 def restriction_gaps(session: Session) -> Iterator[Gap]:
-    """Doubt that there is nothing where OWL says what is asked of all of a class: its restrictions are not read."""
+    """Doubt that there is nothing where OWL says what is asked of all of a class, in a way that is not read."""
     terms = tuple(link.term for link in session.links if isinstance(link.term, IRI))
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
     x, rule, by, far = map(g.Variable, ("x", "rule", "by", "far"))
-    above = g.OneOfPredicates(x, (SUBCLASS_OF, EQUIVALENT_CLASS), rule)
-    group = (g.Values(x, terms), above, g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(rule, RESTRICTED_TO, far))
+    read = EXISTENTIAL if GraphVocabulary.of(session.graph).restricted else ()
+    below = (
+        g.Fact(x, SUBCLASS_OF, rule),
+        g.OneOfPredicates(rule, tuple(p for p in RESTRICTED_TO if p not in read), far),
+    )
+    alike = (g.Fact(x, EQUIVALENT_CLASS, rule), g.OneOfPredicates(rule, RESTRICTED_TO, far))
+    group = (g.Values(x, terms), g.Union((below, alike)), g.Fact(rule, ON_PROPERTY, by))
     select = g.Select(((x, None), (by, None), (far, None)), group, limit=_RESTRICTIONS)
     found = session.graph.select(g.select_query("restrictions", select))
     names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)

@@ -88,6 +88,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses, is_strict=is_strict).plan()
     reading = ListMembers(profiler).read(reading, _place_in_list(clauses, words.texts, own))
+    reading = replace(reading, plan=view.with_kinds_below(reading.plan))
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)
 
@@ -212,7 +213,12 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
-        if isinstance(start, IRI) and (made := _looked_up(Walk(start, plan.path), found, session)) is not None:
+        is_said = GraphVocabulary.of(session.graph).restricted.isdisjoint(step.predicate for step in plan.path.steps)
+        if (
+            isinstance(start, IRI)
+            and is_said
+            and (made := _looked_up(Walk(start, plan.path), found, session)) is not None
+        ):
             return made
     if (unsaid := _unsaid_part(found, session)) is not None:
         return unsaid

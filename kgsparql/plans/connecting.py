@@ -203,7 +203,9 @@ class _Search:
     def _location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
         if step.predicate in TAXONOMY:
-            return 0.2
+            return 0.0 if self.view.is_ontology else 0.2
+        if step.predicate in self.view.profiler.vocabulary.restricted and not self.sought.preposition:
+            return 0.25
         if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
         is_said = self.fit.text(step.predicate).startswith(f"{self.sought.preposition} ")  # at: `at station`
@@ -211,6 +213,9 @@ class _Search:
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
+        unnamed = {step.predicate for step in way.steps} - {step.predicate for step in way.named}
+        if self.view.is_ontology and not unnamed.isdisjoint(TAXONOMY):  # every class is below some other
+            return False
         costs = [self._direction(*one) for one in self._turns(way)]
         way.direction = min(costs) if way.named or (self.hints and way.hinted) else max(costs)
         may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import product
 from math import floor
 from typing import Any, TypeAlias
 
@@ -22,6 +23,7 @@ from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
 
 Key: TypeAlias = Any
 """What is compared: a number, a date as a number, a text in small letters, or a term."""
@@ -63,8 +65,16 @@ class Facts:
         self._forward: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         self._inverse: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         for triple in triples:
-            self._forward[triple.subject, triple.predicate].add(triple.object)
-            self._inverse[triple.object, triple.predicate].add(triple.subject)
+            self._add(*triple)
+        rules = [(rule, by) for (rule, p), own in self._forward.items() if p == ON_PROPERTY for by in own]
+        for rule, by in rules if self.vocabulary.restricted else ():
+            ends = {far for p in EXISTENTIAL for far in self._forward[rule, p]}
+            for near, far in product([*self._inverse[rule, SUBCLASS_OF]], ends):
+                self._add(near, by, far)  # type: ignore[arg-type]
+
+    def _add(self, subject: Term, predicate: IRI, far: Term) -> None:
+        self._forward[subject, predicate].add(far)
+        self._inverse[far, predicate].add(subject)
 
     # --- sets
 

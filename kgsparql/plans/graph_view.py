@@ -53,6 +53,11 @@ class KnownGraph:
     _classes: dict[Term, frozenset[IRI]] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], list[LabelRow]] = field(default_factory=dict)
 
+    @property
+    def is_ontology(self) -> bool:
+        """Whether the classes are the things that are asked about."""
+        return bool(self.profiler.vocabulary.restricted)
+
     # --- sets
 
     def members(self, items: a.ItemSet) -> frozenset[Term]:
@@ -122,6 +127,21 @@ class KnownGraph:
         """Return a set about the members of lists, where the question names any; of too many, none are ranked."""
         items = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
         return without_ranking(items, self.profiler.graph)
+
+    def with_kinds_below(self, plan: Any) -> Any:
+        """Return a plan that holds of classes below others, too: a pizza with olives is one with vegetables."""
+        restricted = self.profiler.vocabulary.restricted
+
+        def change(part: Any) -> Any:
+            match part:
+                case a.Ends(a.Items(terms), PropertyPath((Step(predicate, "inverse"), *_))) if predicate in restricted:
+                    below = [a.Instances(one) for one in terms if isinstance(one, IRI) and self.has_instances(one)]
+                    return a.Ends(a.Either((part.start, *below)), part.path) if below else part
+                case a.Ends(a.Instances(of), PropertyPath((Step(predicate, "inverse"), *_))) if predicate in restricted:
+                    return a.Ends(a.Either((a.Items((of,)), part.start)), part.path)
+            return part
+
+        return mapped(plan, change) if restricted else plan
 
     def may_be(self, kind: str, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""
@@ -204,7 +224,8 @@ class KnownGraph:
         rows = [row for row in self._rows_with([text]) if row.kind == "class"]
         found = [(IRI(row.iri), words(row.key)) for row in rows]
         ending = {kind for kind, own in found if len(own) > 1 and root(own[-1]) == root(text)}
-        return frozenset(kind for kind in ending if self.has_instances(kind))
+        kinds, broader = {kind for kind in ending if self.has_instances(kind)}, self.profiler.with_broader
+        return frozenset(kind for kind in kinds if kinds.isdisjoint(broader([kind])[1:]))  # the others are of these
 
     def _rows_with(self, texts: Sequence[str]) -> list[LabelRow]:
         wanted = tuple(sorted({form for text in texts for form in same_root(text)}))

@@ -9,9 +9,9 @@ from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, ends, joined, left_out, met, of_classes, union
 from kgsparql.plans.restricting import Restricting
-from kgsparql.rdf.paths import Step
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
+from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
@@ -225,7 +225,10 @@ class Phrases(Restricting):
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
         before = phrase.chunks[:-1]
-        if not (before or phrase.asked or self.view.has_instances(kind)):  # in an ontology, the class is what is meant
+        typed = a.Ends(a.Items((kind,)), PropertyPath((Step(RDF_TYPE, "inverse"),)))
+        is_a_thing = not self.view.has_instances(kind)
+        is_a_thing = is_a_thing or (self.view.is_ontology and not self.view.has_items(typed))
+        if is_a_thing and not (before or phrase.asked):  # in an ontology, the class is what is meant
             place, is_many = head.classes.index(kind), self._is_counted(phrase) or self.question.is_listing
             is_many = is_many and phrase is self.question.phrase and not phrase.kinds
             below = [*self._said_to_be(kind, place)] if is_many else []

@@ -23,7 +23,7 @@ from kgsparql.rdf.paths import Direction, Directions, PropertyPath, Step, direct
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name
 from kgsparql.rdf.units import unit_named
-from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST, UNWALKED
+from kgsparql.rdf.vocabulary import EXISTENTIAL, LIST_END, LIST_FIRST, LIST_REST, ON_PROPERTY, SUBCLASS_OF, UNWALKED
 
 ITEMS = 40  # items of a set that are looked at
 _SAMPLED = 200  # items of a set from which the next step of a path is taken
@@ -284,7 +284,8 @@ class Profiler:
     def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
         """The steps from terms in the adjacency; ``None`` where queries find them."""
         view, iris = self.graph.adjacency_view(), _iris(terms)
-        if view is None or len(iris) < len(terms) or self.graph.held(frozenset((LIST_FIRST,))):
+        is_said_otherwise = self.vocabulary.restricted or self.graph.held(frozenset((LIST_FIRST,)))
+        if view is None or len(iris) < len(terms) or is_said_otherwise:
             return None  # a blank node has no number to begin with; what has a list is looked for beyond its cells
         steps = AdjacentSteps(view, iris, self.direction, UNWALKED)
         return None if steps.are_too_many else steps
@@ -317,6 +318,8 @@ class Profiler:
         for (number, predicate, led), ends in by_step.items():
             if isinstance(predicate, IRI):
                 facts[int(_text_of(number))][Step(predicate, led)] = ends
+        for (terms, _), own in zip(asked.values() if self.vocabulary.restricted else (), facts, strict=False):
+            self._add_restricted(_iris(terms), own)
         for items, own in zip(asked, facts, strict=True):
             if found_in := _iris([*own.pop(Step(LIST_FIRST, "inverse"), ())]):
                 self.known.in_lists.add(items)
@@ -329,6 +332,18 @@ class Profiler:
                         {a.Ends(items, PropertyPath((step,))): _first_by_name(far) for step, far in led_to.items()}
                     )
         return dict(zip(asked, facts, strict=True))
+
+    def _add_restricted(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
+        """Add what restrictions say of some classes, as if their predicates led there."""
+        x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
+        said = (g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(rule, EXISTENTIAL, far), g.Fact(x, SUBCLASS_OF, rule))
+        for direction, near, end in (("forward", x, far), ("inverse", far, x)):
+            if direction in directions(self.direction) and terms:
+                group = (g.Values(near, terms), *said)
+                select = g.Select(tuple((name, None) for name in (x, by, far)), group, limit=_FACTS_EACH)
+                for found in self.graph.select(g.select_query("restrictions", select)):
+                    if isinstance(by_it := found["by"], IRI):
+                        facts[Step(by_it, direction)][found[near.name]].add(found[end.name])
 
     def _add_list_owners(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
         """Add what has some terms in its lists, as if it led to these."""
@@ -368,11 +383,13 @@ class Profiler:
             return
         new = [one for one in dict.fromkeys(predicates) if one not in self.known.at_ends]
         n, x, y = map(Variable, ("n", "x", "y"))
+        compiler = PlanCompiler(self.vocabulary, _ENDS_READ)
         for at in range(0, len(new), _TOGETHER):
             some, found = new[at : at + _TOGETHER], defaultdict[str, list[tuple[Term, Term]]](list)
             heads = [(numbered(n, number), (x, None), (y, None)) for number in range(len(some))]
             groups = (
-                g.Select(head, (g.Fact(x, one, y),), limit=_ENDS_READ) for one, head in zip(some, heads, strict=True)
+                g.Select(head, compiler.along(x, PropertyPath((Step(one),)), y), limit=_ENDS_READ)
+                for one, head in zip(some, heads, strict=True)
             )
             for solution in self.graph.select(Query.union([g.select_query("ends", group) for group in groups])):
                 found[_text_of(solution["n"])].append((solution["x"], solution["y"]))

@@ -38,6 +38,8 @@ def _known_iris(curies: str) -> tuple[IRI, ...]:
 (EQUIVALENT_CLASS, ON_PROPERTY) = _known_iris("owl:equivalentClass owl:onProperty")
 RESTRICTED_TO = _known_iris("owl:someValuesFrom owl:allValuesFrom owl:hasValue owl:onClass")
 """Lead from a restriction to the class or the thing that its property leads to."""
+EXISTENTIAL = (RESTRICTED_TO[0], RESTRICTED_TO[2])
+"""The same, where something does: ``allValuesFrom`` says only what would not."""
 (RDF_TYPE, SUBCLASS_OF, SAME_AS, EXACT_MATCH) = _known_iris("rdf:type rdfs:subClassOf owl:sameAs skos:exactMatch")
 (INSTANCE_OF, CLASS_ABOVE, BROADER) = _known_iris("wdt:P31 wdt:P279 skos:broader")
 """Wikidata's ``rdf:type`` and ``rdfs:subClassOf``, and what leads to what is wider in a thesaurus."""
