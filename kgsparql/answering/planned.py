@@ -88,7 +88,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
     reading = Planner(view, fit, own, words, clauses, is_strict=is_strict).plan()
     reading = ListMembers(profiler).read(reading, _place_in_list(clauses, words.texts, own))
-    reading = replace(reading, plan=view.with_kinds_below(reading.plan))
+    reading = view.with_kinds_below(reading)
     session.emit(_read_event(words, clauses, reading, session))
     return ReadQuestion(words, clauses, reading)
 

@@ -35,6 +35,7 @@ class Doubt(NamedTuple):
 
 
 LEFT_OUT = "what was computed leaves out {!r}"
+KINDS_LEFT_OUT = "of some of these there are kinds, which are left out"
 NOT_READ = "{!r} was not understood"
 NO_HINT = "nothing on the way to it is named {!r}"
 

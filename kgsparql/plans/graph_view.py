@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from kgsparql.dataclasses import dataclass, field
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, same_root, words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import is_year
-from kgsparql.plans.denotation import of_classes
+from kgsparql.plans.denotation import KINDS_LEFT_OUT, Doubt, PlannedReading, of_classes
 from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
-from kgsparql.plans.type_check import mapped, without_ranking
+from kgsparql.plans.type_check import mapped, parts, without_ranking
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -128,8 +128,8 @@ class KnownGraph:
         items = mapped(items, ListMembers(self.profiler).in_place) if self.profiler.known.in_lists else items
         return without_ranking(items, self.profiler.graph)
 
-    def with_kinds_below(self, plan: Any) -> Any:
-        """Return a plan that holds of classes below others, too: a pizza with olives is one with vegetables."""
+    def with_kinds_below(self, reading: PlannedReading) -> PlannedReading:
+        """Return a reading that holds of classes below others, too: a pizza with olives is one with vegetables."""
         restricted = self.profiler.vocabulary.restricted
 
         def change(part: Any) -> Any:
@@ -141,7 +141,13 @@ class KnownGraph:
                     return a.Ends(a.Either((a.Items((of,)), part.start)), part.path)
             return part
 
-        return mapped(plan, change) if restricted else plan
+        if reading.plan is None or not restricted:
+            return reading
+        lacked = [end for one in parts(reading.plan) if isinstance(one, a.Minus) for end in parts(one.without)]
+        ends = [end.path.steps[-1] for end in lacked if isinstance(end, a.Ends)]
+        is_wide = any(step.direction == "forward" and step.predicate in restricted for step in ends)
+        doubts = (*reading.doubts, *([Doubt(-1, KINDS_LEFT_OUT)] if is_wide else []))
+        return replace(reading, plan=mapped(reading.plan, change), doubts=doubts)
 
     def may_be(self, kind: str, use: PredicateUse) -> bool:
         """Whether what a path leads to may be when, where or who something is."""

@@ -7,7 +7,19 @@ from dataclasses import replace
 
 from kgsparql.linking.words import root, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.denotation import Denotation, Doubt, Sought, best, ends, joined, left_out, met, of_classes, union
+from kgsparql.plans.denotation import (
+    KINDS_LEFT_OUT,
+    Denotation,
+    Doubt,
+    Sought,
+    best,
+    ends,
+    joined,
+    left_out,
+    met,
+    of_classes,
+    union,
+)  # fmt: skip
 from kgsparql.plans.restricting import Restricting
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
@@ -210,7 +222,7 @@ class Phrases(Restricting):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
                 one = Denotation(found := ends(item, use.path), _NAMED_FIRST - _LESS * place)
                 is_last = use.step.predicate == INSTANCE_OF or not self.view.has_items(ends(found, use.path))
-                yield one if is_last else one.doubted(Doubt(-1, "of some of these there are kinds, which are left out"))
+                yield one if is_last else one.doubted(Doubt(-1, KINDS_LEFT_OUT))
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""

@@ -41,16 +41,28 @@ def test_properties_are_asked_about_in_words(question: str, right: set[str]) -> 
 
 OWL = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
 :hasPart a owl:ObjectProperty ; rdfs:label "has part" . :madeOf a owl:ObjectProperty ; rdfs:label "made from" .
-:Instrument a owl:Class ; rdfs:label "Instrument" . :Part a owl:Class ; rdfs:label "Part" .
-:Fiddle a owl:Class ; rdfs:label "Fiddle" ; rdfs:subClassOf :Strings , [ owl:onProperty :hasPart ; owl:someValuesFrom :Gut ] ,
+:Fiddle rdfs:subClassOf :Strings , [ owl:onProperty :hasPart ; owl:someValuesFrom :Gut ] ,
   [ owl:onProperty :hasPart ; owl:someValuesFrom :Bow ] , [ owl:onProperty :madeOf ; owl:allValuesFrom :Wood ] .
-:Guitar a owl:Class ; rdfs:label "Guitar" ; rdfs:subClassOf :Strings , [ owl:onProperty :hasPart ; owl:someValuesFrom :Steel ] .
-:Flute a owl:Class ; rdfs:label "Flute" ; rdfs:subClassOf :Instrument , [ owl:onProperty :madeOf ; owl:hasValue :silver ] .
-:Strings a owl:Class ; rdfs:label "Stringed Instrument" ; rdfs:subClassOf :Instrument .
-:String a owl:Class ; rdfs:label "String" ; rdfs:subClassOf :Part . :Bow a owl:Class ; rdfs:label "Bow" ; rdfs:subClassOf :Part .
-:Gut a owl:Class ; rdfs:label "Gut String" ; rdfs:subClassOf :String . :silver rdfs:label "Silver" .
-:Steel a owl:Class ; rdfs:label "Steel String" ; rdfs:subClassOf :String . :Wood a owl:Class ; rdfs:label "Wood" .
-"""
+:Guitar rdfs:subClassOf :Strings , [ owl:onProperty :hasPart ; owl:someValuesFrom :Steel ] .
+:Flute rdfs:subClassOf :Instrument , [ owl:onProperty :madeOf ; owl:hasValue :silver ] . :silver rdfs:label "Silver" .
+:Strings rdfs:subClassOf :Instrument . :String rdfs:subClassOf :Part . :Bow rdfs:subClassOf :Part .
+:Gut rdfs:subClassOf :String . :Steel rdfs:subClassOf :String .
+""" + "".join(
+    f':{name.partition(" ")[0]} a owl:Class ; rdfs:label "{name}" .\n'
+    for name in (
+        "Fiddle",
+        "Guitar",
+        "Flute",
+        "Strings",
+        "Instrument",
+        "Part",
+        "Bow",
+        "String",
+        "Gut String",
+        "Steel String",
+        "Wood",
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +88,7 @@ def test_what_owl_says_by_restrictions_is_no_sure_nothing() -> None:
     read = KnowledgeBase(graph_from(OWL))
     assert {one.label for one in read.ask("What is Flute made from?").best} == {"Silver"}
     assert read.ask("Is Fiddle made from Wood?").status == "partial"  # from nothing else
+    assert read.ask("Which parts does Fiddle not have?").status == "partial"  # it has a String, if not all of them
     populated = KnowledgeBase(graph_from(f'{OWL} :one a :Fiddle ; rdfs:label "Number 1" ; :hasPart :Steel .'))
-    assert populated.ask("Which parts does Fiddle have?").status == "partial"
+    assert populated.ask("Does Fiddle have a Bow?").status == "partial"
     assert populated.ask("Does Number 1 have a Steel String?").best[0].label == "true"
