@@ -13,7 +13,7 @@ from kgsparql.graphs.adjacency import AdjacencyView, Numbers, sorted_once, start
 from kgsparql.rdf.paths import Directions, Step
 from kgsparql.rdf.terms import IRI, Term
 
-_MOST = 200_000  # triples that are sorted: of terms with more, queries read some
+_MOST_SORTED = 200_000  # triples that are sorted: of terms with more, queries read some
 
 
 class StepUse(NamedTuple):
@@ -47,7 +47,7 @@ class AdjacentSteps:
         self._numbers = np.array(sorted(numbers), np.int64)
         self._walked = walked_steps(view.adjacency, skip, view.drops, direction)[0]
         self._begins, self._counts, triples = neighbours_of(view.adjacency, self._numbers)
-        self.are_too_many = triples > _MOST
+        self.are_too_many = triples > _MOST_SORTED
         first, last = (view.adjacency.literal_starts[self._numbers + i].astype(np.int64) for i in (0, 1))
         self._literals: list[int] = sorted_once(view.adjacency.literals[ranges(first, last - first)]).tolist()
 

@@ -105,8 +105,7 @@ class _Search:
         self.item = wanted.items if wanted is not None and not self.classes else None
         self.wants = bool(self.classes) or self.item is not None
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
-        self.halves = set[tuple[Step, ...]]()
-        self._per_predicate = dict[IRI, list[float]]()
+        self.halves, self._per_predicate = set[tuple[Step, ...]](), dict[IRI, list[float]]()
         self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
@@ -187,16 +186,13 @@ class _Search:
         cover = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
         return PathFit((use.step,), use, use.share, cover, self.fit.hinted(use.step.predicate, self.hints))
 
-    def _is_called(self, predicate: IRI, position: int) -> bool:
-        return predicate in self.own.called.get(position, ())
-
     def _per_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
         if step.predicate not in self._per_predicate:
             own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
-            words, named = self.sought.words, self.own.named
+            words, named, called = self.sought.words, self.own.named, self.own.called
             own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
-            own = [1.0 if self._is_called(step.predicate, p) else one for one, p in zip(own, words, strict=True)]
+            own = [1.0 if step.predicate in called.get(p, ()) else one for one, p in zip(own, words, strict=True)]
             self._per_predicate[step.predicate] = own
         return self._per_predicate[step.predicate]
 
@@ -278,7 +274,7 @@ class _Search:
 
     def _is_turned(self, step: Step, role: Role, noun: str) -> bool | None:
         """Whether a step goes against the role as the words say it; ``None`` where it does, and only its ends tell."""
-        if role in {"of", "value"} and any(self._is_called(step.predicate, p) for p in self.sought.words):
+        if role in {"of", "value"} and step.predicate in self.called:
             return (step.direction == "forward") != ("of" in {role, self.fit.form(step.predicate)})  # what X is part of
         if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
             role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
@@ -486,7 +482,7 @@ class _Search:
         names = [*(self.fit.text(step.predicate) for step in way.steps), *self.fit.names(way.last.classes)]
         is_whole = all(
             any(self.fit.says(text, name) for name in names)
-            or any(self._is_called(step.predicate, position) for step in way.steps)
+            or any(step.predicate in self.own.called.get(position, ()) for step in way.steps)
             for text, position in zip(self.texts, self.sought.words, strict=True)
         )
         return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
