@@ -65,6 +65,8 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
+    if (closing := asked.clauses.closing) and roots_of(closing).isdisjoint(roots_of(steps)):
+        yield Gap("step", "", NO_HINT, closing[:1])
 
 
 def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Session) -> Iterator[Gap]:

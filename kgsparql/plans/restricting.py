@@ -148,10 +148,11 @@ class Restricting(Predicating):
         if role == "prep" and head and not verb:
             role = "of"  # `the languages in films`: the noun names the predicate
         asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("who",)
+        hints = self.question.measures or self.question.closing
         sought = Sought(
             (*verb, *head), role, said.preposition, wanted,
             asked=given.asked if given.asked in asks and (said.subject is not None or given.is_free) else "",
-            hints=self.question.measures if given.is_free and said.subject is not None else (), verb=verb, head=head,
+            hints=hints if given.is_free and said.subject is not None else (), verb=verb, head=head,
         )  # fmt: skip
         found = met(given.headless(), self.connector.connect(start, sought))
         found = [replace(one, head=given.head) for one in found] if is_pending else found

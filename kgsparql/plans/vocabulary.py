@@ -12,7 +12,7 @@ from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import LABELS, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 
 _MOST_RESTRICTED = 1_000  # predicates that restrictions are on
-_RESTRICTED: WeakKeyDictionary[KnowledgeGraph, frozenset[IRI]] = WeakKeyDictionary()
+_KNOWN_RESTRICTED: WeakKeyDictionary[KnowledgeGraph, frozenset[IRI]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GraphVocabulary:
 
 def _restricted_in(graph: KnowledgeGraph) -> frozenset[IRI]:
     """Read what restrictions are on, once for a graph; none where they are of classes that things are of."""
-    kept = _RESTRICTED.get(graph.origin) if graph.is_as_loaded else None
+    kept = _KNOWN_RESTRICTED.get(graph.origin) if graph.is_as_loaded else None
     if kept is None:
         x, kind, rule, by = map(Variable, ("x", "kind", "rule", "by"))
         of_class = (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule))
@@ -52,5 +52,5 @@ def _restricted_in(graph: KnowledgeGraph) -> frozenset[IRI]:
         is_populated = bool(graph.select(g.select_query("populated", populated)))
         found = () if is_populated else graph.select(g.select_query("restricted", some))
         kept = frozenset(one["by"] for one in found if isinstance(one["by"], IRI))
-        _RESTRICTED[graph.origin] = kept
+        _KNOWN_RESTRICTED[graph.origin] = kept
     return kept

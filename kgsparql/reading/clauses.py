@@ -252,6 +252,7 @@ class Clauses:
     :param is_listing: it asks for a list: ``List the films with their years``.
     :param asks_existence: it asks whether there is any such thing.
     :param measures: words for what ``how long``, ``how old`` ask for.
+    :param closing: words for what ``made of``, ``used for`` ask for, at the end.
     :param other_names: what this is called besides is asked for, or whether that is so: ``Is Ann also called Bea?``.
     :param unread: positions of content words that are in no clause.
     :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
@@ -275,6 +276,7 @@ class Clauses:
     is_listing: bool = False
     asks_existence: bool = False
     measures: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
     other_names: NounPhrase | None = None
     unread: tuple[int, ...] = ()
     pronouns: tuple[int, ...] = ()

@@ -185,6 +185,7 @@ class Lexicon:
     multipliers: Mapping[str, int]
     date_orders: Mapping[str, str]
     measures: Mapping[str, tuple[str, ...]]
+    closings: Mapping[str, tuple[str, ...]]
     groups: Mapping[str, tuple[str, ...]]
     plurals: Mapping[str, Mapping[str, str]]
     irregular: Mapping[str, str]

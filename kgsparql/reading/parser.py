@@ -59,6 +59,8 @@ class _Parser(Differences):
         left = set(range(len(self.texts))) - positions_in(question)
         unread = {at for at in left - passed if at in self.in_names or self.texts[at] not in empty}
         question.unread = tuple(sorted(unread | set(filter(self._is_for_name, left))))
+        if not question.phrase.chunks:  # which metal it is made of, a metal tells
+            question.closing = lexicon.closings.get(" ".join(self.texts[-2:]), ())
         return question
 
     def _is_for_name(self, position: int) -> bool:

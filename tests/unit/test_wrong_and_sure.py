@@ -267,3 +267,13 @@ def test_what_something_is_part_of_is_the_other_end() -> None:
         assert ask(question, turtle)[1] == {"Germany"}, question
     assert ask("What is part of Hamburg?", turtle)[1] == {"Barmbek"}
     assert ask("What is Barmbek capital of?", turtle)[1] == {"Westland"}
+
+
+def test_what_something_is_made_of_or_used_for_is_no_place_that_it_is_kept_in() -> None:
+    turtle = """:made rdfs:label "is made of" . :purpose rdfs:label "purpose" . :in rdfs:label "kept in" .
+    :cup rdfs:label "Cup" ; :made :clay . :saw rdfs:label "Saw" ; :purpose "cutting" ; :in :box .
+    :box rdfs:label "Box" . :drum rdfs:label "Drum" ; :in :box . :clay rdfs:label "Clay" ."""
+    assert ask("What is Cup made of?", turtle)[1] == {"Clay"}
+    assert ask("What is Saw used for?", turtle)[1] == {"cutting"}
+    for question in ("What is Drum made of?", "What is Drum made from?", "What is Drum used for?"):
+        assert not ask(question, turtle)[1], question
