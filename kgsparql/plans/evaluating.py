@@ -65,14 +65,14 @@ class Facts:
         self._forward: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         self._inverse: dict[tuple[Term, IRI], set[Term]] = defaultdict(set)
         for triple in triples:
-            self._add(*triple)
+            self._add_triple(*triple)
         rules = [(rule, by) for (rule, p), own in self._forward.items() if p == ON_PROPERTY for by in own]
         for rule, by in rules if self.vocabulary.restricted else ():
             ends = {far for p in EXISTENTIAL for far in self._forward[rule, p]}
             for near, far in product([*self._inverse[rule, SUBCLASS_OF]], ends):
-                self._add(near, by, far)  # type: ignore[arg-type]
+                self._add_triple(near, by, far)  # type: ignore[arg-type]
 
-    def _add(self, subject: Term, predicate: IRI, far: Term) -> None:
+    def _add_triple(self, subject: Term, predicate: IRI, far: Term) -> None:
         self._forward[subject, predicate].add(far)
         self._inverse[far, predicate].add(subject)
 

@@ -59,8 +59,7 @@ class _Parser(Differences):
         left = set(range(len(self.texts))) - positions_in(question)
         unread = {at for at in left - passed if at in self.in_names or self.texts[at] not in empty}
         question.unread = tuple(sorted(unread | set(filter(self._is_for_name, left))))
-        if not question.phrase.chunks:  # which metal it is made of, a metal tells
-            question.closing = lexicon.closings.get(" ".join(self.texts[-2:]), ())
+        question.closing = () if question.phrase.chunks else lexicon.closings.get(" ".join(self.texts[-2:]), ())
         return question
 
     def _is_for_name(self, position: int) -> bool:
@@ -342,8 +341,7 @@ class _Parser(Differences):
 
     def _after_be(self, question: Clauses) -> None:
         """Read what follows a phrase and a form of ``be``."""
-        phrase, lexicon, mark = question.phrase, self.lexicon, self.mark()
-        asks_how = self._asks_how(phrase)
+        phrase, lexicon, mark, asks_how = question.phrase, self.lexicon, self.mark(), self._asks_how(question.phrase)
         auxiliary = self.texts[self.skip()[0]]
         if self.word() in lexicon.regarded and self.word(1) in lexicon.regarded_as:
             self.skip(2)
