@@ -162,14 +162,15 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     terms = tuple(link.term for link in session.links if isinstance(link.term, IRI))
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
-    x, rule, by, far = map(g.Variable, ("x", "rule", "by", "far"))
+    x, kind, rule, by, far = map(g.Variable, ("x", "kind", "rule", "by", "far"))
     read = EXISTENTIAL if GraphVocabulary.of(session.graph).restricted else ()
-    below = (
-        g.Fact(x, SUBCLASS_OF, rule),
-        g.OneOfPredicates(rule, tuple(p for p in RESTRICTED_TO if p not in read), far),
-    )
-    alike = (g.Fact(x, EQUIVALENT_CLASS, rule), g.OneOfPredicates(rule, RESTRICTED_TO, far))
-    group = (g.Values(x, terms), g.Union((below, alike)), g.Fact(rule, ON_PROPERTY, by))
+    left = tuple(predicate for predicate in RESTRICTED_TO if predicate not in read)
+    far_by_any = g.OneOfPredicates(rule, RESTRICTED_TO, far)
+    own = (g.Fact(x, SUBCLASS_OF, rule), g.OneOfPredicates(rule, left, far))
+    alike = (g.Fact(x, EQUIVALENT_CLASS, rule), far_by_any)
+    above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
+    inherited = (above, g.Fact(kind, SUBCLASS_OF, rule), far_by_any)
+    group = (g.Values(x, terms), g.Union((own, alike, inherited)), g.Fact(rule, ON_PROPERTY, by))
     select = g.Select(((x, None), (by, None), (far, None)), group, limit=_RESTRICTIONS)
     found = session.graph.select(g.select_query("restrictions", select))
     names = session.compared_labels([term for one in found for term in one.values()], in_grace=True)

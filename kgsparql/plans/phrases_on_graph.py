@@ -236,13 +236,13 @@ class Phrases(Restricting):
 
     def _of_class(self, phrase: NounPhrase, head: Chunk, kind: IRI) -> list[Denotation]:
         """The instances of a class that the head names, restricted by the words before it."""
-        before = phrase.chunks[:-1]
-        typed = a.Ends(a.Items((kind,)), PropertyPath((Step(RDF_TYPE, "inverse"),)))
-        is_a_thing = not self.view.has_instances(kind)
-        is_a_thing = is_a_thing or (self.view.is_ontology and not self.view.has_items(typed))
-        if is_a_thing and not (before or phrase.asked):  # in an ontology, the class is what is meant
-            place, is_many = head.classes.index(kind), self._is_counted(phrase) or self.question.is_listing
-            is_many = is_many and phrase is self.question.phrase and not phrase.kinds
+        before, is_main = phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
+        if self.view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
+            is_such = not {*self.view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
+            before = [] if is_such else before
+        is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
+        if self._is_a_thing(kind) and not (before or phrase.asked or (is_many and self.view.has_instances(kind))):
+            place = head.classes.index(kind)
             below = [*self._said_to_be(kind, place)] if is_many else []
             return below or [Denotation(a.Items((kind,)), _NAMED_FIRST - _LESS * place)]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
@@ -256,6 +256,11 @@ class Phrases(Restricting):
         for chunk in before:
             found = [new for one in found for new in self._modified(one, chunk)]
         return [*named, *map(self._with_adjective, found)]
+
+    def _is_a_thing(self, kind: IRI) -> bool:
+        """Whether a class itself is what is meant: in an ontology, where nothing is said to be of it."""
+        typed = a.Ends(a.Items((kind,)), PropertyPath((Step(RDF_TYPE, "inverse"),)))
+        return not self.view.has_instances(kind) or (self.view.is_ontology and not self.view.has_items(typed))
 
     def _with_adjective(self, given: Denotation) -> Denotation:
         """The same, kept by words before its noun where some predicate says that it is so: `radioactive elements`."""
@@ -299,7 +304,8 @@ class Phrases(Restricting):
         if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
             yield from (Denotation(a.Items((one,)), 0.7) for one in head.predicates)
         kinds = self.classes_named(positions)
-        for kind in kinds:
+        meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
+        for kind in (kind for kind in kinds if kind not in meant):
             yield Denotation(a.Instances(kind), 0.9, classes=frozenset({kind}), asked=phrase.asked)
         if phrase.kinds and phrase.asked and (head.classes or kinds):
             yield Denotation(None, 0.62, head=phrase.kinds, asked=phrase.asked)

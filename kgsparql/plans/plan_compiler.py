@@ -28,7 +28,7 @@ from kgsparql.plans.type_check import parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
-from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
@@ -305,17 +305,22 @@ class PlanCompiler:
         group: list[g.Pattern] = []
         for i, step in enumerate(path.steps):
             ends = (nodes[i], nodes[i + 1]) if step.direction == "forward" else (nodes[i + 1], nodes[i])
-            group.append(self._said_of(ends[0], step.predicate, ends[1]))
+            group.append(self._said_of(ends[0], step, ends[1]))
             if i and step.inverts(path.steps[i - 1]):
                 group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
         return tuple(group)
 
-    def _said_of(self, near: Variable, predicate: IRI, far: Variable) -> g.Pattern:
-        """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such."""
-        if predicate not in self.vocabulary.restricted:
-            return self._fact(near, predicate, far)
-        rule, direct = self.new("r"), self._any_of(near, (predicate,), far)
-        above = (self._fact(near, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, predicate))
+    def _said_of(self, near: Variable, step: Step, far: Variable) -> g.Pattern:
+        """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
+
+        What has a class below another has that one, too; its facts are had by a plan that names both.
+        """
+        if step.predicate not in self.vocabulary.restricted:
+            return self._fact(near, step.predicate, far)
+        rule, direct = self.new("r"), self._any_of(near, (step.predicate,), far)
+        above = (self._fact(near, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
+        if self.facts is None and step.direction == "inverse":
+            return g.Union((direct, (*above, g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)))))
         return g.Union((direct, (*above, *self._any_of(rule, EXISTENTIAL, far))))
 
     def _any_of(self, start: Variable, predicates: tuple[IRI, ...], end: Variable | IRI) -> Group:

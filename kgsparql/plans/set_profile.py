@@ -336,10 +336,11 @@ class Profiler:
     def _add_restricted(self, terms: tuple[IRI, ...], facts: dict[Step, dict[Term, set[Term]]]) -> None:
         """Add what restrictions say of some classes, as if their predicates led there."""
         x, rule, by, far = map(Variable, ("x", "rule", "by", "far"))
-        said = (g.Fact(rule, ON_PROPERTY, by), g.OneOfPredicates(rule, EXISTENTIAL, far), g.Fact(x, SUBCLASS_OF, rule))
+        said = (g.Fact(rule, ON_PROPERTY, by), g.Fact(x, SUBCLASS_OF, rule))
         for direction, near, end in (("forward", x, far), ("inverse", far, x)):
             if direction in directions(self.direction) and terms:
-                group = (g.Values(near, terms), *said)
+                above = () if direction == "forward" else (SUBCLASS_OF,)  # who has what is below it has it, too
+                group = (g.Values(near, terms), *said, g.OneOfPredicates(rule, EXISTENTIAL, far, then=above))
                 select = g.Select(tuple((name, None) for name in (x, by, far)), group, limit=_FACTS_EACH)
                 for found in self.graph.select(g.select_query("restrictions", select)):
                     if isinstance(by_it := found["by"], IRI):
