@@ -101,7 +101,7 @@ class Where:
     items: ItemSet
     measure: Measure
     comparison: Comparison
-    value: IRI | Literal | Measure
+    value: IRI | Literal | Measure | Count
 
     @property
     def other_end(self) -> Where | None:

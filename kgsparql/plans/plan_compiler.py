@@ -367,7 +367,12 @@ class PlanCompiler:
                 return self.number(measure)
 
     def _compared(
-        self, measure: a.Measure, value: IRI | Literal | a.Measure, found: Measured, x: Variable, items: a.ItemSet
+        self,
+        measure: a.Measure,
+        value: IRI | Literal | a.Measure | a.Number,
+        found: Measured,
+        x: Variable,
+        items: a.ItemSet,
     ) -> tuple[Expression, Expression, Group]:
         """Both sides of a comparison, and the patterns of the right one."""
         if isinstance(value, IRI):

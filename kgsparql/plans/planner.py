@@ -57,7 +57,8 @@ class Planner:
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items
-        if question.each is not None and not self._is_table():
+        is_of_all = any(isinstance(part, a.Where) and isinstance(part.value, a.Count) for part in parts(found.plan))
+        if question.each is not None and not (is_of_all or self._is_table()):
             unread += [p for p, text in enumerate(self.texts) if text in self.lexicon.distributives]
         unread += self._not_averaged(found)
         doubts = (

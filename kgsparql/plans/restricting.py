@@ -78,12 +78,23 @@ class Restricting(Predicating):
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
         with self.connector.alternatives.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
+        is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
+        if is_of_all and given.asked != "what":  # what prices all have: any of them
+            found = [self._of_all(given, one) for one in found]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
             others = [new for one in kinds for new in self.with_argument(given, said, one, argument)]
             found += [new for new in others if new.items is not None and self.view.members(new.items)]
         return self._with_more(given, said, best(found)) if said.more else best(found)
+
+    def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
+        """Keep what is so of everything that it is asked of: the films with *every* genre."""
+        path = one.how[-1].path if len(one.how) > len(given.how) else None
+        starts = [part.start for part in parts(one.known) if isinstance(part, a.Ends) and part.path == path]
+        if path is None or not starts:
+            return one
+        return replace(one, items=a.Where(one.known, a.HowMany(back(path), starts[0]), "=", a.Count(starts[0])))
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
         """What has the most of something, or so many, or is of a time; ``None`` where nothing like it is said."""

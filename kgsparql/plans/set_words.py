@@ -129,6 +129,10 @@ class SetWords:
             case a.Where(rest, m, ">=", Literal() as low), a.Where(_, _, "<=", Literal() as high) if m == measure:
                 lowest, highest = self.quantity(measure, low), self.quantity(measure, high)
                 return self.phrase(rest).with_clause(self._measured(measure, f"is from {lowest} to {highest}"))
+        if isinstance(measure, a.HowMany) and isinstance(value, a.Count):
+            return inner.with_clause(
+                leads(self.relations(measure.path), names([f"all {self.phrase(value.items).own_number}"]))
+            )
         if isinstance(measure, a.HowMany) and isinstance(value, Literal):
             amount, is_one = how_many(comparison, value.value), is_for_one(comparison, value.value)
             return inner.with_clause(Clause(self._with_so_many(measure, amount, is_one=is_one)))
@@ -291,7 +295,7 @@ class SetWords:
         noun = ("thing" if is_one else "things") if found.kind == "those" else found.single if is_one else found.plural
         return f"with {amount} {noun}{found.tail}"
 
-    def compares(self, measure: a.Measure, comparison: a.Comparison, value: Literal | a.Measure) -> str:
+    def compares(self, measure: a.Measure, comparison: a.Comparison, value: Literal | a.Measure | a.Count) -> str:
         """A comparison, as what is said of a measure: *is before 1966*."""
         in_time = is_time(measure, self.label, value)
         if not isinstance(value, Literal):

@@ -429,14 +429,14 @@ class _Parser(Differences):
     def _after_do(self, question: Clauses) -> None:
         """Read the subject and the verb after ``did``, ``has``, ``can``."""
         said, lexicon, mark = question.phrase.restrictions, self.lexicon, self.mark()
-        auxiliary = self.texts[self.skip()[0]]
-        is_negated = self.word() in lexicon.negations
-        if is_negated or (self.word() in lexicon.be_forms and self.is_verb(1, after_noun=False)):
+        auxiliary, word = self.texts[self.skip()[0]], self.word()
+        is_none, is_negated, is_owned = (word in own for own in (lexicon.no_words, lexicon.negations, lexicon.owners))
+        if (is_negated and not is_none) or (word in lexicon.be_forms and self.is_verb(1, after_noun=False)):
             self.back(mark)
             said += self.verb_phrases()
             return
+        self.skip(int(is_none))  # which genres does no film have
         self.reserve_main_verb(auxiliary)
-        is_owned = self.word() in lexicon.owners
         if self.word() in lexicon.generic_pronouns:
             self.skip()
         elif self.word() in lexicon.subject_pronouns:

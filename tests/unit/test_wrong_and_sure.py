@@ -277,3 +277,21 @@ def test_what_something_is_made_of_or_used_for_is_no_place_that_it_is_kept_in() 
     assert ask("What is Saw used for?", turtle)[1] == {"cutting"}
     for question in ("What is Drum made of?", "What is Drum made from?", "What is Drum used for?"):
         assert not ask(question, turtle)[1], question
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which genres does no film have?", {"Western"}),
+        ("Which genres do all films have?", {"Drama"}),
+        ("Which genres does every film have?", {"Drama"}),
+        ("Which films have all genres?", set()),
+        ("Which films do not have all genres?", {"Alpha", "Beta"}),
+        ("What genres do all films have?", {"Drama", "Comedy"}),  # any of them
+    ],
+)
+def test_what_is_so_of_all_or_of_none_is_not_what_is_so_of_some(question: str, right: set[str]) -> None:
+    turtle = """:genre rdfs:label "genre" . :Film rdfs:label "Film" . :Genre rdfs:label "Genre" .
+    :d a :Genre ; rdfs:label "Drama" . :w a :Genre ; rdfs:label "Western" . :c a :Genre ; rdfs:label "Comedy" .
+    :a a :Film ; rdfs:label "Alpha" ; :genre :d . :b a :Film ; rdfs:label "Beta" ; :genre :d , :c ."""
+    assert ask(question, turtle)[1] == right
