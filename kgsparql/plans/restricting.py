@@ -78,7 +78,7 @@ class Restricting(Predicating):
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
         with self.connector.alternatives.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
-        is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
+        is_of_all = argument.every is not None and (bool(said.verb) or said.preposition not in {"of", "for"})
         if is_of_all and given.asked != "what":  # what prices all have: any of them
             found = [self._of_all(given, one) for one in found]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
