@@ -7,7 +7,19 @@ from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met, of_classes
+from kgsparql.plans.denotation import (
+    NOT_READ,
+    Denotation,
+    Doubt,
+    Role,
+    Sought,
+    back,
+    best,
+    ends,
+    joined,
+    met,
+    of_classes,
+)
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -80,7 +92,7 @@ class Restricting(Predicating):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
         is_of_all = argument.every is not None and (bool(said.verb) or said.preposition not in {"of", "for"})
         if is_of_all and given.asked != "what":  # what prices all have: any of them
-            found = [self._of_all(given, one) for one in found]
+            found = [self._of_all(given, one, argument.every or 0) for one in found]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
@@ -88,12 +100,12 @@ class Restricting(Predicating):
             found += [new for new in others if new.items is not None and self.view.members(new.items)]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
-    def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
+    def _of_all(self, given: Denotation, one: Denotation, position: int) -> Denotation:
         """Keep what is so of everything that it is asked of: the films with *every* genre."""
         path = one.how[-1].path if len(one.how) > len(given.how) else None
         starts = [part.start for part in parts(one.known) if isinstance(part, a.Ends) and part.path == path]
         if path is None or not starts:
-            return one
+            return one.doubted(Doubt(position, NOT_READ))
         return replace(one, items=a.Where(one.known, a.HowMany(back(path), starts[0]), "=", a.Count(starts[0])))
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
