@@ -159,7 +159,8 @@ class _Check:
         is_number = self.asked.clauses.form == "count" and all(map(_is_number, ends))
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
-            if not is_only and (not said or root(said) not in roots_of(self.steps)):
+            is_stated = self.asked.clauses.form != "ask" and root(said) in roots_of(self.steps)  # no yes: `is part of`
+            if not (is_only or (said and is_stated)):
                 yield _uncomputed_gap(said, text, "this asks {}, which is not computed: these are the facts")
 
     # --- Words

@@ -136,9 +136,13 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     mine, other = _likeness_of(said, wanted_names, session), _likeness_of(said, others, session)
     nearer = other - mine
     is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
-    if is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any():
-        return None
-    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, said[0]))
+    is_like = is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any()
+    verbs = [session.asked.read.texts[p] for own in session.asked.relations for p in own.verb]
+    doers, stems = tuple(language.agent_suffixes), set(map(stem, verbs))
+    acts = [one for one in kinds if roots_of([one]) & roots_of(verbs)]  # who married is no marriage
+    acts = [one for one in acts if sort == "agent" and not is_said and (stem(one) in stems or not one.endswith(doers))]
+    named = [*acts, None] if is_like else said
+    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, named[0])) if named[0] else None
 
 
 def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:

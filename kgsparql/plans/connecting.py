@@ -25,7 +25,7 @@ from kgsparql.plans.denotation import (
     left_out,
     of_classes,
 )  # fmt: skip
-from kgsparql.plans.graph_view import KnownGraph, Looking, in_step
+from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
@@ -36,6 +36,7 @@ from kgsparql.reading.lexicon import Lexicon
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
+_DEEPER = 3  # further steps from what holds things to what is in them
 _UNNAMED = 0.35  # what a path scores where there is no word to cover
 _AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
 _MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
@@ -98,23 +99,21 @@ class _Search:
         self.noun = self.texts[-1] if self.texts else ""
         self.led_by = connector.at(sought.verb[:1])[0] if sought.verb else self.noun
         self.kind = self.lexicon.question_words.get(sought.asked, "")
-        self._is_joined = sought.preposition in {*self.lexicon.locatives, "of", "for"}
+        self._is_within = sought.preposition in self.lexicon.locatives
+        self._is_joined = self._is_within or sought.preposition in {"of", "for"}
         self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
         wanted = sought.wanted
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         self.item = wanted.items if wanted is not None and not self.classes else None
-        self.wants = bool(self.classes) or self.item is not None
+        self.wanted = Wanted(self.view, self.classes, self.item)
         self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
         self.halves, self._per_predicate = set[tuple[Step, ...]](), dict[IRI, list[float]]()
-        self.item_classes, self.is_direct, self.direct = frozenset[IRI](), False, set[tuple[Step, ...]]()
+        self.is_direct, self.direct = False, set[tuple[Step, ...]]()
         self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
 
     def ways(self, most: int) -> Looking[list[PathFit]]:
         """The paths that fit, the best first; of so many it is looked up whether they lead to what is wanted."""
-        if self.item is not None:
-            yield self.view.look_for_members, [self.item]
-            some = sorted(self.view.members(self.item), key=str)[:3]
-            self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
+        yield from self.wanted.look_up()
         yield self.view.profiler.look_at, [self.items]
         first = self.view.uses(self.items)
         yield from self._compare(first)
@@ -127,6 +126,7 @@ class _Search:
             yield from self._compare([use for items in onward for use in self.view.uses(items)])
             for way in promising:
                 found += self._further(way)
+            yield from self._go_on_to_wanted(found)
         found = [way for way in found if self.view.may_be(self.kind, way.last)]
         for way in found:
             way.named = self._steps_named(way)
@@ -134,11 +134,7 @@ class _Search:
         turns = dict.fromkeys(one for way in found for one in self._turns(way))
         yield self.view.profiler.look_at_ends, [one[0].predicate for one in turns if self._is_turned(*one) is None]
         likely = sorted(filter(self._is_likely, found), key=lambda way: (-way.rank, str(way.steps)))[:most]
-        if self.classes:
-            unlike = [way for way in likely if way.last.kind == "item" and not self._is_common(way.last)]
-            yield self.view.look_for_items, [*map(self._reached, unlike)]
-        elif self.item is not None:
-            yield from self._look_for_item(self.item, likely)
+        yield from self.wanted.look_for([(way.last, ends(self.items, way.path)) for way in likely])
         fits = [(way, fit) for way in likely if (fit := self._fit_of_end(way)) is not None]
         for way, fit in fits:
             way.score += fit
@@ -146,7 +142,8 @@ class _Search:
         have, self.direct = self._turn_what_is_turned(fitting), {way.steps for way in likely if way.is_direct}
         have |= {step for way in fitting if self._is_found(way) for step in way.named}
         turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _AGAINST_ROLE}
-        fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
+        if not self.halves:
+            fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
         self.is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way)]
@@ -158,7 +155,7 @@ class _Search:
         kinds = [kind for use in uses for kind in use.classes]
         predicates = [use.step.predicate for use in uses]
         yield self.view.name, [*kinds, *predicates]
-        if self.wants:
+        if self.wanted.is_said:
             yield self.view.profiler.with_broader, kinds
         self.fit.compare(self.texts, predicates, self.sought.preposition)
 
@@ -168,7 +165,8 @@ class _Search:
     def _may_go_on(self, way: PathFit) -> bool:
         """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
         is_half = bool(self.sought.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
-        may_join = self._is_joined or self.wants or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
+        is_half = is_half or self._is_node_named(way.last)
+        may_join = self._is_joined or self.wanted.is_said or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
         return len(self.texts) != 1 or may_join or is_half or bool(self._location(way.last.step))
 
     def _further(self, way: PathFit) -> Iterator[PathFit]:
@@ -178,9 +176,22 @@ class _Search:
             onward = self._way(use)
             longer = way.then(onward)
             gains = sum(longer.cover) > max(sum(way.cover), sum(onward.cover)) + 1e-6
-            is_silent = not self.texts or self.wants or any(map(self._location, longer.steps))
+            is_silent = not self.texts or self.wanted.is_said or any(map(self._location, longer.steps))
             if is_silent or gains or self._is_statement(longer):
                 yield longer
+
+    def _go_on_to_wanted(self, found: list[PathFit]) -> Looking[None]:
+        """Go on up or down what holds things, to what is wanted: the cities in districts of the states of a country."""
+        fit, known = self.fit, {way.steps for way in found}
+        held = [one for one in found if len(one.steps) == 1 and fit.is_location(one.steps[0].predicate)]
+        for _ in range(_DEEPER if self.wanted.is_said and not self.texts else 0):
+            if not held or any(self.wanted.is_at(way.last) for way in held):
+                return
+            yield self.view.profiler.look_at, [ends(self.items, way.path) for way in held]
+            ways = [(way, use) for way in held for use in self.view.uses(ends(self.items, way.path))]
+            ways = [(way, use) for way, use in ways if fit.goes_down(use.step) == fit.goes_down(way.steps[0])]
+            held = [way.then(self._way(use)) for way, use in ways if fit.is_location(use.step.predicate)]
+            found += [way for way in held if way.steps not in known]
 
     def _way(self, use: PredicateUse) -> PathFit:
         cover = self.fit.with_classes(self.texts, self._per_step(use.step), use.classes)
@@ -213,7 +224,8 @@ class _Search:
         if self.view.is_ontology and not unnamed.isdisjoint(TAXONOMY):  # every class is below some other
             return False
         costs = [self._direction(*one) for one in self._turns(way)]
-        way.direction = min(costs) if way.named or (self.hints and way.hinted) else max(costs)
+        is_each = bool(way.named or (self.hints and way.hinted) or (self._is_within and self.sought.role != "where"))
+        way.direction = min(costs) if is_each else max(costs)
         may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)
         if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
@@ -239,17 +251,28 @@ class _Search:
         return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at in nearest[i] for i in words))
 
     def _is_statement(self, way: PathFit) -> bool:
-        """Whether the verb names both ends of a statement."""
-        is_through = bool(self.sought.verb) and [step.direction for step in way.steps] == ["inverse", "forward"]
-        return is_through and self.fit.are_of_statement(self.led_by, *(step.predicate for step in way.steps))
+        """Whether the verb names both ends of a statement, or words both its class and the other end: a wife."""
+        if [step.direction for step in way.steps] != ["inverse", "forward"]:
+            return False
+        first, last = (step.predicate for step in way.steps)
+        if self.sought.verb and self.fit.are_of_statement(self.led_by, first, last):
+            return True
+        uses = (use for use in self.view.uses(self.items) if use.step == way.steps[0])
+        return self.fit.names_end(self.texts, last, self.hints) and any(map(self._is_node_named, uses))
+
+    def _is_node_named(self, use: PredicateUse) -> bool:
+        return use.step.direction == "inverse" and self.fit.means_class(self.texts, use.classes)
 
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
-        if way.named:
-            return [(step, self._role_at(step, way), self.led_by) for step in way.named]
+        if way.named:  # of a statement: what is given does something, or what belongs to it is named
+            steps = way.named if not self._is_statement(way) else way.steps[:1] if self.sought.verb else way.steps[1:]
+            return [(step, self._role_at(step, way), self.led_by) for step in steps]
         is_hinted = bool(self.hints and way.hinted)
         role = self.sought.role if is_hinted or self.sought.role in {"where", "prep"} else "any"
         role = "where" if is_hinted and self.kind == "place" else role
+        if self.sought.role == "of" and self._is_within and len(way.last.ends) < 2:
+            role = "prep"  # cities in a country: its capital is one, of which nothing is said but that it is there
         return [(step, role, self.noun) for step in way.steps]
 
     def _nearest(self, per: list[list[float]], word: int) -> int:
@@ -284,47 +307,14 @@ class _Search:
         is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
         is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
         is_told = self.item is not None and self.given.is_named  # was the author written by the book
-        is_grave = is_grave or is_told or (role == "prep" and not self.texts)
+        is_grave = is_grave or is_told or (role == "prep" and (not self.texts or self.sought.role == "of"))
         return is_grave or self.own.is_strict or None
 
     def _fit_of_end(self, way: PathFit) -> float | None:
-        """How well what a path leads to is of the class that is wanted; ``None`` where it is none such."""
-        use, reached = way.last, ends(self.items, way.path)
-        if self.item is not None:
-            is_such = (
-                self._is_like_item(use)
-                or self.view.has_items(a.Both((self.item, reached)))
-                or (bool(self.item_classes) and self.view.has_any(reached, self.item_classes))
-            )
-            return 0.2 if is_such else None
-        if not self.classes:
-            return 0.0
-        is_common = self._is_common(use)
-        if not is_common and (use.kind != "item" or not self.view.has_any(reached, self.classes)):
-            return None
-        is_its_name = any(
-            self.fit.roots(name) <= self.fit.label_roots(use.step.predicate) for name in self.fit.names(self.classes)
-        )
-        return 0.25 + 0.1 * is_common + (0.02 if self.texts else 0.25) * is_its_name
-
-    def _look_for_item(self, item: a.ItemSet, ways: Sequence[PathFit]) -> Looking[None]:
-        """Find which paths lead to the item that is wanted, and which of the others to one of its classes."""
-        reached = [ends(self.items, way.path) for way in ways if not self._is_like_item(way.last)]
-        found = {one: a.Both((item, one)) for one in reached}
-        yield self.view.look_for_items, [*found.values()]
-        if self.item_classes:
-            kinds = of_classes(self.item_classes)
-            none = [a.Both((one, kinds)) for one in reached if not self.view.has_items(found[one])]
-            yield self.view.look_for_items, none
-
-    def _is_like_item(self, use: PredicateUse) -> bool:
-        """Whether some of the ends that were looked at are the item that is wanted, or of its classes."""
-        is_kind = not self.item_classes.isdisjoint(self.view.profiler.with_broader(use.classes))
-        return is_kind or (self.item is not None and not self.view.members(self.item).isdisjoint(use.ends))
-
-    def _is_common(self, use: PredicateUse) -> bool:
-        """Whether many of the ends are of a class that is wanted."""
-        return not self.classes.isdisjoint(self.view.profiler.with_broader(use.classes))
+        """How well what a path leads to is what is wanted; ``None`` where it is none such."""
+        fit, own = self.wanted.fit(way.last, ends(self.items, way.path)), self.fit.label_roots(way.steps[-1].predicate)
+        is_its_name = any(self.fit.roots(name) <= own for name in self.fit.names(self.classes))
+        return fit + (0.02 if self.texts else 0.25) * is_its_name if fit is not None else None
 
     def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
@@ -367,21 +357,17 @@ class _Search:
 
     def _is_found(self, way: PathFit) -> bool:
         is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
-        is_near = bool(is_located) and not (self._goes_beyond(way) or self._is_of_what_holds_it(way))
+        is_near = bool(is_located) and not self._goes_astray(way)
         return not way.left and way.direction > -0.5 and (is_near or len(way.steps) == 1)
 
-    def _goes_beyond(self, way: PathFit) -> bool:
-        """Whether a path goes on, not to what holds it, from where the one step leads that is all that is said."""
+    def _goes_astray(self, way: PathFit) -> bool:
+        """Whether a path goes on beyond all that is said, but not up, or up, to the capital of a city's country."""
         silent = [step for step in way.steps if step not in way.named]
-        is_up = all(self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent)
-        return way.steps[:1] in self.direct and bool(self.texts and silent) and not is_up
-
-    def _is_of_what_holds_it(self, way: PathFit) -> bool:
-        """Whether a path leads to what another thing has that holds the given one: the capital of a city's country."""
-        silent = [step for step in way.steps if step not in way.named]
-        is_up = any(self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent)
+        are_up = [self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent]
+        is_beyond = way.steps[:1] in self.direct and not all(are_up)
         is_place = all(self.fit.is_location(step.predicate) for step in way.named)  # in a city, so in its country
-        return self.sought.role == "of" and bool(self.texts) and is_up and not is_place
+        is_of_whole = self.sought.role == "of" and any(are_up) and not is_place
+        return bool(self.texts and silent) and (is_beyond or is_of_whole)
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
         """Predicates that the words name in full, in a direction that the role allows, which what is given lacks.
@@ -407,13 +393,11 @@ class _Search:
                     yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
 
     def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
-        """Steps that go only the other way, asked for in a place: in the way that is asked, they lead to nothing."""
-        if self.sought.role != "prep" or self.texts or not self.wants:
-            return
-        for way in found:
-            back = way.last.step.reversed
-            is_one = len(way.steps) == 1 and len(way.last.ends) < 2  # of many things, these may be what is in it
-            if is_one and way.direction <= _AGAINST_ROLE and back not in have:
+        """Steps to places that go only the other way, asked for in a place: in the way asked, they lead to nothing."""
+        for way in found if self.sought.role == "prep" and self.wanted.is_said and not self.texts else ():
+            back, is_one = way.last.step.reversed, len(way.steps) == 1 and len(way.last.ends) < 2
+            is_place = is_one and self.fit.is_location(back.predicate)  # of many things, these may be what is in it
+            if is_place and way.direction <= _AGAINST_ROLE and back not in have:
                 yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
@@ -437,7 +421,9 @@ class _Search:
         if not ((given and near) or is_called or is_turned):  # nothing tells whether it could have it
             return None
         fits = not given.isdisjoint(near)  # of a named thing of another class it is simply not so
-        fits = is_called or (fits and not (self.item_classes and far and self.item_classes.isdisjoint(far)))
+        fits = is_called or (
+            fits and not (self.wanted.item_classes and far and self.wanted.item_classes.isdisjoint(far))
+        )
         last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.sought.preposition
         is_other = joint != "" and last in self.lexicon.prepositions - {joint}  # `awarded to` somebody, and not `in`
         is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
@@ -452,8 +438,7 @@ class _Search:
             yield Doubt(sought.head[0], LEFT_OUT)
         free = way.steps if sought.role in {"where", "any"} else way.steps[:1] if sought.role == "prep" else ()
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
-        is_located = sought.role == "prep" and sought.preposition in self.lexicon.locatives
-        is_leap = self.is_direct or is_located or self._goes_beyond(way) or self._is_of_what_holds_it(way)
+        is_leap = self.is_direct or (sought.role == "prep" and self._is_within) or self._goes_astray(way)
         if self.texts and is_far and odd and is_leap:
             yield Doubt(-1, LEAP)
         is_open = bool(self.classes or sought.hints) and not all(map(self._is_silent, way.steps[:-1]))
@@ -469,7 +454,9 @@ class _Search:
         if way.direction <= -0.5:
             name = self.fit.text(way.steps[-1].predicate)
             yield Doubt(sought.words[0], TURNED) if sought.words else Doubt(-1, TURNED, (name,))
-        is_said = way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wants
+        is_said = (
+            way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wanted.is_said
+        )
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)
 

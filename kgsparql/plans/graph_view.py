@@ -242,6 +242,47 @@ class KnownGraph:
         return self._rows[wanted]
 
 
+class Wanted:
+    """What a path is to lead to: things of some classes, or an item; or anything."""
+
+    def __init__(self, view: KnownGraph, classes: frozenset[IRI], item: a.ItemSet | None) -> None:
+        self.view, self.classes, self.item, self.item_classes = view, classes, item, frozenset[IRI]()
+        self.is_said = bool(classes) or item is not None
+
+    def look_up(self) -> Looking[None]:
+        """Look up the classes of the item."""
+        if self.item is not None:
+            yield self.view.look_for_members, [self.item]
+            some = sorted(self.view.members(self.item), key=str)[:3]
+            self.item_classes = frozenset(c for kinds in self.view.classes_of(some).values() for c in kinds)
+
+    def is_at(self, use: PredicateUse) -> bool:
+        """Whether many ends that were looked at are of a class that is wanted, or any is the item, or like it."""
+        kinds = self.view.profiler.with_broader(use.classes)
+        is_kind = not (self.classes or self.item_classes).isdisjoint(kinds)
+        return is_kind or (self.item is not None and not self.view.members(self.item).isdisjoint(use.ends))
+
+    def look_for(self, reached: Iterable[tuple[PredicateUse, a.ItemSet]]) -> Looking[None]:
+        """Find which of the sets that paths lead to have it, and which of the others anything of its classes."""
+        unlike = [(use, items) for use, items in reached if self.is_said and not self.is_at(use)]
+        if self.item is not None:
+            yield self.view.look_for_items, [a.Both((self.item, items)) for _, items in unlike]
+            unlike = [one for one in unlike if not self.view.has_items(a.Both((self.item, one[1])))]
+        if kinds := self.classes or self.item_classes:
+            some = [items for use, items in unlike if use.kind == "item" or self.item is not None]
+            yield self.view.look_for_items, [a.Both((items, of_classes(kinds))) for items in some]
+
+    def fit(self, use: PredicateUse, items: a.ItemSet) -> float | None:
+        """How well a set that a path leads to is what is wanted; ``None`` where it is none such."""
+        is_at = self.is_at(use)
+        if self.item is not None:
+            is_such = is_at or self.view.has_items(a.Both((self.item, items)))
+            return 0.2 if is_such or (self.item_classes and self.view.has_any(items, self.item_classes)) else None
+        if self.classes and not is_at and (use.kind != "item" or not self.view.has_any(items, self.classes)):
+            return None
+        return 0.25 + 0.1 * is_at if self.classes else 0.0
+
+
 def in_step(looking: Mapping[_K, Looking[_T]]) -> dict[_K, _T]:
     """Return what each comes to; what they wait for at the same time is looked at together.
 

@@ -278,7 +278,7 @@ class LabelFit:
             case "by":
                 good = form == "verb"
             case "prep":
-                is_place_of = form == "of" and not self.roots(label) & self.contained
+                is_place_of = form == "of" and not self.roots(label) & self.contained | self.locations  # no `state of`
                 good = self.holds(step.predicate) or is_place_of or (form == "agent" and is_doer)
             case "where":
                 good = not self.holds(step.predicate)
@@ -306,6 +306,16 @@ class LabelFit:
         doer, done = sorted(map(self.text, ends), key=lambda name: len(name.split()))
         is_done = len(done.split()) > len(doer.split()) == 1 and self.lexicon.is_participle(done.split()[0])
         return is_done and all(name.startswith(stem(verb)) for name in (doer, done))
+
+    def names_end(self, texts: Sequence[str], predicate: IRI, hints: Iterable[str]) -> bool:
+        """Tell whether words name what a predicate leads to, with nothing unsaid in its label but what it measures."""
+        said, own = {*map(root, texts)}, self.label_roots(predicate)
+        return bool(own & said) and own <= said.union(map(root, (*self.lexicon.measure_words, *hints)))
+
+    def means_class(self, texts: Sequence[str], classes: Collection[IRI]) -> bool:
+        """Tell whether words mean a class, but do not have its name: a *wife*, or to *marry*, a marriage."""
+        said, stems, names = {*map(root, texts)}, {*map(stem, texts)}, self.names(classes) if texts else ()
+        return any(said & self.roots(name) and stems.isdisjoint(map(stem, name.split())) for name in names)
 
     def word_for(self, step: Step, said: Iterable[str]) -> str:
         """The first of some words that says a step or its other end; empty where none does."""

@@ -24,7 +24,7 @@ from kgsparql.plans.restricting import Restricting
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
-from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication
+from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quantity
 
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
 _PHRASES = 7
@@ -67,6 +67,7 @@ class Phrases(Restricting):
                 return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
         found = [given.kept(one, 0.3) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
+        found = found or self.connector.connect(given, Sought(phrase.kinds, "of", "of", hops=1))  # `is a kind of`
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself
@@ -269,7 +270,9 @@ class Phrases(Restricting):
 
     def _modified(self, given: Denotation, chunk: Chunk) -> list[Denotation]:
         positions = self.positions([chunk])
-        if chunk.is_value and not chunk.entities:  # 1984 films
+        if chunk.is_value and not chunk.entities:  # 1984 films, phase 3 trials
+            if given.head and (named := self.measures(given, given.head)):
+                return [self.keep(given.headless(), one, Quantity("=", chunk)) for one in named[:1]]
             return self.at_value(given, (), "=", chunk)
         if chunk.entities and chunk.number is None:
             joined = []

@@ -196,9 +196,6 @@ class Predicating(Measuring):
         words = [p for p in verb if self.texts[p] not in self.lexicon.fillers]
         if given.is_free and not given.head and (kind := self.measured_class(words)) is not None:
             given = replace(given, items=a.Instances(kind))  # who was born in 1879
-            said = set(map(root, self.connector.at(words)))
-            if given.asked == "who" and said & self.fit.roots_of([kind]):
-                given = given.doubted(Doubt(-1, UNSAID))  # a *transfer*, and who was transferred in it
         if comparison is None or given.items is None or not chunk.is_value:
             return [] if given.is_free else [given.leaving_out(chunk.span)]
         self.look_at_times([given])
@@ -207,6 +204,8 @@ class Predicating(Measuring):
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
             options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
+        elif chunk.number is not None and abs(chunk.number) < _FIRST_YEAR:  # `in phase 3`, which is no year
+            options = [one for one in options if one.kind == "number"]
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]
         if on_the_way:  # of that prize, not of any that the winner got

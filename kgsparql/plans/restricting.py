@@ -7,19 +7,7 @@ from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import (
-    NOT_READ,
-    Denotation,
-    Doubt,
-    Role,
-    Sought,
-    back,
-    best,
-    ends,
-    joined,
-    met,
-    of_classes,
-)
+from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met, of_classes
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -90,9 +78,9 @@ class Restricting(Predicating):
             self.view.profiler.look_at([one.items for one in others if isinstance(one.items, a.Items)])
         with self.connector.alternatives.together(others):
             found = [new for one in others for new in self.with_argument(given, said, one, argument)]
-        is_of_all = argument.every is not None and (bool(said.verb) or said.preposition not in {"of", "for"})
+        is_of_all = argument.every is not None and said.preposition in {"", *self.lexicon.by_words}
         if is_of_all and given.asked != "what":  # what prices all have: any of them
-            found = [self._of_all(given, one, argument.every or 0) for one in found]
+            found = [self._of_all(given, one) for one in found]
         if all(one.doubts for one in found):  # a class may be what something leads to itself: avoids meat
             kinds = [replace(one, items=a.Items((one.items.of,)), classes=frozenset()) for one in others
                      if isinstance(one.items, a.Instances)]  # fmt: skip
@@ -100,12 +88,12 @@ class Restricting(Predicating):
             found += [new for new in others if new.items is not None and self.view.members(new.items)]
         return self._with_more(given, said, best(found)) if said.more else best(found)
 
-    def _of_all(self, given: Denotation, one: Denotation, position: int) -> Denotation:
+    def _of_all(self, given: Denotation, one: Denotation) -> Denotation:
         """Keep what is so of everything that it is asked of: the films with *every* genre."""
         path = one.how[-1].path if len(one.how) > len(given.how) else None
         starts = [part.start for part in parts(one.known) if isinstance(part, a.Ends) and part.path == path]
         if path is None or not starts:
-            return one.doubted(Doubt(position, NOT_READ))
+            return one
         return replace(one, items=a.Where(one.known, a.HowMany(back(path), starts[0]), "=", a.Count(starts[0])))
 
     def _quantified(self, given: Denotation, said: Predication, argument: NounPhrase) -> list[Denotation] | None:
@@ -170,7 +158,7 @@ class Restricting(Predicating):
         role = self._role_of_subject(given, said, verb) if said.subject is not None else self._role_of_object(said)
         if role == "prep" and head and not verb:
             role = "of"  # `the languages in films`: the noun names the predicate
-        asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("who",)
+        asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("where", "when", "who")
         hints = self.question.measures or self.question.closing
         sought = Sought(
             (*verb, *head), role, said.preposition, wanted,

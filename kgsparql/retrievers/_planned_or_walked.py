@@ -156,8 +156,9 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
-    if isinstance(read.reading.plan, a.Exists) and any(doubt.why == TURNED for doubt in read.reading.doubts):
-        return planned  # the other reading of a question with yes or no knows no direction
+    is_turned = any(doubt.why == TURNED for doubt in read.reading.doubts)
+    if is_turned and (isinstance(read.reading.plan, a.Exists) or (not missing and items == shown_terms(other))):
+        return planned  # the other reading knows no direction
     if _is_leap(read, items, other):
         return planned
     is_left_out = any(gap.code == "operation" for gap in missing)  # one or the other

@@ -80,6 +80,34 @@ PLAYERS = """
 :t a :Transfer ; :who :ann ; :on "2019-01-01"^^xsd:date .
 """
 
+SITES = """
+:Wing a rdfs:Class ; rdfs:label "wing" . :Room a rdfs:Class ; rdfs:label "room" .
+:Site a rdfs:Class ; rdfs:label "site" . :Course a rdfs:Class ; rdfs:label "course" .
+:in rdfs:label "located in" . :of rdfs:label "region of" . :main rdfs:label "main room" . :level rdfs:label "level" .
+:start rdfs:label "start date" . :sort rdfs:label "is a sort of" .
+:north a :Site ; rdfs:label "North Site" ; :main :r1 . :south a :Site ; rdfs:label "South Site" ; :main :r3 .
+:w1 a :Wing ; rdfs:label "Wing One" ; :of :north . :w2 a :Wing ; rdfs:label "Wing Two" ; :of :south .
+:s1 rdfs:label "Storey" ; :in :w1 . :s2 rdfs:label "Cellar" ; :in :w2 .
+:r1 a :Room ; rdfs:label "Red Room" ; :in :s1 . :r2 a :Room ; rdfs:label "Blue Room" ; :in :s1 .
+:r3 a :Room ; rdfs:label "Grey Room" ; :in :s2 .
+:c1 a :Course ; rdfs:label "Logic" ; :level 1 ; :start "2021-01-01"^^xsd:date .
+:c2 a :Course ; rdfs:label "Sets" ; :level 2 ; :start "2022-01-01"^^xsd:date .
+:proof rdfs:label "proof" ; :sort :maths . :sum rdfs:label "sum" ; :sort :maths .
+:maths rdfs:label "maths" . :poem rdfs:label "poem" .
+"""
+CENSUS = """
+:Town a rdfs:Class ; rdfs:label "town" . :Count a rdfs:Class ; rdfs:label "population record" .
+:Person a rdfs:Class ; rdfs:label "person" . :Wedding a rdfs:Class ; rdfs:label "marriage" .
+:place rdfs:label "place" . :year rdfs:label "year" . :number rdfs:label "number of inhabitants" .
+:one rdfs:label "wife" . :other rdfs:label "husband" . :on rdfs:label "date of marriage" .
+:at rdfs:label "marriage place" .
+:ulm a :Town ; rdfs:label "Ulm" . :p1 a :Count ; :place :ulm ; :year "2000"^^xsd:gYear ; :number 120 .
+:p2 a :Count ; :place :ulm ; :year "2010"^^xsd:gYear ; :number 130 .
+:ann a :Person ; rdfs:label "Ann Ost" . :bob a :Person ; rdfs:label "Bob Ray" . :eve a :Person ; rdfs:label "Eve Tal" .
+:m1 a :Wedding ; :one :ann ; :other :bob ; :on "1990-05-01"^^xsd:date ; :at :ulm .
+:m2 a :Wedding ; :one :eve ; :other :bob ; :on "1999-05-01"^^xsd:date .
+"""
+
 
 @cache
 def knowledge_of(turtle: str) -> KnowledgeBase:
@@ -295,3 +323,35 @@ def test_what_is_so_of_all_or_of_none_is_not_what_is_so_of_some(question: str, r
     :d a :Genre ; rdfs:label "Drama" . :w a :Genre ; rdfs:label "Western" . :c a :Genre ; rdfs:label "Comedy" .
     :a a :Film ; rdfs:label "Alpha" ; :genre :d . :b a :Film ; rdfs:label "Beta" ; :genre :d , :c ."""
     assert ask(question, turtle)[1] == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many rooms are in North Site?", {"2"}),  # and not its main room alone
+        ("Is Blue Room in North Site?", {"true"}),
+        ("Is Grey Room in North Site?", {"false"}),
+        ("Which rooms are not in North Site?", {"Grey Room"}),
+        ("Is Logic a level 1 course?", {"true"}),  # which did not start in the year 1
+        ("Is proof a sort of maths?", {"true"}),  # and not what else is one
+    ],
+)
+def test_what_is_in_what_is_in_a_place_is_in_it(question: str, right: set[str]) -> None:
+    assert ask(question, SITES)[1] == right
+    assert ask("Is poem a sort of maths?", SITES)[1] == {"false"}
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many inhabitants did Ulm have in 2000?", {"120"}),  # and not one record
+        ("Who did Ann Ost marry?", {"Bob Ray"}),
+        ("Was Ann Ost married to Eve Tal?", {"false"}),
+        ("Is Eve Tal the wife of Bob Ray?", {"true"}),
+        ("When did Bob Ray marry Eve Tal?", {"1999-05-01"}),
+        ("Where was Ann Ost married?", {"Ulm"}),
+    ],
+)
+def test_words_that_mean_a_statement_and_its_end_lead_through_it(question: str, right: set[str]) -> None:
+    assert ask(question, CENSUS)[1] == right
+    assert not ask("Who married in Ulm?", CENSUS)[1]  # a marriage is nobody
