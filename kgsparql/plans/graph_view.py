@@ -120,7 +120,7 @@ class KnownGraph:
         """
         match items:
             case a.Both((a.Ends(_, path), a.Instances() as kind)) if self.profiler.graph.is_embedded:
-                return not self._is_anywhere(kind, path.steps[-1])
+                return not (self.is_ontology or self._is_anywhere(kind, path.steps[-1]))  # of many classes, seconds
         return False
 
     def _as_read(self, items: a.ItemSet) -> a.ItemSet:
