@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgsparql.answering.answer import Answer, Retrieval
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
@@ -24,6 +25,7 @@ from kgsparql.errors import BudgetExceededError, CancelledError, InputError, Sto
 from kgsparql.events import Event, Finished, numbered
 from kgsparql.evidence.notes import Notes
 from kgsparql.evidence.term_labels import TermLabels
+from kgsparql.exploration.counting import graph_info
 from kgsparql.exploration.lookups import GraphLookups, check_mentioned, empty_graph_error, entity_named, holds_nothing
 from kgsparql.graphs import open_graph
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -33,7 +35,14 @@ from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
 from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
+from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.linking.linker import Linker
 from kgsparql.linking.news import NewsWatch
+from kgsparql.models.embedding import Embedder
+from kgsparql.plans.algebra import Plan
+from kgsparql.plans.running import Computed, run
+from kgsparql.plans.type_check import check, terms_in
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.retrievers import load
@@ -42,14 +51,8 @@ if TYPE_CHECKING:
     import pyoxigraph
     import rdflib
 
-    from kgsparql.answering.answer import Answer, Retrieval
     from kgsparql.answering.recheck import Recheck
     from kgsparql.graphs.user_query import GraphQueries, QueryResult
-    from kgsparql.linking.linked_entity import LinkedEntity
-    from kgsparql.linking.linker import Linker
-    from kgsparql.models.embedding import Embedder
-    from kgsparql.plans.algebra import Plan
-    from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 _POLL_S = 0.1
@@ -368,10 +371,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises PlanError: for a plan that makes no sense, or where the graph is several.
         :raises NotFoundError: if it names something that the graph does not mention, such as another graph's class.
         """
-        from kgsparql.plans.running import run
-        from kgsparql.plans.type_check import check, terms_in
-        from kgsparql.plans.vocabulary import GraphVocabulary
-
         check(plan)
         graph = self._current_state()[0].within(Usage(Budget()))
         for term in sorted(terms_in(plan), key=str):
@@ -444,7 +443,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
         :param shown: how many named graphs, classes and predicates; ``cuts`` says where there are more.
         """
-        from kgsparql.exploration.counting import graph_info
         from kgsparql.graphs.endpoint import EndpointGraph, endpoint_json
 
         graph, indexes = self._current_state()

@@ -9,14 +9,13 @@ from typing import Literal as OneOf
 
 from typing_extensions import TypedDict
 
-from kgsparql.answering.answer import AnswerType
+from kgsparql.answering.answer import Answer, AnswerType
+from kgsparql.errors import KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
+from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.errors import KgsparqlError
-    from kgsparql.evidence.evidence import CitedTriple, EvidenceItem
     from kgsparql.linking.linked_entity import LinkedEntity
 
 

@@ -11,16 +11,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kgsparql.answering.answer import AnswerTerm, Gap, Retrieval, Support
 from kgsparql.dataclasses import dataclass
+from kgsparql.plans.denotation import PlannedReading
 from kgsparql.rdf.terms import Literal
-
-if TYPE_CHECKING:
-    from kgsparql.plans.denotation import PlannedReading
 
 SIGNALS: Mapping[str, str] = {
     "nothing_left_out": "something of the question is not accounted for",

@@ -11,8 +11,10 @@ import tomllib
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.english_forms import is_past_form, plural, singular
@@ -22,10 +24,6 @@ from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import language_in
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.answering.session import Session
 
 MOST_NAMES = 10  # answers that are named one by one where they are asked about together
 _TAKEN = "{!r} was taken for {}"

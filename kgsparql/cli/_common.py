@@ -20,7 +20,7 @@ import typer
 from kgsparql.cli._settings import PlainCommand, PlainGroup, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
-from kgsparql.rdf.terms import printable
+from kgsparql.rdf.terms import Literal, printable, validated
 
 if TYPE_CHECKING:
     from kgsparql.events import Event
@@ -273,8 +273,6 @@ def most_lines(lines: Sequence[str], most: int, more: str) -> list[str]:
 
 def languages(text: str) -> tuple[str, ...]:
     """Return the language tags in ``en,de``, the preferred first."""
-    from kgsparql.rdf.terms import Literal, validated
-
     tags = tuple(tag for tag in (part.strip() for part in text.split(",")) if tag)
     if not tags:
         raise InputError("--lang is empty", hint="for example --lang en,de")

@@ -31,6 +31,7 @@ from kgsparql.errors import (
     shown_source,
 )
 from kgsparql.rdf.terms import printable
+from kgsparql.resources import cache_directory
 
 if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph
@@ -144,8 +145,6 @@ def _package_finding(name: str) -> CheckResult:
 
 def _cache_finding() -> CheckResult:
     """Write a temporary file, or look whether the directory could be made; it is not made here."""
-    from kgsparql.resources import cache_directory
-
     directory = cache_directory().absolute()
     nearest = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
     try:

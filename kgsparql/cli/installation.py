@@ -19,6 +19,7 @@ from kgsparql.cli._settings import KEYS, PROJECT_FILE, Settings, load_settings, 
 from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
+from kgsparql.resources import cache_directory
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -53,8 +54,6 @@ def cache(
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
     """
-    from kgsparql.resources import cache_directory
-
     directory = cache_directory().absolute()
     if clear:
         _clear_kinds(directory, clear, to)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -36,13 +36,11 @@ from kgsparql.evaluation.question_formats import (
 )
 from kgsparql.evaluation.runs.directory import check_room, store_errors
 from kgsparql.graphs.files import has_rdf_suffix
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.making import MadeQuestion, MadeQuestions
 from kgsparql.made_questions.patterns import drawn, equal_shares
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import replace_text
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
 
 LEFT_OUT = "left out: "  # the begin of a problem for which a question is left out
 

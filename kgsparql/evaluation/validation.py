@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.answering.ask_options import ignore
@@ -23,13 +23,11 @@ from kgsparql.exploration import walk_ends
 from kgsparql.exploration.batched_select import lookup, select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import Progress, no_progress
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, iri, printable
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
 
 Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
 

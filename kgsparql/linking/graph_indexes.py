@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kgsparql.budget import Usage
 from kgsparql.errors import (
@@ -38,6 +37,7 @@ from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
+from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, memory_index
 from kgsparql.linking.label_index.reading import build_slice, read_labels, too_many
@@ -57,10 +57,6 @@ from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
 from kgsparql.storage.lance_tables import Location, ObjectPrefix, Tables, location
-
-if TYPE_CHECKING:
-    from kgsparql.graphs.snapshots import Snapshot
-
 
 KEPT_ROWS = 1_000
 """Fewer labels are read anew: to keep them takes longer, but where they are among the names of a large graph."""

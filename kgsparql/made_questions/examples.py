@@ -11,21 +11,19 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, get_args
 from typing import Literal as OneOf
+from typing import get_args
 
+from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import is_past_form, is_person
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.made_questions.patterns import SampleSize
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.knowledge_base import KnowledgeBase
 
 Kind = OneOf["one hop", "two hops", "count", "inverse"]
 

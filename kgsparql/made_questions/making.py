@@ -11,11 +11,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import walk_ends
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import (
     FULL,
     Cell,
@@ -34,9 +34,6 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, printable
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
 
 MAX_ANSWERS = 20  # answers that a question has at most, by default
 _MAX_PATHS = 60  # the commonest paths of one number of hops and direction, of which questions are made

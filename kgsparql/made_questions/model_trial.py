@@ -6,7 +6,6 @@ Questions are made of the graph's own paths, so that their answers are known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +16,13 @@ from kgsparql.answering.entity_linking import link_entities
 from kgsparql.budget import Budget, Usage
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import ModelReplyError
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.making import MadeQuestion, make
 from kgsparql.made_questions.patterns import Progress, no_progress
+from kgsparql.models.language_model import LanguageModel
+from kgsparql.models.trust import Trust
 from kgsparql.retrievers._listed_paths import distinct_paths, numbered_list
 from kgsparql.retrievers.path_ranking import PathRanking
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.models.language_model import LanguageModel
-    from kgsparql.models.trust import Trust
 
 WEIGHTS = (0.05, 0.1, 0.2, 0.4)  # of a judgement; more hurt on every graph that was tried
 

@@ -6,20 +6,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.exploration import Label, labels, neighbours
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, plural, singular, when_asked, wording
 from kgsparql.made_questions.patterns import TYPES, Starts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, printable
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
-
 
 _MAX_TOPIC_CHARACTERS = 80
 _MAX_CLASS_WORDS = 4

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.kept_answers import PREFIXES
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem, ItemKind
 from kgsparql.plans.plan_compiler import asked_query
 from kgsparql.plans.running import Computed
 from kgsparql.rdf.path_queries import NOTHING, answers, joined_answers
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 
 if TYPE_CHECKING:
     import rdflib
-
-    from kgsparql.answering.answer import Answer
-    from kgsparql.evidence.evidence import EvidenceItem
-    from kgsparql.rdf.query import Query
 
 _TEXT_PREFIXES = {"nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"}
 _iri = PrefixMap({**PREFIXES, **_TEXT_PREFIXES}).expand

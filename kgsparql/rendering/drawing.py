@@ -10,19 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
+from kgsparql.answering.answer import Answer
 from kgsparql.dataclasses import asdict, dataclass
+from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, printable
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.evidence.evidence import EvidenceItem
-
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -28,8 +29,6 @@ WIDTH = 100  # columns of a terminal that a text keeps to
 
 def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
     """Return the lines of a text, no wider than ``width`` with their indent."""
-    from textwrap import wrap
-
     return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
 
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from jinja2 import Environment, FileSystemLoader
 from pydantic import Field, ValidationError
@@ -24,14 +24,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json, unanswered_json
-from kgsparql.answering.ask_options import checked_question
+from kgsparql.answering.ask_options import AskOptions, checked_question
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
@@ -43,13 +46,6 @@ from kgsparql.serving.guiding import SaidWord, asked_plan, column_heads, own_wor
 from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from kgsparql.answering.answer import Answer
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.knowledge_base import KnowledgeBase
 
 SentT = TypeVar("SentT", bound=Sent)
 

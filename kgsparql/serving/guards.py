@@ -5,17 +5,15 @@ from __future__ import annotations
 import hmac
 from asyncio import TimerHandle, Transport
 from collections.abc import Collection
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import quote
 
 import h11
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 262_144
 SPARQL_PATH = "/sparql"

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from kgsparql.answering.answer import Answer
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.evidence.verbalising import arrow
-from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Table, Value
+from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Plan, Table, Value
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.set_words import SetWords
@@ -24,14 +28,6 @@ from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, iri, printable
 from kgsparql.retrievers._planned_question import GivenPlan
 from kgsparql.serving.page_facts import Sent
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kgsparql.answering.answer import Answer
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.plans.algebra import Plan
 
 
 class SaidWord(Sent):

@@ -6,7 +6,7 @@ import json
 import threading
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.from_thread
@@ -16,6 +16,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from starlette.types import ASGIApp
 
 from kgsparql.errors import KgsparqlError
 from kgsparql.events import Event
@@ -23,9 +24,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.rendering.text import step_words
 from kgsparql.serving.guards import Guard
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 MOST_SESSIONS = 500
 """Over HTTP, sessions of clients at the same time, of about 40 KB each: most clients never end theirs."""

@@ -8,19 +8,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from typing import Literal as OneOf
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
+from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Usage
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs import EndpointGraph, groups_of
+from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.manifest import MANIFEST
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.made_questions.examples import example_questions
 from kgsparql.made_questions.wording import can_be_asked, question_text
@@ -30,12 +34,6 @@ from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.rendering.drawing import MOST_WHOLE, layout_in_layers, with_shapes
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.answering.ask_options import AskOptions
-    from kgsparql.graphs.graph import KnowledgeGraph
-    from kgsparql.knowledge_base import KnowledgeBase
 
 MOST_WIDENED = 60  # nodes of a drawing to which somebody has added neighbours
 _MOST_INSTEAD = 4

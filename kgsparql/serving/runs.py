@@ -14,10 +14,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.recheck import Recheck
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
 from kgsparql.events import Drafted, Event, Finished
@@ -26,10 +28,6 @@ from kgsparql.rendering.drawing import with_shapes
 from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
-
-if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.answering.recheck import Recheck
 
 FOLDER = "runs"  # where finished runs are kept, below the cache directory
 _MAX_EVENTS = 4_000  # steps of a run that are kept; further ones are counted

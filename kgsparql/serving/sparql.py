@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -35,12 +35,10 @@ from kgsparql.graphs.user_query import (
     serialise,
     why_nothing,
 )
+from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import Triple, printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
-
-if TYPE_CHECKING:
-    from kgsparql.knowledge_base import KnowledgeBase
 
 _DRAINED_BYTES = 4 * MOST_QUERY_BYTES
 """A body that is too large is read so far, since a client that still writes does not read the reply."""

@@ -13,15 +13,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.unclear_names import content_words
 from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import AmbiguousLabelError, NotFoundError
+from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.evidence.term_labels import descriptions_of, namesake_groups
+from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
+from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
@@ -29,10 +33,7 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple,
 from kgsparql.rendering.text import without_commands
 
 if TYPE_CHECKING:
-    from kgsparql.answering.answer import Answer
-    from kgsparql.evidence.evidence import EvidenceItem
     from kgsparql.knowledge_base import KnowledgeBase
-    from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 LONG_QUERY = 1_000  # characters of a query that is given only to who asks for it
@@ -119,8 +120,6 @@ class ToolRun:
 
     def paths(self, given: Any) -> Json:
         """Find shortest paths between two entities."""
-        from kgsparql.evidence.verbalising import path_text
-
         start, end = map(self._resolved_entity, (given.start, given.end))
         graph = self._bounded_lookups.graph
         found = shortest_paths(graph, start, end, max_hops=given.max_hops, direction=given.direction)

@@ -29,6 +29,7 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.graphs.protocol.replies import boolean, read_solutions, refuse_other_variables, triples, why_cut
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.patterns import patterns_of, why_nothing
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
@@ -203,7 +204,6 @@ def run_on_endpoint(
     max_bytes: int = 2**28, cancel: threading.Event | None = None,
 ) -> QueryResult:  # fmt: skip
     """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`."""
-    from kgsparql.graphs.protocol.replies import boolean, read_solutions, refuse_other_variables, triples, why_cut
 
     def taken(results: Any) -> tuple[BoundedLines, bool]:
         lines = BoundedLines(max_rows, max_bytes)
