@@ -341,10 +341,7 @@ class _Search:
         return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
     def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
-        """Count against a predicate that it leads where the one that is named word for word leads the other way round.
-
-        Peru *contains place* Lima, and so Lima is no *contained in place* of Peru. Return the steps of such.
-        """
+        """Count against steps that they lead back what is named, and return them: Lima is no *place* of Peru."""
         single = [way for way in found if len(way.steps) == 1 and self.texts]
         called = [way for way in single if way.steps[0].predicate in self.called]
         turned = [set(way.last.ends) for way in called if way.direction <= _AGAINST_ROLE]
@@ -402,8 +399,6 @@ class _Search:
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
         """How well the classes at both ends of a predicate fit; ``None`` where they do not, or none are known.
-
-        They need not fit where the question has the name of the predicate word for word.
 
         :param is_turned: what is given is at the other end of it.
         :param is_open: both directions are allowed.

@@ -135,6 +135,9 @@ class LabelFit:
         names = (*own, *label.split())
         if len(word) > 4 and any(len(one) > 4 and (one.startswith(word[:-1]) or word.startswith(one)) for one in names):
             return SAME
+        act, bare = tuple(self.lexicon.act_suffixes), stem(said)  # a trial that is completed has a completion date
+        if len(bare) > 4 and any(one.startswith(bare) and one.endswith(act) for one in label.split()):
+            return SAME
         return 0.0
 
     def phrase(self, texts: Sequence[str], predicate: IRI, preposition: str = "") -> list[float]:

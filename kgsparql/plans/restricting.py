@@ -8,6 +8,7 @@ from dataclasses import replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met, of_classes
+from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.terms import IRI
@@ -336,7 +337,11 @@ class Restricting(Predicating):
             return [given.doubted(Doubt(-1, "nothing is said after the verb")) if is_cut_off else given]
         if given.is_free:
             return [replace(given, head=(*given.head, *verb))]
-        return self.has(given, Denotation(None, head=verb), NounPhrase()) or [given.leaving_out(verb)]
+        found = self.has(given, Denotation(None, head=verb), NounPhrase())
+        texts, ways = self.connector.at(verb), [one.how[-1].path.steps[-1].predicate for one in found]
+        if any(self.fit.whole(texts, own) == SAME for own in ways):  # completed: it has a `completion date`
+            found = [one.doubted(Doubt(-1, UNSAID)) for one in found]
+        return found or [given.leaving_out(verb)]
 
     # --- the same
 

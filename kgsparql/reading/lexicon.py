@@ -144,6 +144,7 @@ class Lexicon:
     verb_labels: frozenset[str]
     label_openers: frozenset[str]
     agent_suffixes: frozenset[str]
+    act_suffixes: frozenset[str]
     no_agents: frozenset[str]
     persons: frozenset[str]
     companions: frozenset[str]

@@ -156,8 +156,9 @@ def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: t
         if missing or is_narrower or (read.reading.is_said and items):
             return planned
         return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
-    is_turned = any(doubt.why == TURNED for doubt in read.reading.doubts)
-    if is_turned and (isinstance(read.reading.plan, a.Exists) or (not missing and items == shown_terms(other))):
+    turned = [doubt.position for doubt in read.reading.doubts if doubt.why == TURNED]
+    is_unnamed = -1 in turned and not missing and items == shown_terms(other)  # cities in a country, by its capital
+    if is_unnamed or (turned and isinstance(read.reading.plan, a.Exists)):
         return planned  # the other reading knows no direction
     if _is_leap(read, items, other):
         return planned

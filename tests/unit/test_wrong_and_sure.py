@@ -84,13 +84,13 @@ SITES = """
 :Wing a rdfs:Class ; rdfs:label "wing" . :Room a rdfs:Class ; rdfs:label "room" .
 :Site a rdfs:Class ; rdfs:label "site" . :Course a rdfs:Class ; rdfs:label "course" .
 :in rdfs:label "located in" . :of rdfs:label "region of" . :main rdfs:label "main room" . :level rdfs:label "level" .
-:start rdfs:label "start date" . :sort rdfs:label "is a sort of" .
+:start rdfs:label "start date" . :end rdfs:label "completion date" . :sort rdfs:label "is a sort of" .
 :north a :Site ; rdfs:label "North Site" ; :main :r1 . :south a :Site ; rdfs:label "South Site" ; :main :r3 .
 :w1 a :Wing ; rdfs:label "Wing One" ; :of :north . :w2 a :Wing ; rdfs:label "Wing Two" ; :of :south .
 :s1 rdfs:label "Storey" ; :in :w1 . :s2 rdfs:label "Cellar" ; :in :w2 .
 :r1 a :Room ; rdfs:label "Red Room" ; :in :s1 . :r2 a :Room ; rdfs:label "Blue Room" ; :in :s1 .
 :r3 a :Room ; rdfs:label "Grey Room" ; :in :s2 .
-:c1 a :Course ; rdfs:label "Logic" ; :level 1 ; :start "2021-01-01"^^xsd:date .
+:c1 a :Course ; rdfs:label "Logic" ; :level 1 ; :start "2021-01-01"^^xsd:date ; :end "2023-01-01"^^xsd:date .
 :c2 a :Course ; rdfs:label "Sets" ; :level 2 ; :start "2022-01-01"^^xsd:date .
 :proof rdfs:label "proof" ; :sort :maths . :sum rdfs:label "sum" ; :sort :maths .
 :maths rdfs:label "maths" . :poem rdfs:label "poem" .
@@ -339,6 +339,12 @@ def test_what_is_so_of_all_or_of_none_is_not_what_is_so_of_some(question: str, r
 def test_what_is_in_what_is_in_a_place_is_in_it(question: str, right: set[str]) -> None:
     assert ask(question, SITES)[1] == right
     assert ask("Is poem a sort of maths?", SITES)[1] == {"false"}
+
+
+def test_when_it_was_completed_is_its_completion_date() -> None:
+    assert ask("When was Logic completed?", SITES)[1] == {"2023-01-01"}
+    assert ask("Which courses were completed after 2022?", SITES)[1] == {"Logic"}
+    assert not ask("Is Logic completed?", SITES)[1]  # the day may be to come
 
 
 @pytest.mark.parametrize(
