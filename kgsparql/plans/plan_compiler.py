@@ -112,7 +112,7 @@ def _table(table: a.ItemTable, compiler: PlanCompiler) -> g.Select:
     order: list[tuple[Expression, bool]] = []
     for number, column in enumerate(table.columns):
         found = compiler.measured(column.measure, ITEM, table.items)
-        group += [g.Optional(found.group)] if column.optional else found.group
+        group += [compiler.where_measured(found, ITEM, table.items)] if column.optional else found.group
         head.append((Variable(f"column{number}"), found.value))
         if column.name == table.order_by:
             if column.optional and not table.largest_first:  # what has none would come first
@@ -194,7 +194,7 @@ class PlanCompiler:
         """The query of the facts of a set, of what is measured of its items, and of the paths that group them."""
         self.facts, x = [], self.new("i")
         group = [*self.members(items, x)]
-        group += [g.Optional(self.measured(measure, x, items).group) for measure in measures]
+        group += [self.where_measured(self.measured(measure, x, items), x, items) for measure in measures]
         group += [pattern for path in paths for pattern in self.along(x, path, self.new("k"))]
         facts = tuple(dict.fromkeys(self.facts))
         names = [n for fact in facts for n in (fact.subject, fact.predicate, fact.object) if isinstance(n, Variable)]
@@ -370,6 +370,12 @@ class PlanCompiler:
                 return calculated(operator, self.measured(left, x, items), self.measured(right, x, items))
             case _:
                 return self.number(measure)
+
+    def where_measured(self, found: Measured, x: Variable, items: a.ItemSet) -> g.Optional:
+        """What is measured of the items that have it: an OPTIONAL at the head of the group would pass over others."""
+        with self._unseen():
+            bound = self.members(items, x) if isinstance(next(iter(found.group), None), g.Optional) else ()
+        return g.Optional((*bound, *found.group))
 
     def _compared(
         self,

@@ -315,3 +315,17 @@ def test_an_answer_is_computed_again_from_the_facts_it_rests_on(triples: list[Tr
         assert few.number(plan) == all_of_it.number(plan)
     else:
         assert few.items(plan) == all_of_it.items(plan)
+
+
+def test_a_thing_has_its_value_though_only_others_have_what_is_counted_beside_it() -> None:
+    one, other, far = _ITEMS[:3]
+    size = Triple(one, IRI(_E + "size"), _NUMBERS[0])
+    store = _Engines([size, Triple(other, IRI(_E + "by"), far)]).oxigraph
+    measure = a.Calculated("+", a.HowMany(_path("by")), _SIZE)
+    table = a.ItemTable(a.Items((one,)), (a.Column("sum", measure, optional=True),))
+    assert [row["column0"].value for row in store.query(compiled(table).text)] == ["3"]
+    (found,) = witnesses(a.SummaryOf("sum", a.Items((one,)), measure))
+    rows = store.query(found.query.text)
+    assert {fact for row in rows for fact in found.triples({v.value: row[v] for v in rows.variables if row[v]})} == {
+        size
+    }
