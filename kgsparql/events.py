@@ -64,11 +64,16 @@ class QueryRun(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathsSearched(Event):
-    """Paths were looked up in the graph's adjacency, without a query: the shortest ones between two terms, or all."""
+    """Something was looked up in the graph's adjacency, without a query.
+
+    :param what: shortest paths between two terms, all paths, groups of neighbours, or steps from some terms.
+    :param paths: how many of these there are.
+    """
 
     graph: str = ""
     start: str = ""
     end: str = ""
+    what: str = "paths"
     paths: int = 0
     seconds: float = 0.0
 

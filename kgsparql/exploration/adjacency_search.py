@@ -53,7 +53,7 @@ def paths_in_adjacency(
     ends = [number for term in (start, end) if (number := adjacency.number(term)) is not None]
     levels = _levels_of_arcs(view, ends, skip, direction, max_hops) if len(ends) == 2 else []
     found = ordered_paths(adjacency, levels, limit, between=f"{start} – {end}")
-    view.report_search(began, start, len(found.items), end=str(end))
+    view.report_search(began, start, len(found.items), end=str(end), what="shortest paths")
     return found
 
 

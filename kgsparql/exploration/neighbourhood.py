@@ -213,7 +213,7 @@ def _by_numbers(
     if found is None:
         return None
     groups = {(group.entity, group.step): group for group in (*hops.groups(found[0]), *found[1])}
-    view.report_search(began, f"{starts[0]} and {len(starts) - 1:,} others", len(groups))
+    view.report_search(began, f"{starts[0]} and {len(starts) - 1:,} others", len(groups), what="groups of neighbours")
     others = [entity for entity, number in numbers.items() if number is None]
     more, cuts = _by_queries(graph, others, chosen, direction, limit) if others else ({}, [])
     return groups | more, cuts

@@ -217,10 +217,10 @@ class AdjacencyView:
     check: Callable[[], None] = lambda: None
     report: Callable[[PathsSearched], None] = lambda _: None
 
-    def report_search(self, began: float, start: object, paths: int, *, end: str = "") -> None:
-        """Report a search that began then, and found so many paths."""
+    def report_search(self, began: float, start: object, paths: int, *, end: str = "", what: str = "paths") -> None:
+        """Report a search that began then, and what it found, so many of them."""
         seconds = round(time.perf_counter() - began, 6)
-        self.report(PathsSearched(start=str(start), end=end, paths=paths, seconds=seconds))
+        self.report(PathsSearched(start=str(start), end=end, what=what, paths=paths, seconds=seconds))
 
 
 def starts_of(*columns: Numbers) -> Numbers:

@@ -76,7 +76,9 @@ class _Form:
         return len(self.sorts) - self.parts.count("?")
 
 
-def _where(items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure) -> a.Where:
+def _where(
+    items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure | a.Count
+) -> a.Where:
     """A date that is compared with a whole number is compared by its year."""
     is_whole = isinstance(value, Literal) and value.datatype == Literal(0).datatype
     if is_whole and isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
@@ -215,7 +217,7 @@ class _Reader:
             case "value", str() if written[-1:] not in {"<", ">"} and self.is_term(written):
                 return self.named(written).term
             case "value", _:
-                return self.part("measure", written)
+                return self.part("number" if written[:1] == ["count"] else "measure", written)
             case (("path" | "key" | "measure" | "values"), str() | [str(), *_]):
                 return self.path(sort, [written] if isinstance(written, str) else written)
             case "comparison", str() if written in _COMPARISONS:
@@ -424,7 +426,7 @@ _SCHEMAS: dict[str, Mapping[str, Any]] = {
     **_REFERENCES,
     **dict.fromkeys(("values", "key"), _REFERENCES["path"]),
     **dict.fromkeys(("item", "text"), _TEXT),
-    "value": _any_of({"type": "number"}, _TEXT, _REFERENCES["measure"]),
+    "value": _any_of({"type": "number"}, _TEXT, _REFERENCES["measure"], _array({"const": "count"}, _REFERENCES["set"])),
     "comparison": {"enum": [*_COMPARISONS]},
     "whole": {"type": "integer"},
     "order": {"enum": ["desc", "asc"]},

@@ -190,7 +190,8 @@ class _Search:
             yield self.view.profiler.look_at, [ends(self.items, way.path) for way in held]
             ways = [(way, use) for way in held for use in self.view.uses(ends(self.items, way.path))]
             ways = [(way, use) for way, use in ways if fit.goes_down(use.step) == fit.goes_down(way.steps[0])]
-            held = [way.then(self._way(use)) for way, use in ways if fit.is_location(use.step.predicate)]
+            further = [way.then(self._way(use)) for way, use in ways if fit.is_location(use.step.predicate)]
+            held = sorted(further, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
             found += [way for way in held if way.steps not in known]
 
     def _way(self, use: PredicateUse) -> PathFit:

@@ -281,8 +281,7 @@ class LabelFit:
             case "by":
                 good = form == "verb"
             case "prep":
-                is_place_of = form == "of" and not self.roots(label) & self.contained | self.locations  # no `state of`
-                good = self.holds(step.predicate) or is_place_of or (form == "agent" and is_doer)
+                good = self.holds(step.predicate) or (form == "agent" and is_doer)
             case "where":
                 good = not self.holds(step.predicate)
             case _:

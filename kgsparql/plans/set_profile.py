@@ -284,11 +284,11 @@ class Profiler:
     def _adjacent(self, terms: Sequence[Term]) -> AdjacentSteps | None:
         """The steps from terms in the adjacency; ``None`` where queries find them."""
         view, iris = self.graph.adjacency_view(), _iris(terms)
-        is_said_otherwise = self.vocabulary.restricted or self.graph.held(frozenset((LIST_FIRST,)))
-        if view is None or len(iris) < len(terms) or is_said_otherwise:
-            return None  # a blank node has no number to begin with; what has a list is looked for beyond its cells
+        if view is None or len(iris) < len(terms) or self.vocabulary.restricted:
+            return None  # a blank node has no number to begin with
         steps = AdjacentSteps(view, iris, self.direction, UNWALKED)
-        return None if steps.are_too_many else steps
+        is_in_list = Step(LIST_FIRST, "inverse")  # what has the list is looked for beyond its cells
+        return None if steps.are_too_many or steps.has(is_in_list) else steps
 
     def _facts(
         self, asked: Mapping[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]

@@ -129,7 +129,11 @@ class SetWords:
             case a.Where(rest, m, ">=", Literal() as low), a.Where(_, _, "<=", Literal() as high) if m == measure:
                 lowest, highest = self.quantity(measure, low), self.quantity(measure, high)
                 return self.phrase(rest).with_clause(self._measured(measure, f"is from {lowest} to {highest}"))
-        if isinstance(measure, a.HowMany) and isinstance(value, a.Count):
+        if (
+            isinstance(measure, a.HowMany)
+            and isinstance(value, a.Count)
+            and (comparison, measure.among) == ("=", value.items)
+        ):
             return inner.with_clause(
                 leads(self.relations(measure.path), names([f"all {self.phrase(value.items).own_number}"]))
             )
@@ -299,7 +303,8 @@ class SetWords:
         """A comparison, as what is said of a measure: *is before 1966*."""
         in_time = is_time(measure, self.label, value)
         if not isinstance(value, Literal):
-            return f"{(DATES_COMPARED if in_time else NUMBERS_COMPARED)[comparison]} their {self.measure(value)}"
+            own = "" if isinstance(value, a.Count) else "their "
+            return f"{(DATES_COMPARED if in_time else NUMBERS_COMPARED)[comparison]} {own}{self.measure(value)}"
         if not in_time:
             return f"{NUMBERS_COMPARED[comparison]} {self.quantity(measure, value)}"
         if comparison in {">=", "<="}:

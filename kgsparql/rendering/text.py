@@ -260,8 +260,8 @@ def step_words(event: e.Event) -> str:  # noqa: PLR0911 - one arm a kind
             cut = "" if event.complete else ", cut by the endpoint"
             return f"{event.name}: {event.solutions:,} solutions{cut}, {event.seconds * 1000:.1f} ms"
         case e.PathsSearched():
-            what = f"shortest paths from {event.start} to {event.end}" if event.end else f"paths from {event.start}"
-            return f"{what}: {event.paths:,} in the adjacency, {event.seconds * 1000:.1f} ms"
+            between = f"{event.start} to {event.end}" if event.end else event.start
+            return f"{event.what} from {between}: {event.paths:,} in the adjacency, {event.seconds * 1000:.1f} ms"
         case e.ModelCalled():
             tokens = f"{event.prompt_tokens:,} + {event.completion_tokens:,} tokens"
             outcome = f"failed: {event.error}" if event.error else tokens

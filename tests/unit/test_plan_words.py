@@ -148,6 +148,10 @@ CONDITIONS: list[tuple[Any, str]] = [
         a.Compares(LATEST, "<", a.SummaryOf("max", FRANCE, RELEASED)),
         "whether the latest release date of Ann is before the latest release date of France",
     ),
+    (
+        a.Where(MOVIES, a.HowMany(path("genre"), PEOPLE), ">", a.Count(PEOPLE)),
+        "movies whose number of genres that are also people is more than the number of people",
+    ),
     (a.SameItems(a.Ends(ANN, path("child")), PEOPLE), "whether the children of Ann and the people are the same"),
     (a.AnyOf((a.Exists(MOVIES), a.Exists(PEOPLE))), "whether there are any movies or there are any people"),
 ]

@@ -102,6 +102,9 @@ def _sets() -> st.SearchStrategy[Any]:
             st.builds(a.Where, sets, measures, _COMPARISONS, measures | st.sampled_from(_NUMBERS[:3])),
             st.builds(a.Where, sets, st.just(_BORN), _COMPARISONS, st.sampled_from(_DATES[:3])),
             st.builds(
+                lambda of, path, all_: a.Where(of, a.HowMany(path, all_), "=", a.Count(all_)), sets, _PATHS, sets
+            ),
+            st.builds(
                 a.Where,
                 sets,
                 st.just(a.Value(_path("by"), "item")),

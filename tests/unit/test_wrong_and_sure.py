@@ -80,6 +80,12 @@ PLAYERS = """
 :t a :Transfer ; :who :ann ; :on "2019-01-01"^^xsd:date .
 """
 
+EMPERORS = """
+:Emperor a rdfs:Class ; rdfs:label "emperor" . :died rdfs:label "died" .
+:nero a :Emperor ; rdfs:label "Nero" ; :died "0068-06-09"^^xsd:date .
+:titus a :Emperor ; rdfs:label "Titus" ; :died "0081-09-13"^^xsd:date .
+"""
+
 SITES = """
 :Wing a rdfs:Class ; rdfs:label "wing" . :Room a rdfs:Class ; rdfs:label "room" .
 :Site a rdfs:Class ; rdfs:label "site" . :Course a rdfs:Class ; rdfs:label "course" .
@@ -339,6 +345,11 @@ def test_what_is_so_of_all_or_of_none_is_not_what_is_so_of_some(question: str, r
 def test_what_is_in_what_is_in_a_place_is_in_it(question: str, right: set[str]) -> None:
     assert ask(question, SITES)[1] == right
     assert ask("Is poem a sort of maths?", SITES)[1] == {"false"}
+
+
+@pytest.mark.parametrize("question", ["Who died before 79?", "Which emperors died in 68?"])
+def test_a_year_of_one_or_two_places_is_one_beside_a_verb_that_has_a_date(question: str) -> None:
+    assert ask(question, EMPERORS)[1] == {"Nero"}
 
 
 def test_when_it_was_completed_is_its_completion_date() -> None:
