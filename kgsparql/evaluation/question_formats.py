@@ -46,29 +46,19 @@ _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop
 _NO_TEXT = re.compile(r"\W*|n/?a|none|null", re.IGNORECASE)
 
 
-def _as_text(value: Any) -> Any:
-    """Write a number or boolean as JSON does; leave all else."""
-    return json.dumps(value) if isinstance(value, int | float) else value
-
-
 def _as_iri(value: Any) -> IRI:
     if not isinstance(value, str):
         raise InputError("an IRI is a text")
     return iri(value)
 
 
-def _as_triple(value: Any) -> Any:
-    return dict(zip("spo", value, strict=False)) if isinstance(value, list) else value
-
-
-def _as_cells(value: str) -> list[str]:
-    return [part for part in (part.strip() for part in value.split("|")) if part]
-
-
-Text = Annotated[str, BeforeValidator(_as_text)]
+# A number or boolean is written as in JSON.
+Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(own, int | float) else own)]
 Iri = Annotated[IRI, PlainValidator(_as_iri)]
 Asked = Annotated[str, AfterValidator(checked_question)]
-Cells = Annotated[list[str], BeforeValidator(_as_cells)]
+Cells = Annotated[list[str], BeforeValidator(lambda own: [part.strip() for part in own.split("|") if part.strip()])]
+# The SPARQL, also out of an object that it is in.
+Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
 
 class _WithoutNulls(BaseModel):
@@ -163,7 +153,12 @@ class OwnEntry(Entry):
     type: str = ""
     path: list[Text] = []
     sparql: str = ""
-    golden_triples: list[Annotated[_TripleEntry, BeforeValidator(_as_triple)]] = []
+    golden_triples: list[
+        Annotated[
+            _TripleEntry,
+            BeforeValidator(lambda own: dict(zip("spo", own, strict=False)) if isinstance(own, list) else own),
+        ]
+    ] = []
     reference_answer: str = ""
     reference: str = ""
     rows: list[list[Text]] = []
@@ -225,14 +220,6 @@ class _Result(_WithoutNulls):
         except SyntaxError as error:
             raise InputError(f"answers: {printable(error.msg, 200)}") from error
         return gold_terms([{name: term for name in names if (term := row[name]) is not None} for row in found], names)
-
-
-def _query_text(value: Any) -> Any:
-    """Take the SPARQL out of the object that it may be in."""
-    return value.get("sparql") or "" if isinstance(value, Mapping) else value
-
-
-Queried = Annotated[str, BeforeValidator(_query_text)]
 
 
 class QaldEntry(Entry):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 from typing import Any, TypeAlias, TypeVar
 
 from kgsparql.dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.ignored_predicates import Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, iri
@@ -147,8 +147,7 @@ def _pairs_by_identifier(
         for identifier, formatter in identifiers.identifiers_of(term):
             made.setdefault(identifier, []).append((term, formatter))
     each = [sorted(held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
-    in_turn = (one for turn in zip_longest(*each) for one in turn if one is not None)
-    wanted = _first_of(list(dict.fromkeys([*made, *in_turn])), MAX_IDENTIFIERS, "identifiers", cuts)
+    wanted = _first_of(list(dict.fromkeys([*made, *in_turn(each)])), MAX_IDENTIFIERS, "identifiers", cuts)
     holders = _holders_of(graph, wanted)
     for identifier in filter(holders.__contains__, wanted):
         theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}

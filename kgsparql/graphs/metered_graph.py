@@ -55,29 +55,9 @@ class MeteredGraph(KnowledgeGraph):
         """Return the same graph with its identifiers, pictures and statements: for lookups, where nothing is walked."""
         return replace(self, ignored=IgnoredPredicates(qualifiers=True))
 
-    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
-        """Return the same graph with the limits of another question, too."""
-        return replace(self, graph=self.graph.within(usage, in_grace=in_grace, most_s=most_s))
-
     def shared(self) -> Self:
         """Return the same graph for what is the same for all questions, which is no part of this one."""
         return replace(self, is_shared=True)
-
-    def refreshed(self) -> Self:
-        """Return the same graph, failures of its members forgotten."""
-        return replace(self, graph=self.graph.refreshed())
-
-    def renewed(self, usage: Usage) -> Self:
-        """Return the same graph; another one where an endpoint says that its triples or labels changed."""
-        return replace(self, graph=self.graph.renewed(usage))
-
-    def reopened(self) -> Self:
-        """Return the graph as it is now, of which nothing is remembered."""
-        return replace(self, graph=self.graph.reopened())
-
-    def with_own_failures(self) -> Self:
-        """Return the same graph; a member that fails there does not count as failed here."""
-        return replace(self, graph=self.graph.with_own_failures())
 
     @property
     def members(self) -> tuple[MeteredGraph, ...]:
@@ -143,6 +123,13 @@ class MeteredGraph(KnowledgeGraph):
         return solutions
 
 
+def _of_graph(name: str) -> Callable[..., MeteredGraph]:
+    """Make the method that returns another graph as the one of the same name of the graph, counted as before."""
+    return lambda self, *given, **named: replace(self, graph=getattr(self.graph, name)(*given, **named))
+
+
+for _name in ("within", "refreshed", "renewed", "reopened", "with_own_failures"):
+    setattr(MeteredGraph, _name, _of_graph(_name))
 # What is not counted is answered by the graph itself.
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",

@@ -6,11 +6,14 @@ import itertools
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.rdf.terms import normalised
+
+T = TypeVar("T")
 
 STOP_WORDS: dict[str, frozenset[str]] = {
     "en": frozenset(
@@ -267,6 +270,15 @@ def consecutive(numbers: Iterable[int]) -> list[list[int]]:
     [[1, 2], [5], [7, 8]]
     """
     return [[n for _, n in run] for _, run in itertools.groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])]
+
+
+def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
+    """Yield the first of each list, then the second of each …, so that every list has one before any has two.
+
+    >>> "".join(in_turn(["abc", "1"]))
+    'a1bc'
+    """
+    return (item for row in itertools.zip_longest(*lists) for item in row if item is not None)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -16,6 +16,7 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import walk_ends
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.words import in_turn
 from kgsparql.made_questions.patterns import (
     FULL,
     Cell,
@@ -24,7 +25,6 @@ from kgsparql.made_questions.patterns import (
     SampleSize,
     cell_of,
     drawn,
-    in_turn,
     no_progress,
     patterns_of,
     sampled_starts,

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import TypeVar
 
 from kgsparql.dataclasses import dataclass
@@ -14,6 +14,7 @@ from kgsparql.errors import NotFoundError
 from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
 from kgsparql.exploration.predicate_paths import far_ends
 from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
@@ -160,15 +161,6 @@ def _sampled_steps(graph: KnowledgeGraph, predicates: Sequence[IRI], limit: int)
                 subject, object_ = solution["subject"], solution["object"]
                 yield Step(predicate), subject, object_
                 yield Step(predicate, "inverse"), object_, subject
-
-
-def in_turn(lists: Iterable[Iterable[T]]) -> Iterator[T]:
-    """Yield the first of each list, then the second of each …
-
-    >>> "".join(in_turn(["abc", "1"]))
-    'a1bc'
-    """
-    return (item for row in zip_longest(*lists) for item in row if item is not None)
 
 
 def patterns_of(

@@ -25,11 +25,6 @@ _REASONING_ENDS = re.compile(rf"</{_TAG}>|◁/think▷|\[/THINK\]", re.IGNORECAS
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+-]*[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 
 
-def empty_reply() -> ModelReplyError:
-    """Return the error for an empty reply."""
-    return ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
-
-
 def unusable(text: str, wanted: str) -> ModelReplyError:
     """Return the error for a reply that is not what was wanted."""
     return ModelReplyError(f"the model's reply is not {wanted}: {printable(text, 200)}", hint=_HINT)
@@ -65,7 +60,7 @@ def filled_body(text: str) -> str:
         except ValueError:
             break
     if not body.strip():
-        raise empty_reply()
+        raise ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
     return body
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from kgsparql.exploration import Found, NeighbourGroup, PredicateCount, neighbou
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.linking.words import in_turn
 from kgsparql.models.embedding import INSTALL_HINT
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Path, PropertyPath, Step, Walk, may_follow
@@ -137,11 +138,6 @@ def ways_of(group: NeighbourGroup) -> list[Path]:
     """List the paths to the neighbours of a group, and to what lies behind blank nodes in their place."""
     ways = [*(Path(group.entity, (hop,)) for hop in group.hops), *group.mediated]
     return [way for way in ways if not is_mediator(way.end)]
-
-
-def in_turn(sources: Iterable[Iterable[Path]]) -> Iterator[Path]:
-    """Take one path of each source in turn, so that every source has one before any has two."""
-    return (path for turn in zip_longest(*sources) for path in turn if path is not None)
 
 
 def terms_of(paths: Iterable[Path]) -> Iterator[Term]:

@@ -23,6 +23,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.verbalising import Line, decision_tree
 from kgsparql.exploration import shortest_paths
 from kgsparql.graphs.notes import Cut
+from kgsparql.linking.words import in_turn
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema
 from kgsparql.models.replies import mentions
 from kgsparql.rdf import path_queries
@@ -35,7 +36,6 @@ from kgsparql.retrievers._walking import (
     best_answers_first,
     direct_first,
     groups_near,
-    in_turn,
     line_candidates,
     line_items,
     lines_beyond,

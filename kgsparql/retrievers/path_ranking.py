@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Annotated
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.choosing import Choice, choose, judged
+from kgsparql.answering.choosing import choose, judged
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
 from kgsparql.answering.readings import LISTED_READINGS, readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
@@ -104,7 +104,11 @@ class PathRanking(Weights, Retriever):
             likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
             first = likely[: self.prompt_paths]
             choices = choose(judged(numbered_list(first, session), session), "paths", self.paths_kept, session)
-            chosen = from_all_nodes(_taken_paths(first, choices)[: self.paths_kept], session)
+            taken = [
+                replace(first[one.candidate.number], score=one.score, by_ranker=one.chosen_by == "ranker")
+                for one in choices[: self.paths_kept]
+            ]
+            chosen = from_all_nodes(taken, session)
             if all(one.by_ranker for one in chosen):
                 note_order([(one.path, one.enumeration.kinds_along(one.path)) for one in found], session)
             steps = [one.path.steps[0] for one in found if len(one.path.steps) == 1]
@@ -260,13 +264,6 @@ class PathRanking(Weights, Retriever):
         ]
         items = expanded_items(walks, session.labels, limit=limit, question=question, columns=columns)
         return [replace(item, score=one.score) for item, one in zip(items, chosen, strict=True) if item]
-
-
-def _taken_paths(listed: Sequence[LikelyPath], choices: Iterable[Choice]) -> list[LikelyPath]:
-    return [
-        replace(listed[choice.candidate.number], score=choice.score, by_ranker=choice.chosen_by == "ranker")
-        for choice in choices
-    ]
 
 
 def _path_of(item: EvidenceItem) -> PropertyPath:

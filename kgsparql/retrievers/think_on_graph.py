@@ -24,6 +24,7 @@ from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
 from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import Term, printable
 from kgsparql.retrievers._think_on_graph_chains import (
@@ -41,7 +42,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     walk_along,
 )
 from kgsparql.retrievers._walking import (
-    in_turn,
     is_opaque,
     note_order,
     places_by_likeness,

@@ -11,11 +11,11 @@ from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Hop, Path
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple, local_name
 from kgsparql.retrievers import load
-from kgsparql.retrievers._walking import in_turn
 from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.conftest import graph_from, open_nobel

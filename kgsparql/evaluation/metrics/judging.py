@@ -121,17 +121,9 @@ def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tup
     """
     distinct: dict[str, RecordedAnswer] = {}
     for answer in answers:
-        distinct.setdefault(_answer_key(answer), answer)
-    for run in groupby(distinct.values(), _path_key):
+        distinct.setdefault(identity(answer.term) if answer.term else f"name {name(answer.label)}", answer)
+    for run in groupby(distinct.values(), lambda answer: (answer.score, answer.markers[:1])):
         yield tuple(sorted(run[1], key=_rank_key) if ranked and run[0][1] else run[1])
-
-
-def _path_key(answer: RecordedAnswer) -> tuple[float, str]:
-    return answer.score, answer.markers[0] if answer.markers else ""
-
-
-def _answer_key(answer: RecordedAnswer) -> str:
-    return identity(answer.term) if answer.term else f"name {name(answer.label)}"
 
 
 def _rank_key(answer: RecordedAnswer) -> tuple[int, str, str]:

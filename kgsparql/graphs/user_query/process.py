@@ -33,7 +33,9 @@ def main() -> None:
         graph = _graph_of(target, content, replies)
         is_on_disk, may_repeat = graph.directory is not None, graph.may_repeat_triples
         if may_repeat and not is_on_disk and (may_repeat := _repeats_triples(graph)):
-            _merge_into_default_graph(graph.store)
+            # Queries then see the default graph instead of the union; the named graphs stay.
+            store = graph.store
+            store.bulk_extend(ox.Quad(*q.triple) for q in store if not isinstance(q.graph_name, ox.DefaultGraph))
     except (KgsparqlError, OSError, SyntaxError, ValueError, RuntimeError, MemoryError) as error:
         ours = error if isinstance(error, KgsparqlError) else GraphLoadError(f"the graph cannot be loaded: {error}")
         write_frame(replies, {"error": ours.to_record()})
@@ -67,11 +69,6 @@ def _repeats_triples(graph: OxigraphGraph) -> bool:
     repeated = graph.select(Query.load("repeated")).solutions[0]["count"] == Literal(1)
     quads = graph.store.quads_for_pattern(None, None, None, ox.DefaultGraph())
     return repeated or any(len(graph.sources_of(quad.triple)) > 1 for quad in quads)
-
-
-def _merge_into_default_graph(store: ox.Store) -> None:
-    """Put every triple into the default graph, which queries then see instead of the union; the named graphs stay."""
-    store.bulk_extend(ox.Quad(*quad.triple) for quad in store if not isinstance(quad.graph_name, ox.DefaultGraph))
 
 
 def _limit_resources(memory_bytes: int, *, in_memory: bool) -> None:

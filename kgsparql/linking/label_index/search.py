@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GRAPH_FAILED, KgsparqlError
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.words import STOP_WORDS, stem, words
+from kgsparql.linking.words import STOP_WORDS, in_turn, stem, words
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.lance_tables import Location
@@ -318,11 +318,11 @@ class CombinedLabels(LabelSearch):
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
-        return _interleaved_rows(part.with_words(wanted, limit=limit) for part in self.parts)[:limit]
+        return _without_repeats(in_turn(part.with_words(wanted, limit=limit) for part in self.parts))[:limit]
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
-        return _interleaved_rows(part.like(key, limit=limit) for part in self.parts)[:limit]
+        return _without_repeats(in_turn(part.like(key, limit=limit) for part in self.parts))[:limit]
 
     def near(self, text: str, *, edits: int, words: bool = False) -> list[tuple[str, int]]:
         """See :meth:`LabelSearch.near`."""
@@ -339,11 +339,6 @@ class CombinedLabels(LabelSearch):
                 best.setdefault(_identity_of(hit[0]), hit)
             nearest.append(list(best.values())[:limit])
         return nearest
-
-
-def _interleaved_rows(lists: Iterable[Sequence[LabelRow]]) -> list[LabelRow]:
-    """Join several ranked lists, the best of each before the second of any."""
-    return _without_repeats(row for rows in zip_longest(*lists) for row in rows if row is not None)
 
 
 def _identity_of(row: LabelRow) -> tuple[str, ...]:
