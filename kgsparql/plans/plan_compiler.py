@@ -266,7 +266,7 @@ class PlanCompiler:
         """
         types, narrower = self.vocabulary.types, self.vocabulary.narrower
         if not narrower:
-            return (self._fact(x, types[0], of),) if len(types) == 1 else self._any_of(x, types, of)
+            return self._any_of(x, types, of)
         kind, types = self.new("c"), tuple(predicate for predicate in types if predicate not in narrower)
         arms: list[Group] = []
         if types:
