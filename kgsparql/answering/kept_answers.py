@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import pyoxigraph
@@ -14,7 +14,6 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import AnswerFileError, LimitError
-from kgsparql.evidence.evidence import has_a_name
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, parse_term, printable, validated
 
 _HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
@@ -70,11 +69,6 @@ class KeptAnswer:
         """What was computed, if the answer rests on it: a number, a yes or no, the items of a set or table."""
         firsts = (row[0] for item in self.items if item.is_cited for row in item.rows or ())
         return frozenset(term for term in firsts if term is not None and not isinstance(term, BlankNode))
-
-
-def named_triples(triples: Iterable[Triple]) -> list[Triple]:
-    """Keep those that can be looked up by name."""
-    return [*filter(has_a_name, triples)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import Literal as OneOf
 import pyoxigraph as ox
 
 from kgsparql.answering.ask_options import ignore
-from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row, named_triples
+from kgsparql.answering.kept_answers import KeptAnswer, KeptItem, Row
 from kgsparql.budget import Budget, Usage
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTimeoutError
-from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, verify
+from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, has_a_name, verify
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.user_query import GraphQueries, QueryResult, QueryWorker, check
@@ -113,7 +113,7 @@ class Rechecker(ExitStack):
         :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
         """
         ends = time.monotonic() + self._max_seconds
-        named = named_triples(answer.cited)
+        named = [*filter(has_a_name, answer.cited)]
         budget = Budget(max_queries=None, max_seconds=self._max_seconds)
         cited = EvidenceItem("path", "", tuple(CitedTriple(triple) for triple in named), NO_QUERY)
         looked_up = verify(Evidence([cited]), MeteredGraph(self._graph, Usage(budget), ignore))
@@ -257,7 +257,7 @@ def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
     def told(of: KeptAnswer) -> dict[str, Iterable[Term | Triple | str]]:
         return {
             "question": [of.question], "status": [of.status], "values": sorted(of.values, key=str),
-            "answers": of.answers, "triples": named_triples(of.cited),
+            "answers": of.answers, "triples": [one for one in of.cited if has_a_name(one)],
         }  # fmt: skip
 
     one, other = ({name: dict.fromkeys(own) for name, own in told(of).items()} for of in (first, second))

@@ -72,9 +72,7 @@ def open_graph(
         if names_endpoint(group):
             from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-            kept = None
-            if cache and recording is None:
-                kept = ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
+            kept = _kept_replies(fresh=fresh) if cache and recording is None else None
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
@@ -91,6 +89,11 @@ def open_graph(
 
     (first, *others) = groups
     return FederatedGraph([opened(group, None) for group in groups], name=name) if others else opened(first, name)
+
+
+def _kept_replies(*, fresh: bool) -> ResponseCache:
+    """Open the replies of public endpoints that are kept, or are to be kept anew."""
+    return ResponseCache(cache_directory() / RESPONSE_FILE, mode="write" if fresh else "use")
 
 
 def _refuse_stray_options(

@@ -80,15 +80,10 @@ class Call(Generic[T]):
     one_token: bool = False
 
 
-def yes_or_no(purpose: str, *messages: Message) -> Call[float | None]:
-    """Make the call that reads log P(yes) − log P(no) off the first token of a reply."""
-    return Call(purpose, messages, {}, _log_odds, one_token=True)
-
-
-def _log_odds(tokens: str) -> float | None:
+def yes_over_no(tokens: str) -> float | None:
     """Compare all spellings of yes with all of no; what is not among the likeliest tokens counts as the least of them.
 
-    >>> _log_odds('{"Yes": -0.1, " no": -3.1, "The": -7}'), _log_odds('{"No": -0.1, "The": -7}'), _log_odds("{}")
+    >>> yes_over_no('{"Yes": -0.1, " no": -3.1, "The": -7}'), yes_over_no('{"No": -0.1}'), yes_over_no("{}")
     (3.0, -6.9, None)
     """
     known: dict[str, float] = json.loads(tokens)

@@ -39,7 +39,7 @@ from kgsparql.models.chat_completion import (
     tokens_text,
     with_note,
     without_note,
-    yes_or_no,
+    yes_over_no,
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
@@ -108,7 +108,8 @@ class LanguageModel(ClosedAtExit):
         def told(messages: tuple[Message, ...]) -> tuple[float | None, list[Event]]:
             events: list[Event] = []
             with suppress(ModelReplyError, RequestRefusedError):
-                return self._value_at(0, yes_or_no(purpose, *messages), usage, events.append), events
+                call = Call(purpose, messages, {}, yes_over_no, one_token=True)
+                return self._value_at(0, call, usage, events.append), events
             return None, events
 
         found: list[float | None] = []

@@ -11,8 +11,9 @@ import pytest
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.kept_answers import KeptAnswer, kept_answer, named_triples
+from kgsparql.answering.kept_answers import KeptAnswer, kept_answer
 from kgsparql.answering.recheck import Rechecker, recheck
+from kgsparql.evidence.evidence import has_a_name
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.rendering import render
 from tests.conftest import FIXTURES
@@ -57,7 +58,7 @@ def test_both_give_the_same_outcome_when_they_are_checked(nobel: kgsparql.Knowle
             found = rechecker.recheck(kept)
             assert found.stands
             assert found.is_whole
-    named = named_triples(kept.cited)
+    named = [*filter(has_a_name, kept.cited)]
     if not named:  # a no rests on what is not there
         assert not kept.cited
         return
