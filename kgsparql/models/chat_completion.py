@@ -83,7 +83,7 @@ class Call(Generic[T]):
 def yes_over_no(tokens: str) -> float | None:
     """Compare all spellings of yes with all of no; what is not among the likeliest tokens counts as the least of them.
 
-    >>> yes_over_no('{"Yes": -0.1, " no": -3.1, "The": -7}'), yes_over_no('{"No": -0.1}'), yes_over_no("{}")
+    >>> yes_over_no('{"Yes": -0.1, " no": -3.1, "The": -7}'), yes_over_no('{"No": -0.1, "The": -7}'), yes_over_no("{}")
     (3.0, -6.9, None)
     """
     known: dict[str, float] = json.loads(tokens)
