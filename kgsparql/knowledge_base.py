@@ -376,7 +376,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         for term in sorted(terms_in(plan), key=str):
             if isinstance(term, IRI):
                 check_mentioned(graph, term)
-        return run(plan, graph, vocabulary=GraphVocabulary.of(self.graph))
+        return run(plan, graph, vocabulary=GraphVocabulary.of(graph))
 
     def recheck(self, answer: Answer | Mapping[str, Any] | str | bytes) -> Recheck:
         """Check an answer, its JSON object, or its text (TriG, JSON), on the graph as it is now.

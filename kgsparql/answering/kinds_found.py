@@ -16,7 +16,6 @@ from kgsparql.linking.words import roots_of, stem, words
 from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, split_camel_case
@@ -167,7 +166,7 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
     if not terms or session.graph.profile.external_ids or not session.graph.uses_any((ON_PROPERTY,)):
         return
     x, kind, rule, by, far = map(g.Variable, ("x", "kind", "rule", "by", "far"))
-    read = EXISTENTIAL if GraphVocabulary.of(session.graph).restricted else ()
+    read = EXISTENTIAL if session.vocabulary.restricted else ()
     left = tuple(predicate for predicate in RESTRICTED_TO if predicate not in read)
     far_by_any = g.OneOfPredicates(rule, RESTRICTED_TO, far)
     own = (g.Fact(x, SUBCLASS_OF, rule), g.OneOfPredicates(rule, left, far))

@@ -54,7 +54,7 @@ class PlanQuestion:
     @classmethod
     def of(cls, session: Session, *, sets: int) -> PlanQuestion:
         """The question of a session, whose entities are linked."""
-        vocabulary = GraphVocabulary.of(session.graph)
+        vocabulary = session.vocabulary
         words = QuestionWords(session.question, session.ranker, session.linker)
         chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
@@ -153,8 +153,7 @@ def common_profiler(session: Session) -> Profiler:
     with _KEEPING:
         kept = {} if graph.is_recorded else _KNOWN.setdefault(graph, {})
         known = kept.setdefault(walked, KnownSets())
-    vocabulary = GraphVocabulary.of(graph)
-    return Profiler(unmetered(session), vocabulary, direction=session.direction, known=known)
+    return Profiler(unmetered(session), session.vocabulary, direction=session.direction, known=known)
 
 
 _LONGEST = 4  # words of a text that are looked for together

@@ -32,7 +32,6 @@ from kgsparql.plans.planner import Planner
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
 from kgsparql.reading.chunks import Chunked
@@ -78,7 +77,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     name_schema(session)
     own, words = lexicon(), question_chunks(session)
     clauses = read_question(words, own)
-    vocabulary = GraphVocabulary.of(session.graph)
+    vocabulary = session.vocabulary
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
@@ -197,7 +196,7 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
     if plan is None:
         return None
     try:
-        return run(plan, session.graph, vocabulary=GraphVocabulary.of(session.graph))
+        return run(plan, session.graph, vocabulary=session.vocabulary)
     except (PlanError, QueryError) as error:
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
@@ -213,7 +212,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
         return Retrieval(gaps=found.gaps, is_judged=True)
     if isinstance(plan, a.Ends) and isinstance(plan.start, a.Items) and len(plan.start.terms) == 1:
         (start,) = plan.start.terms
-        is_said = GraphVocabulary.of(session.graph).restricted.isdisjoint(step.predicate for step in plan.path.steps)
+        is_said = session.vocabulary.restricted.isdisjoint(step.predicate for step in plan.path.steps)
         if (
             isinstance(start, IRI)
             and is_said
@@ -310,7 +309,7 @@ def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool
     if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
         return True
     items = changed.items if isinstance(changed, a.Count | a.SummaryOf | a.Exists) else changed
-    query = compiled(a.Exists(items), vocabulary=GraphVocabulary.of(session.graph))
+    query = compiled(a.Exists(items), vocabulary=session.vocabulary)
     return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
 
 
@@ -336,7 +335,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     counted = a.Count(a.Minus(ends, items) if path.goes_back else ends)  # the start is none of those beside it
     made: Retrieval | None = None
     with session.within_budget():
-        computed = run(counted, session.graph, vocabulary=GraphVocabulary.of(session.graph))
+        computed = run(counted, session.graph, vocabulary=session.vocabulary)
         made = without_lost_items(computed_retrieval(computed, session), session)
     if made is None or made.draft is None:  # what it rests on is gone
         return None

@@ -27,6 +27,7 @@ from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import KnownSets
+from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term, Triple
 from kgsparql.reading.asking import Asked
@@ -134,6 +135,7 @@ class Session:
     random: Random = field(init=False)
     _asked: tuple[tuple[LinkedEntity, ...], Asked] | None = field(default=None, init=False, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
+    _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         seed = hashlib.sha256(f"{self.seed}\n{self.original}".encode()).digest()
@@ -164,6 +166,12 @@ class Session:
     def graph(self) -> MeteredGraph:
         """The graph, with every query counted."""
         return self.labels.graph
+
+    @property
+    def vocabulary(self) -> GraphVocabulary:
+        """The predicates by which the graph says what things are, read once for the question."""
+        self._vocabulary = self._vocabulary or GraphVocabulary.of(self.graph)
+        return self._vocabulary
 
     @property
     def notes(self) -> Notes:

@@ -116,6 +116,8 @@ class Facts:
         while found:
             below |= found
             found = {n for broad in found for p in self.vocabulary.narrower for n in self._inverse[broad, p]} - below
+        if self.vocabulary.has_classes_as_items(of):
+            return below - {of}
         return {one for kind in below for p in self.vocabulary.types for one in self._inverse[kind, p]}
 
     def _best(self, top: a.Top) -> set[Term]:

@@ -56,7 +56,7 @@ class KnownGraph:
     @property
     def is_ontology(self) -> bool:
         """Whether the classes are the things that are asked about."""
-        return bool(self.profiler.vocabulary.restricted)
+        return self.profiler.vocabulary.is_ontology
 
     # --- sets
 

@@ -267,14 +267,11 @@ class PlanCompiler:
         types, narrower = self.vocabulary.types, self.vocabulary.narrower
         if not narrower:
             return self._any_of(x, types, of)
-        kind, types = self.new("c"), tuple(predicate for predicate in types if predicate not in narrower)
-        arms: list[Group] = []
-        if types:
-            below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
-            arms += [self._any_of(x, types, of), below]
-        if len(types) < len(self.vocabulary.types):  # in an ontology, the classes below are of it
-            arms.append((classes_below(x, of, self.vocabulary),))
-        return (g.Union(tuple(arms)),) if len(arms) > 1 else arms[0]
+        if self.vocabulary.has_classes_as_items(of):
+            return (classes_below(x, of, self.vocabulary),)
+        kind = self.new("c")
+        below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
+        return (g.Union((self._any_of(x, types, of), below)),)
 
     def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
         """The items of a set, each once: of what many lead to, as many rows each would be measured again."""

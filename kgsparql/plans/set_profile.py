@@ -358,12 +358,12 @@ class Profiler:
 
     def classes_of(self, terms: Sequence[IRI]) -> dict[Term, set[IRI]]:
         """The classes of terms, without the broader ones; none of a Wikibase, whose ``rdf:type`` says nothing."""
-        is_said = not self.graph.profile.external_ids and self.graph.held(frozenset(self.vocabulary.types))
+        is_said = not self.graph.profile.external_ids and self.graph.held(frozenset(self.vocabulary.kinds))
         wanted = tuple(dict.fromkeys(terms)) if is_said else ()
         x, kind = Variable("x"), Variable("c")
         found: dict[Term, set[IRI]] = defaultdict(set)
         for at in range(0, len(wanted), 400):
-            facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.types]
+            facts = [g.Fact(x, predicate, kind) for predicate in self.vocabulary.kinds]
             either = facts[0] if len(facts) == 1 else g.Union(tuple((fact,) for fact in facts))
             group = (g.Values(x, wanted[at : at + 400]), either)
             select = g.Select(((x, None), (kind, None)), group, distinct=True, limit=10_000)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from kgsparql.dataclasses import dataclass
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql.dataclasses import dataclass, replace
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI
-from kgsparql.rdf.vocabulary import LABELS, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import LABELS, OF_ONTOLOGIES, ON_PROPERTY, RDF_TYPE, SUBCLASS_OF
 
 _MOST_READ = 1_000  # predicates that restrictions are on, and classes that things are of
-_OF_OWL = "http://www.w3.org/"
-_ONTOLOGIES: WeakKeyDictionary[KnowledgeGraph, tuple[tuple[IRI, ...], frozenset[IRI]]] = WeakKeyDictionary()
+_READ: WeakKeyDictionary[KnowledgeGraph, GraphVocabulary] = WeakKeyDictionary()
+"""What was read of graphs that stay as they were loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,19 @@ class GraphVocabulary:
     :param types: from an item to its classes.
     :param narrower: from a class to a broader one; none where all classes are flat.
     :param labels: from an item to its names.
-    :param restricted: predicates of which a class says by OWL restrictions what they lead to, where no thing is of such
-        a class: of an ontology, whose classes are the things that are asked about.
+    :param is_ontology: OWL says by restrictions what its classes have, and no thing is of such a class, so that
+        classes are the things that are asked about.
+    :param restricted: of an ontology, the predicates that restrictions are on.
+    :param populated: of an ontology, the classes of its things, with those above; the items of others are the classes
+        below them.
     """
 
     types: tuple[IRI, ...] = (RDF_TYPE,)
     narrower: tuple[IRI, ...] = (SUBCLASS_OF,)
     labels: tuple[IRI, ...] = LABELS
+    is_ontology: bool = False
     restricted: frozenset[IRI] = frozenset()
+    populated: frozenset[IRI] = frozenset()
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> GraphVocabulary:
@@ -38,26 +43,43 @@ class GraphVocabulary:
         narrower, labels = tuple(graph.held(frozenset((SUBCLASS_OF,)))), graph.naming.labels
         if not (narrower and graph.is_embedded and graph.held(frozenset((ON_PROPERTY,)))):
             return cls(narrower=narrower, labels=labels)
-        kept = _ONTOLOGIES.get(graph.origin) if graph.is_as_loaded else None
-        types, restricted = _ONTOLOGIES[graph.origin] = kept or _ontology_in(graph)
-        return cls(types, narrower, labels, restricted)
+        read = _READ.get(graph.origin) or _read_ontology(graph)
+        if graph.is_as_loaded:
+            _READ[graph.origin] = read
+        return replace(read, narrower=narrower, labels=labels)
+
+    @property
+    def kinds(self) -> tuple[IRI, ...]:
+        """What leads from an item to its classes, where the item may be a class itself."""
+        if not self.is_ontology:
+            return self.types
+        return (*self.types, *self.narrower) if self.populated else self.narrower
+
+    def has_classes_as_items(self, of: IRI) -> bool:
+        """Tell whether the items of a class are the classes below it."""
+        return self.is_ontology and of not in self.populated
 
 
-def _ontology_in(graph: KnowledgeGraph) -> tuple[tuple[IRI, ...], frozenset[IRI]]:
-    """Read from what an item leads to its classes, and what restrictions are on; nothing if things are of such classes.
+def _read_ontology(graph: KnowledgeGraph) -> GraphVocabulary:
+    """Read what restrictions are on, and what things are; if these are of a class with restrictions, it is no ontology.
 
-    Of an ontology without any things, an item's classes are those above it alone: to look for things, too, takes an
-    engine ten times as long.
+    What things are is asked first: these are few classes, and to look for things of every class takes an engine long.
     """
-    x, kind, rule, by = map(Variable, ("x", "kind", "rule", "by"))
-    of_class = (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule))
-    populated = g.Select(((x, None),), (*of_class, g.Fact(x, RDF_TYPE, kind)), limit=1)
-    if graph.select(g.select_query("populated", populated)):
-        return (RDF_TYPE,), frozenset()
-    predicates = g.Select(((by, None),), of_class, distinct=True, limit=_MOST_READ)
-    kinds = g.Select(((kind, None),), (g.Fact(x, RDF_TYPE, kind),), distinct=True, limit=_MOST_READ)
-    found = graph.select(g.select_query("restricted", predicates))
-    restricted = frozenset(one["by"] for one in found if isinstance(one["by"], IRI))
-    named = [one["kind"] for one in graph.select(g.select_query("kinds", kinds)) if isinstance(one["kind"], IRI)]
-    has_things = any(not one.value.startswith(_OF_OWL) for one in named)
-    return ((RDF_TYPE,) if has_things or not restricted else ()) + ((SUBCLASS_OF,) if restricted else ()), restricted
+    x, own, kind, rule, by = map(Variable, ("x", "own", "kind", "rule", "by"))
+    said = g.Select(((own, None),), (g.Fact(x, RDF_TYPE, own),), distinct=True, limit=_MOST_READ)
+    above = g.OneOfPredicates(own, (SUBCLASS_OF,), rule, then=(SUBCLASS_OF,))
+    populated = g.Select(((own, None),), (said, above, g.Fact(rule, ON_PROPERTY, by)), limit=1)
+    on = g.Select(((by, None),), (g.Fact(rule, ON_PROPERTY, by), g.Fact(kind, SUBCLASS_OF, rule)), distinct=True)
+    restricted = graph.select(g.select_query("restricted", replace(on, limit=_MOST_READ)))
+    if not restricted or graph.select(g.select_query("populated", populated)):
+        return GraphVocabulary()
+    each = (said, g.OneOfPredicates(own, (), kind, then=(SUBCLASS_OF,)))
+    kinds = g.select_query("kinds", g.Select(((own, None), (kind, None)), each, limit=BOUND))
+    of_things = [
+        one for one in graph.select(kinds) if not str(getattr(one["own"], "value", "")).startswith(OF_ONTOLOGIES)
+    ]
+    return GraphVocabulary(
+        is_ontology=True,
+        restricted=frozenset(one["by"] for one in restricted if isinstance(one["by"], IRI)),
+        populated=frozenset(one["kind"] for one in of_things if isinstance(one["kind"], IRI)),
+    )

@@ -47,6 +47,8 @@ TAXONOMY = (BROADER, SUBCLASS_OF, INSTANCE_OF, CLASS_ABOVE)
 """Lead to what is wider."""
 CLASS_KINDS = _known_iris("rdfs:Class owl:Class owl:Restriction")
 """What is declared to be one of these is a class."""
+OF_ONTOLOGIES = tuple(_NAMESPACES[name] for name in ("rdf", "rdfs", "owl"))
+"""How the IRIs of classes begin whose instances are the terms of an ontology, and no things."""
 LABELS = _known_iris(
     "rdfs:label skos:prefLabel schema:name schemas:name foaf:name dcterms:title dc:title ontolex:writtenRep"
 )

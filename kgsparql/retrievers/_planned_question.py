@@ -17,7 +17,6 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
@@ -100,7 +99,7 @@ class GivenPlan(Retriever):
 
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to."""
-        found = run(self.plan, session.graph, vocabulary=GraphVocabulary.of(session.graph))
+        found = run(self.plan, session.graph, vocabulary=session.vocabulary)
         return replace(computed_retrieval(found, session), support=Support(1.0, 1.0, 1.0, 1.0))
 
 

@@ -22,7 +22,6 @@ from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.set_words import SetWords
 from kgsparql.plans.type_check import check, terms_in
-from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, iri, printable
@@ -64,7 +63,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     if number >= len(parts):
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_LIMITS))
-    vocabulary, kind = GraphVocabulary.of(session.graph), parts[number].kind
+    vocabulary, kind = session.vocabulary, parts[number].kind
     found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary, languages=knowledge.languages)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
     kind = "condition" if kind == "predicate" else kind  # with its direction

@@ -92,3 +92,34 @@ def test_what_owl_says_by_restrictions_is_no_sure_nothing() -> None:
     populated = KnowledgeBase(graph_from(f'{OWL} :one a :Fiddle ; rdfs:label "Number 1" ; :hasPart :Steel .'))
     assert populated.ask("Does Fiddle have a Bow?").status == "partial"
     assert populated.ask("Does Number 1 have a Steel String?").best[0].label == "true"
+
+
+SCHOOL = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Person a owl:Class ; rdfs:label "person" ; rdfs:subClassOf [ owl:onProperty :hasParent ; owl:someValuesFrom :Person ] .
+:Student a owl:Class ; rdfs:label "student" ; rdfs:subClassOf :Person . :hasParent rdfs:label "has parent" .
+:Graduate a owl:Class ; rdfs:label "graduate" ; rdfs:subClassOf :Student .
+:ann a :Graduate ; rdfs:label "Ann" . :cara a :Graduate ; rdfs:label "Cara" .
+"""
+OFFICE = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Device a owl:Class ; rdfs:label "device" ; rdfs:subClassOf [ owl:onProperty :hasPart ; owl:someValuesFrom :Screw ] .
+:Screw a owl:Class ; rdfs:label "screw" . :hasPart rdfs:label "has part" . :worksIn rdfs:label "works in" .
+:Phone a owl:Class ; rdfs:label "phone" ; rdfs:subClassOf :Device . :sales rdfs:label "Sales" .
+:Employee a owl:Class ; rdfs:label "employee" .
+:Manager a owl:Class ; rdfs:label "manager" ; rdfs:subClassOf :Employee .
+:ann a :Manager ; rdfs:label "Ann Lee" ; :worksIn :sales . :bob a :Manager ; rdfs:label "Bob Ray" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("triples", "question", "right"),
+    [
+        (SCHOOL, "How many students are there?", {"2"}),  # of a class below the one with the restriction
+        (OFFICE, "How many employees are there?", {"2"}),
+        (OFFICE, "Which employees do not work in Sales?", {"Bob Ray"}),
+        (OFFICE, "How many devices are there?", {"1"}),
+    ],
+)
+def test_classes_are_counted_only_where_nothing_is_of_them(triples: str, question: str, right: set[str]) -> None:
+    answer = KnowledgeBase(graph_from(triples)).ask(question)
+    assert {one.label for one in answer.best} == right
+    assert answer.status == "answered", answer.gaps
