@@ -80,7 +80,7 @@ class Linker:
             return []
         spellings = Spellings(text, self.languages)
         known = [(link.mention.start, link.mention.end) for link in links if link.matched == "exact"]
-        content = spellings.content_places
+        content = [(token.start, token.end) for token in spellings.content]
         left = [(s, e) for s, e in content if not any(start <= s and e <= end for start, end in known)]
         if links and spellings.is_cased:
             left = [(s, e) for s, e in left if s and text[s].isupper()]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
-from kgsparql.linking.words import consecutive, is_proper, stop_words, tokens, with_signs
+from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS
@@ -88,9 +88,9 @@ class Spellings:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
     @property
-    def content_places(self) -> list[tuple[int, int]]:
-        """Where words are that may be in a name, in characters: all but stop words."""
-        return [(token.start, token.end) for token, is_one in zip(self.tokens, self._content, strict=True) if is_one]
+    def content(self) -> Iterator[TextToken]:
+        """Yield the words that may be in a name: all but stop words."""
+        return itertools.compress(self.tokens, self._content)
 
     @property
     def exact(self) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ class PackedLabels(LabelSearch):
 
     def __init__(self, data: Any, embedder: Embedder | None = None, vectors: TextVectors | None = None) -> None:
         self._packed = _Packed(data)
+        self._key_texts, self._word_texts = (_Texts(self._packed, name) for name in ("keys", "words"))
         self._vectors = vectors or (None if embedder is None else _EmbeddedTexts(self, embedder))
 
     @classmethod
@@ -97,7 +98,10 @@ class PackedLabels(LabelSearch):
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
-        codes = np.array(sorted(map(_trigram_code, trigrams(key))), dtype=np.uint64)
+        codes = np.array(
+            sorted(reduce(lambda code, own: code << _CHARACTER_BITS | ord(own), each, 0) for each in trigrams(key)),
+            dtype=np.uint64,
+        )
         known = self._packed.array("trigrams")
         places = np.searchsorted(known, codes)
         found = (int(at) for at, code in zip(places, codes, strict=True) if at < len(known) and known[at] == code)
@@ -132,14 +136,6 @@ class PackedLabels(LabelSearch):
     def _own_vocabulary(self) -> Vocabulary:
         about, counts = self._packed.about, _WordCounts(self._word_texts, self._packed.array("word keys starts"))
         return Vocabulary(counts, len(self._key_texts), frozenset(about["type_stems"]), about["capitals_tell"])
-
-    @cached_property
-    def _key_texts(self) -> _Texts:
-        return _Texts(self._packed, "keys")
-
-    @cached_property
-    def _word_texts(self) -> _Texts:
-        return _Texts(self._packed, "words")
 
     @cached_property
     def _key_words(self) -> _Postings:
@@ -241,7 +237,7 @@ class _Texts(Sequence[str]):
         return len(self._lengths)
 
     def __getitem__(self, place: Any) -> Any:
-        return self._packed.text(self._name, int(self._starts[place]), int(self._starts[place + 1]) - 1)
+        return self.between(place, place + 1)[0]
 
     def between(self, start: int, end: int) -> list[str]:
         """List the texts from one place up to another."""
@@ -438,7 +434,3 @@ def _trigrams_in(keys: Sequence[str], first: int) -> tuple[NDArray[np.uint64], N
 
 def _hash_of(text: str) -> int:
     return zlib.crc32(text.encode("utf-8", "replace"))
-
-
-def _trigram_code(trigram: str) -> int:
-    return reduce(lambda code, character: code << _CHARACTER_BITS | ord(character), trigram, 0)
