@@ -184,7 +184,8 @@ class _Check:
                 yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
             elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said)):
                 yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
-        is_asked = self.asked.clauses.phrase.asked or self.asked.clauses.form != "set" or self._says_what_it_is()
+        asked = self.asked.clauses
+        is_asked = asked.phrase.asked or asked.phrase.kinds or asked.form != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield Gap("word", "", "the question does not say which fact is asked for")
 

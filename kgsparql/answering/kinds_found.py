@@ -18,8 +18,18 @@ from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
+from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised, split_camel_case
-from kgsparql.rdf.vocabulary import CLASS_KINDS, EQUIVALENT_CLASS, EXISTENTIAL, ON_PROPERTY, RESTRICTED_TO, SUBCLASS_OF
+from kgsparql.rdf.vocabulary import (
+    CLASS_KINDS,
+    EQUIVALENT_CLASS,
+    EXISTENTIAL,
+    INSTANCE_OF,
+    ON_PROPERTY,
+    RDF_TYPE,
+    RESTRICTED_TO,
+    SUBCLASS_OF,
+)
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.lexicon import lexicon
 
@@ -59,7 +69,11 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     is_point = len(texts) == len(ends) > 0 and all(map(_POINT.match, texts))
     if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
         yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, steps[-1]))
-    is_value = best.paths[0].property_path.steps[-1].direction == "forward"
+    last = best.paths[0].property_path.steps[-1]
+    kinds = asked.words(asked.clauses.phrase.kinds)
+    if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
+        yield Gap("kind", kinds, "this asks for {}, and what was found is {!r}", (kinds, shown[0]))
+    is_value = last.direction == "forward"
     if gap := sort_gap_of(session.question, ends, steps[-1:] if is_value else (), session):
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):

@@ -362,7 +362,11 @@ def _best_connected(
 def _linked_entity(
     detector: MentionDetector, candidate: LinkCandidate, rivals: Iterable[LinkCandidate] = ()
 ) -> LinkedEntity:
-    """The entity of a candidate; its own candidates are the best rivals that are other entities."""
+    """The entity of a candidate; its own candidates are the best rivals that are other entities.
+
+    What has a name is no namesake of a lesser known thing that has none, only an IRI that ends so: often its equal in
+    another vocabulary, of which nothing else is said.
+    """
     first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
     row = candidate.row
     place = signed_place(row.text, detector.question, first.start, last.end)
@@ -371,7 +375,8 @@ def _linked_entity(
     entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)
     others: dict[str, LinkedEntity] = {}
     for rival in rivals:
-        if rival.row.iri != row.iri and rival.row.iri not in others:
+        is_unnamed = rival.row.role == "derived" != row.role and rival.row.key == row.key
+        if rival.row.iri not in {row.iri, *others} and not (is_unnamed and rival.row.degree < row.degree):
             others[rival.row.iri] = _linked_entity(detector, rival)
             if len(others) == MAX_CANDIDATES:
                 break

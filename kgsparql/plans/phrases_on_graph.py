@@ -67,7 +67,9 @@ class Phrases(Restricting):
                 return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
         found = [given.kept(one, 0.3) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
-        found = found or self.connector.connect(given, Sought(phrase.kinds, "of", "of", hops=1))  # `is a kind of`
+        if not found:  # `is a kind of`; what it is an instance of is no kind of it
+            named = self.connector.connect(given, Sought(phrase.kinds, "of", "of", hops=1))
+            found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
         return found or [given.leaving_out(phrase.kinds)]
 
     # --- the phrase itself
@@ -95,10 +97,12 @@ class Phrases(Restricting):
         is_asked = phrase.asked in {"what", "which", "how"} or is_counted
         is_small = is_asked and self.chunked.raw[head.start][:1].islower()
         options: list[Denotation] = []
-        is_defined = self.question.is_definition and phrase is self.question.phrase
-        if head.entities and (is_defined or not (is_small and (phrase.restrictions or phrase.asked))):
+        is_meant = self.question.is_definition and phrase is self.question.phrase
+        is_meant = is_meant or bool(phrase.kinds and not phrase.restrictions)  # which kinds of sand are there
+        if head.entities and (is_meant or not (is_small and (phrase.restrictions or phrase.asked))):
             is_many = is_counted or (phrase is self.question.phrase and not (phrase.asked or head.is_strong))
-            members = self._instances_of_item(head) if is_many and not phrase.kinds else []
+            is_whole = len(phrase.chunks) == 1  # how many mines dig coal
+            members = self._instances_of_item(head) if is_many and is_whole and not phrase.kinds else []
             options += members or self._named(phrase, head)
         options += [one for kind in head.classes[:_CLASSES] for one in self._of_class(phrase, head, kind)]
         if not head.classes:

@@ -82,6 +82,7 @@ class Lexicon:
     with_words: frozenset[str]
     than_words: frozenset[str]
     existence_words: frozenset[str]
+    existence_verbs: frozenset[str]
     anaphors: frozenset[str]
     dummies: frozenset[str]
     fillers: frozenset[str]

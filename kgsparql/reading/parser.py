@@ -300,7 +300,7 @@ class _Parser(Differences):
 
     def _forget_names(self, phrase: NounPhrase) -> None:
         """Take what is written small after its question word for a noun: ``which country`` names none."""
-        head = phrase.head
+        head = None if phrase.kinds else phrase.head  # which kinds of sand
         if head is not None and head.entities and self.read.raw[head.start][:1].islower():
             phrase.chunks[-1] = replace(head, entities=(), is_strong=False)
 
@@ -313,6 +313,8 @@ class _Parser(Differences):
             return question
         if word in lexicon.be_forms:
             self._after_be(question)
+        elif word in lexicon.existence_verbs:
+            self.said_of_such(phrase, 1)
         elif word in lexicon.auxiliaries and (word not in lexicon.have_forms or self._has_verb_later(form)):
             self._after_do(question)
         elif self._asks_how(phrase) and self.is_noun_phrase() and not self.is_verb():
@@ -348,10 +350,7 @@ class _Parser(Differences):
         rest = {self.word(ahead) for ahead in range(1, self.end - self.at)}
         is_anywhere = self.word() in lexicon.locatives and rest <= lexicon.determiners | lexicon.fillers  # in the graph
         if is_anywhere or (self.word() in lexicon.existence_words and not self.is_verb(1)):
-            self.skip(1 + is_anywhere * len(rest))
-            self.modifiers(phrase)
-            if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
-                phrase.restrictions += self.verb_phrases()
+            self.said_of_such(phrase, 1 + is_anywhere * len(rest))
             return
         if self.takes_bare_noun(phrase):
             return

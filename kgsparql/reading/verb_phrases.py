@@ -360,10 +360,7 @@ class VerbPhrases(NounPhrases):
             self.skip()
             while self.word() in lexicon.auxiliaries:
                 self.skip()
-            phrase = self.noun_phrase()
-            if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
-                phrase.restrictions += self.verb_phrases()
-            return Clauses("ask", phrase, asks_existence=True)
+            return self._existence_of(self.noun_phrase())
         is_negated = self.word() in lexicon.negations - lexicon.no_words
         self.skip(int(is_negated))
         if auxiliary in lexicon.be_forms:
@@ -383,14 +380,22 @@ class VerbPhrases(NounPhrases):
         lexicon = self.lexicon
         if self.word() in lexicon.existence_words and self.word(1) in lexicon.auxiliaries:
             self.skip(2)
-            phrase = self.noun_phrase()
-            if not self.is_done and (self.word() in lexicon.auxiliaries or self.is_verb()):
-                phrase.restrictions += self.verb_phrases()
-            return Clauses("ask", phrase, asks_existence=True)
+            return self._existence_of(self.noun_phrase())
         phrase = self.noun_phrase(with_modifiers=False)
         if not phrase.parts and not (phrase.head is not None and phrase.head.is_name):
             self.modifiers(phrase)
         return self.said_of(phrase, "", is_negated=False)
+
+    def _existence_of(self, phrase: NounPhrase, words: int = 0) -> Clauses:
+        self.said_of_such(phrase, words)
+        return Clauses("ask", phrase, asks_existence=True)
+
+    def said_of_such(self, phrase: NounPhrase, words: int = 0) -> None:
+        """Read what is said of a phrase after so many words that restrict nothing, such as ``exist``."""
+        self.skip(words)
+        self.modifiers(phrase)
+        if not self.is_done and (self.word() in self.lexicon.auxiliaries or self.is_verb()):
+            phrase.restrictions += self.verb_phrases()
 
     def _reserve_predicate(self) -> None:
         """Find the last participle, or the comparative before ``than``, which no subject before it may take."""
@@ -423,6 +428,8 @@ class VerbPhrases(NounPhrases):
 
     def said_of(self, phrase: NounPhrase, auxiliary: str, is_negated: bool) -> Clauses:
         """Read what a question asks whether it holds of a phrase; or which of two, or whether one has more."""
+        if not is_negated and self.word() in self.lexicon.existence_verbs:
+            return self._existence_of(phrase, 1)
         question = Clauses("ask", phrase, asks_existence=self.is_done)
         if self.is_done:
             return question

@@ -372,3 +372,31 @@ def test_when_it_was_completed_is_its_completion_date() -> None:
 def test_words_that_mean_a_statement_and_its_end_lead_through_it(question: str, right: set[str]) -> None:
     assert ask(question, CENSUS)[1] == right
     assert not ask("Who married in Ulm?", CENSUS)[1]  # a marriage is nobody
+
+
+COALS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+:coal skos:prefLabel "Coal"@en ; skos:broader :fuel ; skos:exactMatch <http://other.org/coal> ; skos:notation "CO" .
+:fuel skos:prefLabel "Fuel"@en . :peat skos:prefLabel "Peat"@en ; skos:broader :fuel .
+:brown skos:prefLabel "Lignite"@en ; skos:broader :coal . :black skos:prefLabel "Anthracite"@en ; skos:broader :coal .
+:Mine a rdfs:Class ; rdfs:label "mine" .
+:m1 a :Mine ; rdfs:label "Pit A" ; :digs :coal . :m2 a :Mine ; rdfs:label "Pit B" .
+:digs rdfs:label "digs" .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which kinds of coal are there?", {"Anthracite", "Lignite"}),  # and of its equal elsewhere nothing is said
+        ("List the kinds of coal", {"Anthracite", "Lignite"}),
+        ("How many kinds of coal exist?", {"2"}),
+        ("Which mines exist?", {"Pit A", "Pit B"}),
+        ("How many mines are there?", {"2"}),
+        ("Do any mines exist?", {"true"}),
+    ],
+)
+def test_which_kinds_there_are_and_what_exists(question: str, right: set[str]) -> None:
+    assert ask(question, COALS)[1] == right
+    assert not ask("Which kinds of mine are there?", COALS)[1]  # a pit is a mine, and no kind of mine
+    assert ask("How many mines dig coal?", COALS)[1] in ({"1"}, set())  # and not how many kinds of it
