@@ -53,7 +53,7 @@ class Planner:
             return PlannedReading(None, doubts=impossible, is_impossible=True)
         if (names := self._other_names()) is not None:
             return names
-        found, question = self.tables.as_asked(self._read()), self.question
+        found, question = self._without_named(self.tables.as_asked(self._read())), self.question
         unread = [*question.unread]
         if not isinstance(found.plan, a.ItemTable):
             unread += question.pronouns  # else of its items
@@ -68,6 +68,18 @@ class Planner:
             *(self._leaps(found.how) if isinstance(found.plan, a.SummaryOf) else ()),
         )
         return replace(found, doubts=tuple(dict.fromkeys(doubts)))
+
+    def _without_named(self, found: PlannedReading) -> PlannedReading:
+        """Leave out of what is found who is named, where others are asked for: who else plays for Ann's club."""
+        is_count = isinstance(plan := found.plan, a.Count)
+        items = plan.items if isinstance(plan, a.Count) else plan
+        if self.lexicon.else_words.isdisjoint(self.texts) or not isinstance(items, a.ItemSet):
+            return found
+        named = {name.term for chunk in self.chunks for name in chunk.entities} & self.view.members(items)
+        if not named:
+            return found
+        others = a.Minus(items, a.Items(tuple(sorted(named, key=str))))
+        return replace(found, plan=a.Count(others) if is_count else others)
 
     def _not_averaged(self, found: PlannedReading) -> list[int]:
         """The positions of words such as `average`, where a plan has no average, and no name in it says so."""

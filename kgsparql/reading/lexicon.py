@@ -60,6 +60,7 @@ class Lexicon:
     negations: frozenset[str]
     no_words: frozenset[str]
     except_words: frozenset[str]
+    else_words: frozenset[str]
     except_phrases: Mapping[str, bool]
     without_words: frozenset[str]
     and_words: frozenset[str]

@@ -255,10 +255,11 @@ class NounPhrases(Openings, ABC):
             self._order_by(phrase, phrase.superlative, range(start, self.at))
         elif self.at != self.main_verb and (relation := self.comparison()):
             phrase.restrictions.append(relation)
-        elif word in lexicon.without_words | lexicon.except_words or self.phrase_in(lexicon.except_phrases):
-            self.skip((self.phrase_in(lexicon.except_phrases) or (1,))[0])
-            light: Light = "have" if word in lexicon.without_words else "be"
-            phrase.restrictions.append(Predication(light=light, object=self.noun_phrase(), is_negated=True))
+        elif word in lexicon.without_words:
+            self.skip()
+            phrase.restrictions.append(Predication(light="have", object=self.noun_phrase(), is_negated=True))
+        elif self._begins_exception():
+            self.take_exception(phrase)
         elif (
             self.at != self.main_verb
             and (self.is_participle(self.at) or lexicon.is_progressive(word))
@@ -267,6 +268,15 @@ class NounPhrases(Openings, ABC):
             phrase.restrictions += self.verb_phrases(is_participle=True)
         elif word in lexicon.prepositions and (self.begins_object(1) or self.word(1) in lexicon.negations):
             self._take_prepositional(phrase, word)
+
+    def _begins_exception(self) -> bool:
+        return self.word() in self.lexicon.except_words or self.phrase_in(self.lexicon.except_phrases) is not None
+
+    def take_exception(self, phrase: NounPhrase) -> None:
+        """Read ``except Ann`` as said of a phrase; where it ends a question, it is said of what is asked for."""
+        if self._begins_exception():
+            self.skip((self.phrase_in(self.lexicon.except_phrases) or (1,))[0])
+            phrase.restrictions.append(Predication(light="be", object=self.noun_phrase(), is_negated=True))
 
     def _order_by(self, phrase: NounPhrase, best: Superlative, positions: range) -> None:
         """Take some words for what a superlative measures."""

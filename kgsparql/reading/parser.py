@@ -34,8 +34,7 @@ class _Parser(Differences):
     """Reads one question."""
 
     opening: tuple[int, ...] = ()  # `is it true that`
-    _asks_number = False
-    _is_listing = False
+    _asks_number = _is_listing = False
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
@@ -43,6 +42,7 @@ class _Parser(Differences):
         if self.word(1) not in self.lexicon.distributives:
             self.take_request()
         question = self._with_choices() or self.any_question()
+        self.take_exception(question.phrase)
         question.order, question.asks_value, question.digits = self.order, self.asks_value, self.digits
         self._make_count(question)
         self._make_share(question)

@@ -400,3 +400,14 @@ def test_which_kinds_there_are_and_what_exists(question: str, right: set[str]) -
     assert ask(question, COALS)[1] == right
     assert not ask("Which kinds of mine are there?", COALS)[1]  # a pit is a mine, and no kind of mine
     assert ask("How many mines dig coal?", COALS)[1] in ({"1"}, set())  # and not how many kinds of it
+
+
+def test_who_is_excepted_at_the_end_of_a_question_or_named_beside_else_is_not_among_the_others() -> None:
+    graph = graph_from("""
+    :plays rdfs:label "plays for" . :captain rdfs:label "captain" .
+    :rovers rdfs:label "Rovers" ; :captain :ann . :ann rdfs:label "Ann Ost" ; :plays :rovers .
+    :bob rdfs:label "Bob Ray" ; :plays :rovers, :town . :town rdfs:label "Town" .
+    """)
+    knowledge = KnowledgeBase(graph, embedder="none")
+    for asked in ("Who else plays for Rovers besides Bob Ray?", "Who plays for Rovers except Bob Ray?"):
+        assert [one.label for one in knowledge.ask(asked).best] == ["Ann Ost"], asked
