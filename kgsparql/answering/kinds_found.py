@@ -13,9 +13,11 @@ from kgsparql.answering.plan_question import common_profiler
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import roots_of, stem, words
+from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
+from kgsparql.plans.type_check import parts, terms_in
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
@@ -78,7 +80,9 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
-    if (closing := asked.clauses.closing) and roots_of(closing).isdisjoint(roots_of(steps)):
+    closing = asked.clauses.closing
+    whole, roots = " ".join(steps).casefold(), roots_of(steps)
+    if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield Gap("step", "", NO_HINT, closing[:1])
 
 
@@ -199,6 +203,38 @@ def restriction_gaps(session: Session) -> Iterator[Gap]:
             (name,) = session.labels([one["x"]], in_grace=True).values()
             yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))
             return
+
+
+def is_undone_by_more(plan: a.Plan) -> bool:
+    """Tell whether a plan counts or denies something, so that one thing more would make it wrong."""
+    return any(isinstance(part, a.Count | a.HowMany | a.Lacks | a.Minus) for part in parts(plan))
+
+
+def inheritance_gaps(plan: a.Plan, session: Session) -> Iterator[Gap]:
+    """Doubt that a plan of an ontology finds all, where a class has from those above it alone what is looked for."""
+    own, named = session.vocabulary, terms_in(plan)
+    steps = tuple(sorted(own.restricted & named, key=str))
+    if not (own.is_ontology and steps):
+        return
+    terms = tuple(term for term in named if isinstance(term, IRI) and term not in own.restricted)
+    classes = tuple(part.of for part in parts(plan) if isinstance(part, a.Instances))
+    x, kind, by, top, end = map(g.Variable, ("x", "kind", "by", "top", "end"))
+    is_told = len(terms) > 1  # what is looked for, and of what
+
+    def leads(subject: g.Variable, name: str) -> tuple[g.Pattern, ...]:
+        rule, far = g.Variable(f"{name}_rule"), g.Variable(f"{name}_far") if is_told else end
+        stated = (g.Fact(subject, SUBCLASS_OF, rule), g.Fact(rule, ON_PROPERTY, by))
+        below = g.OneOfPredicates(far, (), end, then=(SUBCLASS_OF,))
+        return (*stated, g.OneOfPredicates(rule, EXISTENTIAL, far), *((below,) if is_told else ()))
+
+    below = (g.Values(top, classes), g.OneOfPredicates(x, (), top, then=(SUBCLASS_OF,)))
+    asked = g.Union(((g.Values(x, tuple(one for one in terms if one not in classes)),), below))
+    where = (g.Values(by, steps), *((g.Values(end, terms),) if is_told else ()), asked)
+    above = g.OneOfPredicates(x, (SUBCLASS_OF,), kind, then=(SUBCLASS_OF,))
+    group = (*where, above, *leads(kind, "above"), g.NotExists(leads(x, "own")))
+    for one in session.graph.select(g.select_query("inherited", g.Select(((x, None),), group, limit=1))):
+        (name,) = session.labels([one["x"]], in_grace=True).values()
+        yield Gap("kind", "", "OWL says more of {!r} by restrictions, which are not read", (name,))
 
 
 def _likeness_of(said: Sequence[str], names: Sequence[str], session: Session) -> NDArray[np.floating]:

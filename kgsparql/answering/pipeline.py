@@ -12,7 +12,7 @@ from kgsparql.answering.composing import closed_book, evidence_labels
 from kgsparql.answering.confidence import calibration, path_lead, signals_of
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
-from kgsparql.answering.kinds_found import class_gaps, restriction_gaps
+from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps
 from kgsparql.answering.prose import with_prose
 from kgsparql.answering.readings import HELD, NONE_FITS, chosen_reading, weighed_choice
 from kgsparql.answering.retriever import Retriever, without_lost_items
@@ -211,6 +211,12 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
         unlike += class_gaps([one.term for one in made.best] if made.status == "answered" else [], session)
         is_none = made.status == "answered" and {one.label for one in made.best} <= {"false", "0"}
         unlike += restriction_gaps(session) if is_none or made.status == "not_in_graph" else ()
+        plan = None if found.computed is None else found.computed.plan
+        above = () if plan is None else tuple(inheritance_gaps(plan, session))
+        if plan is not None and is_undone_by_more(plan):
+            unlike += above
+        elif made.status == "answered":  # a list is right as far as it goes
+            made = replace(made, notes=(*made.notes, *(Note("inherited", one.text) for one in above)))
     gaps = (*made.gaps, *unlike) if is_whole else None
     signals = signals_of(support, gaps, made.best, is_computed=made.computed is not None)
     confidence = 0.0 if made.status == "no_entity" else own.probability(signals)

@@ -167,9 +167,13 @@ class LabelFit:
         return [max(one, BY_CLASS * (root(text) in called)) for one, text in zip(own, texts, strict=True)]
 
     def hinted(self, predicate: IRI, hints: Sequence[str]) -> float:
-        """How well a predicate has one of some words in its name, of which the first are the likeliest."""
-        own = self.label_roots(predicate)
-        return max((1 - _LATER_HINT * at for at, hint in enumerate(hints) if self.roots(hint) <= own), default=0.0)
+        """How well a predicate has one of some hints in its name, of which the first are the likeliest.
+
+        One of several words stands there as it is: `made by` does not say what something is `made of`.
+        """
+        own, label = self.label_roots(predicate), self.text(predicate)
+        is_in = (hint in label if " " in hint else self.roots(hint) <= own for hint in hints)
+        return max((1 - _LATER_HINT * at for at, has in enumerate(is_in) if has), default=0.0)
 
     def names(self, classes: Collection[IRI]) -> list[str]:
         """The names of classes, in small letters."""

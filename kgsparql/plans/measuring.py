@@ -86,8 +86,12 @@ class Measuring(ABC):
         return [position for position in sorted(found) if self.texts[position] not in self.lexicon.function_words]
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
-        """The positions of the words of a verb that say something."""
-        return tuple(position for position in said.verb if self.texts[position] not in self.lexicon.fillers)
+        """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
+        light = self.lexicon.have_forms if not (said.is_passive or said.preposition) else self.lexicon.fillers
+        return tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers or self._is_name(p, light))
+
+    def _is_name(self, position: int, light: Collection[str]) -> bool:
+        return self.texts[position] not in light and bool(self.view.predicates_called([self.texts[position]]))
 
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
         """The positions of the words of chunks that say something: no small words, no numbers."""

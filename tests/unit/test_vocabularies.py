@@ -94,6 +94,19 @@ def test_what_owl_says_by_restrictions_is_no_sure_nothing() -> None:
     assert populated.ask("Does Number 1 have a Steel String?").best[0].label == "true"
 
 
+def test_what_a_class_has_from_those_above_it_alone_makes_a_count_unsure() -> None:
+    electric = ':Electric a owl:Class ; rdfs:label "Electric Guitar" ; rdfs:subClassOf :Guitar .'
+    knowledge = KnowledgeBase(graph_from(f"{OWL} {electric}"))
+    for question in ("How many instruments have a Steel String?", "Which instruments do not have a Steel String?"):
+        answer = knowledge.ask(question)
+        assert answer.status == "partial"
+        assert "Electric Guitar" in answer.gaps[0].text
+    listed = knowledge.ask("Which instruments have a Steel String?")
+    assert listed.status == "answered"  # as far as it goes
+    assert any("Electric Guitar" in str(note) for note in listed.notes)
+    assert knowledge.ask("How many instruments have a Bow?").status == "answered"
+
+
 SCHOOL = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Person a owl:Class ; rdfs:label "person" ; rdfs:subClassOf [ owl:onProperty :hasParent ; owl:someValuesFrom :Person ] .
 :Student a owl:Class ; rdfs:label "student" ; rdfs:subClassOf :Person . :hasParent rdfs:label "has parent" .

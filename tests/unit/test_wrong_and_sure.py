@@ -309,6 +309,12 @@ def test_what_something_is_made_of_or_used_for_is_no_place_that_it_is_kept_in() 
     :box rdfs:label "Box" . :drum rdfs:label "Drum" ; :in :box . :clay rdfs:label "Clay" ."""
     assert ask("What is Cup made of?", turtle)[1] == {"Clay"}
     assert ask("What is Saw used for?", turtle)[1] == {"cutting"}
+    made = (
+        f'{turtle} :by rdfs:label "made by" . :mk rdfs:label "maker of" . :mat rdfs:label "material" . :ann :mk :box .'
+    )
+    made += ':ann rdfs:label "Ann" . :box :by :ann ; :mat :oak . :oak rdfs:label "Oak" .'
+    assert ask("What is Box made of?", made)[1] == {"Oak"}
+    assert ask("Did Box make Ann?", made)[1] == {"false"}
     for question in ("What is Drum made of?", "What is Drum made from?", "What is Drum used for?"):
         assert not ask(question, turtle)[1], question
 
