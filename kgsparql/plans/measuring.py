@@ -35,8 +35,7 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.lexicon import Lexicon
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
-_DEEPER, _FOLLOWED, _TRIED = 0.25, 10, 3
-_CLASSES = 3
+_DEEPER, _FOLLOWED, _TRIED, _CLASSES = 0.25, 10, 3, 3
 _ORDERED = ("number", "date", "time", "year")
 
 
@@ -87,11 +86,11 @@ class Measuring(ABC):
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
-        light = self.lexicon.have_forms if not (said.is_passive or said.preposition) else self.lexicon.fillers
-        return tuple(p for p in said.verb if self.texts[p] not in self.lexicon.fillers or self._is_name(p, light))
-
-    def _is_name(self, position: int, light: Collection[str]) -> bool:
-        return self.texts[position] not in light and bool(self.view.predicates_called([self.texts[position]]))
+        acting = {
+            self.texts[p] for p in said.verb if not (said.is_passive or said.preposition)
+        } - self.lexicon.have_forms
+        light = self.lexicon.fillers - {text for text in acting if self.view.predicates_called([text])}
+        return tuple(p for p in said.verb if self.texts[p] not in light)
 
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
         """The positions of the words of chunks that say something: no small words, no numbers."""
@@ -182,7 +181,9 @@ class Measuring(ABC):
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
-        measure = a.Value(_path_of(uses), last.kind, self._unit_of(last, beside, is_far=is_far))
+        measure = a.Value(
+            PropertyPath(tuple(use.step for use in uses)), last.kind, self._unit_of(last, beside, is_far=is_far)
+        )
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
@@ -223,7 +224,8 @@ class Measuring(ABC):
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
     ) -> Iterator[MeasureChoice]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
-        last, path, share = uses[-1], _path_of(uses), prod(use.share for use in uses)
+        last, share = uses[-1], prod(use.share for use in uses)
+        path = PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
         is_noun = bool(texts) and self.fit.form(last.step.predicate) in {"noun", "agent"}
@@ -480,10 +482,6 @@ def by_year(option: MeasureChoice) -> MeasureChoice:
     if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:
         return replace(option, measure=replace(measure, kind="year"))
     return option
-
-
-def _path_of(uses: Sequence[PredicateUse]) -> PropertyPath:
-    return PropertyPath(tuple(use.step for use in uses))
 
 
 def unfiltered(items: a.ItemSet) -> a.ItemSet:
