@@ -181,9 +181,8 @@ class Measuring(ABC):
             return  # awarded in 1921 is not when the winner died
         score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
-        measure = a.Value(
-            PropertyPath(tuple(use.step for use in uses)), last.kind, self._unit_of(last, beside, is_far=is_far)
-        )
+        path = PropertyPath(tuple(use.step for use in uses))
+        measure = a.Value(path, last.kind, self._unit_of(last, beside, is_far=is_far))
         amount = self.amount_behind(items, uses[0]) if is_far else None
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
@@ -224,8 +223,7 @@ class Measuring(ABC):
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
     ) -> Iterator[MeasureChoice]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
-        last, share = uses[-1], prod(use.share for use in uses)
-        path = PropertyPath(tuple(use.step for use in uses))
+        last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
             return
         is_noun = bool(texts) and self.fit.form(last.step.predicate) in {"noun", "agent"}
