@@ -1,4 +1,4 @@
-"""Whether what was found is of the kind that a question asks for: a time, an amount, a place, somebody."""
+"""Whether what was found is of the kind that is asked for (a time, somebody), and whether OWL says more of it."""
 
 from __future__ import annotations
 
@@ -154,12 +154,16 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     nearer = other - mine
     is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
     is_like = is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any()
+    found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
+    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, found[0])) if found else None
+
+
+def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
+    """Those names of classes that say what a verb of the question does, and nobody: who married is no *marriage*."""
     verbs = [session.asked.read.texts[p] for own in session.asked.relations for p in own.verb]
-    doers, stems = tuple(language.agent_suffixes), set(map(stem, verbs))
-    acts = [one for one in kinds if roots_of([one]) & roots_of(verbs)]  # who married is no marriage
-    acts = [one for one in acts if sort == "agent" and not is_said and (stem(one) in stems or not one.endswith(doers))]
-    named = [*acts, None] if is_like else said
-    return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, named[0])) if named[0] else None
+    doers, stems = tuple(lexicon().agent_suffixes), set(map(stem, verbs))
+    named = (one for one in kinds if roots_of([one]) & roots_of(verbs))
+    return [one for one in named if stem(one) in stems or not one.endswith(doers)]
 
 
 def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:

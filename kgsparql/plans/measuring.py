@@ -86,10 +86,9 @@ class Measuring(ABC):
 
     def positions_of_verb(self, said: Predication) -> tuple[int, ...]:
         """The positions of the words of a verb that say something: `make` does where a predicate is `made by`."""
-        acting = {
-            self.texts[p] for p in said.verb if not (said.is_passive or said.preposition)
-        } - self.lexicon.have_forms
-        light = self.lexicon.fillers - {text for text in acting if self.view.predicates_called([text])}
+        acting = set() if said.is_passive or said.preposition else {self.texts[p] for p in said.verb}
+        named = {text for text in acting - self.lexicon.have_forms if self.view.predicates_called([text])}
+        light = self.lexicon.fillers - named
         return tuple(p for p in said.verb if self.texts[p] not in light)
 
     def positions(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:

@@ -312,15 +312,17 @@ class PlanCompiler:
                 group.append(g.Filter(Apply("!", (Apply("sameTerm", (nodes[i + 1], nodes[i - 1])),))))
         return tuple(group)
 
-    def _said_of(self, near: Variable, step: Step, far: Variable) -> g.Pattern:
+    def _said_of(self, subject: Variable, step: Step, far: Variable) -> g.Pattern:
         """A step, in an ontology also as its restrictions say it: of a class, that each thing of it has some such.
 
-        What has a class below another has that one, too; its facts are had by a plan that names both.
+        Who has tuna has fish, of which it is a kind. As evidence, plans name both: ``KnownGraph.with_kinds_below``.
+
+        :param subject: of the triple, as ``far`` is its object, whichever way the step goes.
         """
         if step.predicate not in self.vocabulary.restricted:
-            return self._fact(near, step.predicate, far)
-        rule, direct = self.new("r"), self._any_of(near, (step.predicate,), far)
-        above = (self._fact(near, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
+            return self._fact(subject, step.predicate, far)
+        rule, direct = self.new("r"), self._any_of(subject, (step.predicate,), far)
+        above = (self._fact(subject, SUBCLASS_OF, rule), self._fact(rule, ON_PROPERTY, step.predicate))
         if self.facts is None and step.direction == "inverse":
             return g.Union((direct, (*above, g.OneOfPredicates(rule, EXISTENTIAL, far, then=(SUBCLASS_OF,)))))
         return g.Union((direct, (*above, *self._any_of(rule, EXISTENTIAL, far))))

@@ -204,9 +204,8 @@ class Predicating(Measuring):
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
             options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
-        elif (
-            not words and chunk.number is not None and abs(chunk.number) < _FIRST_YEAR
-        ):  # `in phase 3`, which is no year
+        elif not words and chunk.number is not None and abs(chunk.number) < _FIRST_YEAR:
+            # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
         quantity = Quantity(comparison, chunk)
         on_the_way = [*self._on_the_way(given, quantity)]

@@ -146,12 +146,12 @@ class Profiler:
         return self.known.profiles
 
     def __call__(self, items: a.ItemSet) -> SetProfile:
-        """What some of the items have: three queries, for a set that was not looked at before."""
+        """What some of the items have: three queries, for a set not looked at before; in an ontology, two more."""
         self.look_at([items])
         return self.profiles[items]
 
     def look_at(self, sets: Iterable[a.ItemSet]) -> None:
-        """Look at several sets together: three queries, for those that were not looked at before."""
+        """Look at several sets together: three queries for all not looked at before; in an ontology, two more a set."""
         new = [one for one in dict.fromkeys(sets) if one not in self.profiles]
         shared = [one for one in new if _is_of_class(one)] if self.common is not None else []
         if self.common is not None and shared:
@@ -293,7 +293,7 @@ class Profiler:
     def _facts(
         self, asked: Mapping[a.ItemSet, tuple[Sequence[Term], Sequence[IRI] | None]]
     ) -> dict[a.ItemSet, dict[Step, dict[Term, set[Term]]]]:
-        """The steps from some items of each set, and where they lead, in one query.
+        """The steps from some items of each set, and where they lead, in one query but for what restrictions say.
 
         :param asked: the items, and the only predicates from them that are wanted.
         """

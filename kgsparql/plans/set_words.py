@@ -129,14 +129,10 @@ class SetWords:
             case a.Where(rest, m, ">=", Literal() as low), a.Where(_, _, "<=", Literal() as high) if m == measure:
                 lowest, highest = self.quantity(measure, low), self.quantity(measure, high)
                 return self.phrase(rest).with_clause(self._measured(measure, f"is from {lowest} to {highest}"))
-        if (
-            isinstance(measure, a.HowMany)
-            and isinstance(value, a.Count)
-            and (comparison, measure.among) == ("=", value.items)
-        ):
-            return inner.with_clause(
-                leads(self.relations(measure.path), names([f"all {self.phrase(value.items).own_number}"]))
-            )
+        match measure, comparison, value:
+            case a.HowMany(path, among), "=", a.Count(all_items) if among == all_items:
+                every = names([f"all {self.phrase(all_items).own_number}"])
+                return inner.with_clause(leads(self.relations(path), every))
         if isinstance(measure, a.HowMany) and isinstance(value, Literal):
             amount, is_one = how_many(comparison, value.value), is_for_one(comparison, value.value)
             return inner.with_clause(Clause(self._with_so_many(measure, amount, is_one=is_one)))

@@ -237,3 +237,21 @@ def test_uses_are_read_without_a_query_but_for_literals() -> None:
     forward = used[str(Step(ex("p")))]
     assert (forward.share, forward.most, forward.ends) == (1.0, 30, tuple(ex(f"b{i:02}") for i in range(20)))
     assert set(used[str(Step(ex("q")))].ends) == {Literal("1"), ex("c")}
+
+
+def test_what_is_in_a_list_is_looked_for_beyond_its_cells_and_other_things_are_not() -> None:
+    store = ox.Store()
+    store.load(
+        b"@prefix : <http://e.org/> . :album :tracks ( :one :two ) . :one :by :ann . :ann :near :bob .",
+        format=ox.RdfFormat.TURTLE,
+    )
+    fast, slow = graphs_of([*store])
+    one, bob = (IRI(f"http://e.org/{name}") for name in ("one", "bob"))
+    for term in (one, bob):
+        told, expected = (Profiler(graph)(a.Items((term,))) for graph in (fast, slow))
+        assert {(use.step, use.ends) for use in told.uses} == {(use.step, use.ends) for use in expected.uses}
+    steps = Profiler(fast)
+    assert steps._adjacent([one]) is None
+    assert steps._adjacent([bob]) is not None, "one list in a graph does not make all of it slow"
+    tracks = next(use for use in steps(a.Items((one,))).uses if use.step.predicate == IRI("http://e.org/tracks"))
+    assert tracks.ends == (IRI("http://e.org/album"),)
