@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
@@ -93,14 +92,6 @@ def as_written(rows: Sequence[LabelRow], text: str, own: Sequence[TextToken]) ->
         return asked in names or (row.degree > most and asked == normalised(asked))
 
     return [row for row in rows if may_be(row)] if right else rows
-
-
-def rows_by_key(rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
-    """Group rows by their keys."""
-    found: dict[str, list[LabelRow]] = defaultdict(list)
-    for row in rows:
-        found[row.key].append(row)
-    return found
 
 
 def exact_fit(key: str, start: int, end: int, vocabulary: Vocabulary, stops: Collection[str]) -> Fit:

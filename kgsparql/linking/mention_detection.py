@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.linking.corrections import Correction, Corrections
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,
@@ -19,7 +19,6 @@ from kgsparql.linking.label_matching import (
     best_fit,
     exact_fit,
     is_only_prefix,
-    rows_by_key,
 )
 from kgsparql.linking.words import (
     consecutive,
@@ -126,7 +125,7 @@ class MentionDetector:
         right = {(start, end) for row in rows for start, end, corrected in spans.get(row.key, ()) if corrected is None}
         found = [
             self._keyed_candidate(row, start, end, corrected, vocabulary)
-            for key, named in rows_by_key(rows).items()
+            for key, named in rows_by("key", rows).items()
             for start, end, corrected in spans.get(key, ())
             if corrected is None or (start, end) not in right
             for row in (as_written(named, self.question, self.tokens[start:end]) if corrected is None else named)

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import as_written, rows_by_key
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
+from kgsparql.linking.label_matching import as_written
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens, words
@@ -186,7 +186,7 @@ class _Chunker:
                 for last in _other_numbers(own[-1].text, self.language) if end - start <= _VARIED else ():
                     keys[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, _INFLECTED))
         found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
-        rows = rows_by_key(self.search.exact(list(keys)) if self.search is not None and keys else ())
+        rows = rows_by("key", self.search.exact(list(keys)) if self.search is not None and keys else ())
         for key, named in rows.items():
             for start, end, score in keys.get(key, ()):
                 words = self.read.tokens[start:end]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import plural
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch
-from kgsparql.linking.label_matching import as_written, rows_by_key
+from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
+from kgsparql.linking.label_matching import as_written
 from kgsparql.linking.words import TextToken, is_proper, key_of, signed_place, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
@@ -163,7 +163,7 @@ class _Names:
                     spans.setdefault(form, []).append((start, end, "inflected"))
         rows = self.search.for_text(self.question, (self.words.language,)).exact(sorted(filter(None, spans)))
         rows = [row._replace(language=row.language.partition("-")[0]) for row in rows]  # of whatever region
-        by_key = rows_by_key(rows)
+        by_key = rows_by("key", rows)
         for row in sorted(rows, key=lambda row: (row.language != self.words.language, -row.degree)):
             for start, end, ending in spans[row.key]:
                 if row not in as_written(by_key[row.key], self.question, self.tokens[start:end]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import chain
@@ -15,7 +15,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solution
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
-from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, with_short
+from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, rows_by, with_short
 from kgsparql.linking.words import STOP_WORDS, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -151,7 +151,7 @@ class EndpointLabels(FoundLabels):
     ) -> dict[str, list[LabelRow]]:
         """Ask for the names that are exactly one of some texts, with one of some language tags."""
         literals = [text_literal(text, tag) for text in texts for tag in tags]
-        return _rows_by("text", names_in(select_about(self._graph, queries, literals, parameter="label").seen))
+        return rows_by("text", names_in(select_about(self._graph, queries, literals, parameter="label").seen))
 
     def _names_by_search(
         self, spellings: Spellings, tags: Sequence[str], common: set[str], known: Sequence[str]
@@ -195,7 +195,7 @@ class EndpointLabels(FoundLabels):
             entities = [(name, entity) for name, entity in found if isinstance(entity, IRI)]
             meant = [entity.value for _, entity in entities]
             new = list(dict.fromkeys([*(iri for iri in known if iri not in self._kinds), *meant]))
-            named = _rows_by("iri", self._learn_kinds(new[:_MAX_ENTITIES], tags, named=frozenset(meant)))
+            named = rows_by("iri", self._learn_kinds(new[:_MAX_ENTITIES], tags, named=frozenset(meant)))
             for name in missing:
                 rows = (named[entity.value] for searched, entity in entities if searched == name)
                 self._searched[name,] = [*chain.from_iterable(rows)]
@@ -257,13 +257,6 @@ class EndpointLabels(FoundLabels):
             count = solution.get("triples")
             if isinstance(count, Literal) and count.value.isdecimal():
                 self._degrees[getattr(solution["entity"], "value", "")] = max(1, int(count.value))
-
-
-def _rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
-    found: dict[str, list[LabelRow]] = defaultdict(list)
-    for row in rows:
-        found[getattr(row, column)].append(row)
-    return found
 
 
 def label_search(

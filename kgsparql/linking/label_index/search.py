@@ -6,6 +6,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Literal as OneOf
@@ -339,6 +340,14 @@ class CombinedLabels(LabelSearch):
                 best.setdefault(_identity_of(hit[0]), hit)
             nearest.append(list(best.values())[:limit])
         return nearest
+
+
+def rows_by(column: str, rows: Iterable[LabelRow]) -> dict[str, list[LabelRow]]:
+    """Group rows by what is in a column: their ``key``, ``text`` or ``iri``."""
+    found: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in rows:
+        found[getattr(row, column)].append(row)
+    return found
 
 
 def _identity_of(row: LabelRow) -> tuple[str, ...]:
