@@ -35,12 +35,12 @@ class _Commands(PlainGroup):
         """List their names."""
         return [*_FUNCTIONS]
 
-    def get_command(self, _: Any, name: str) -> Any:
+    def get_command(self, ctx: Any, name: str) -> Any:
         """Return the command of a name; for a name that is none, all are read: typer suggests one of those it has."""
         for wanted in [name] if name in _FUNCTIONS else _FUNCTIONS:
             if wanted not in self.commands:
                 self.commands[wanted] = _command_of(wanted)
-        return self.commands.get(name)
+        return super().get_command(ctx, name)
 
     def invoke(self, ctx: Any) -> Any:
         """Do as any group does; settings that a command cannot be read with are told as its own errors are."""
@@ -91,10 +91,13 @@ def _main(
     ] = False,
 ) -> None:
     from kgsparql.cli._common import say
+    from kgsparql.cli._removed import removed_notes
     from kgsparql.cli._settings import load_settings
     from kgsparql.resources import cache_directory
     from kgsparql.storage.files import leftovers, sweep
 
+    for note in removed_notes():
+        say(note)
     if ctx.invoked_subcommand == "config":  # which shows where a file is that cannot be read
         return
     if ctx.invoked_subcommand != "cache":  # which shows what is there

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type
 
 import typer
 
+from kgsparql.cli._removed import refuse_removed
 from kgsparql.cli._settings import PlainCommand, PlainGroup, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
@@ -301,6 +302,7 @@ def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] 
     """Return the format that is named, else that of the output file's suffix, else the first."""
     chosen = form or guessed_format(output) or formats[0]
     if chosen not in formats:
+        refuse_removed("options", f"-f {chosen}")
         raise OptionError(f"no output format {printable(chosen, 40)!r}", hint=f"one of: {', '.join(formats)}")
     return chosen
 

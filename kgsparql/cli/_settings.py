@@ -16,8 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
+from kgsparql.cli._removed import refuse_removed
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import KEY_VARIABLE, InputError, OptionError, redacted
 from kgsparql.rdf.terms import printable
@@ -331,9 +333,17 @@ class PlainGroup(TyperGroup):
         """Do as any group does."""
         is_named = bool({*args[:1]} & {*self.commands, "-h", "--help"})
         if self.default and not is_named and (args or not self.no_args_is_help):
+            refuse_removed("commands", "".join(args[:1]), ctx.command_path.partition(" ")[2])
             args = [self.default, *args]
         _make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """Return the command of a name; of one that this version has no more, say what to do instead."""
+        found = super().get_command(ctx, name)
+        if found is None:
+            refuse_removed("commands", name, ctx.command_path.partition(" ")[2])
+        return found
 
 
 class PlainCommand(TyperCommand):
@@ -342,7 +352,11 @@ class PlainCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any command does, with the settings of files in place of options that are not given."""
         _make_plain(self.get_params(ctx))
-        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        try:
+            given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        except TyperException as error:
+            refuse_removed("options", getattr(error, "option_name", None) or "", ctx.command_path.partition(" ")[2])
+            raise
         return super().parse_args(ctx, _with_settings(ctx, given, args))
 
 
