@@ -16,12 +16,12 @@ def of_kind(*kinds: str) -> pytest.MarkDecorator:
 
 @of_kind("options", "commands")
 def test_what_is_typed_and_gone_is_answered_by_what_to_do_instead(name: str, said: str, run: Run) -> None:
-    *words, last = name.split()
-    if words[-1:] == ["-f"]:
-        words, last = (words if words[:-1] else ["ask", "q?", "-k", "g.ttl", "-f"]), last
-    elif last.startswith("-") and not words:
-        words = ["ask"]
-    done = run(*words, last)
+    words = name.split()
+    if words[0] == "-f":
+        words = ["ask", "q?", "-k", "g.ttl", *words]
+    elif words[0].startswith("-"):
+        words = ["ask", *words]
+    done = run(*words)
     assert (done.exit_code, done.stderr.splitlines()) == (2, [f"error: {name} is gone: {said} [E_OPTION]"])
 
 
