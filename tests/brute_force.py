@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
+from tests.world import ex
+
+__all__ = ["ex"]
 
 CLASS_KINDS = {
     "http://www.w3.org/2000/01/rdf-schema#Class",
@@ -109,10 +112,6 @@ def all_walks(
 
 LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
 OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
-
-
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
 
 
 # Names of which one is the beginning of another, and characters that sort on either side of ">".

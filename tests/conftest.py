@@ -1,13 +1,10 @@
 """What every test may use: graphs from Turtle text, real data where it is there, a cache of its own."""
 
-import hashlib
 import os
 import signal
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 
-import pyoxigraph
 import pytest
 from hypothesis import settings
 
@@ -17,16 +14,10 @@ from kgsparql.graphs.protocol import rate_limiter
 from kgsparql.models.onnx import FOLDER as MODELS
 from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
+from tests.world import FIXTURES, PREFIXES, ROOT, open_nobel
+from tests.world import graph_of as graph_from
 
-ROOT = Path(__file__).parents[1]
-FIXTURES = ROOT / "fixtures"
-
-PREFIXES = """
-@prefix : <http://example.org/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-"""
+__all__ = ["FIXTURES", "PREFIXES", "ROOT", "graph_from", "open_nobel"]
 
 settings.register_profile("short", max_examples=25, deadline=None)
 settings.register_profile("deep", deadline=None)
@@ -65,20 +56,6 @@ def own_cache(cache_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that a server of an earlier test had is another server now, which may be asked at once."""
     monkeypatch.setattr(rate_limiter, "_limiters", {})
-
-
-def graph_from(turtle: str, *, name: str = "test") -> OxigraphGraph:
-    """Make a graph in memory from Turtle text, the usual prefixes declared."""
-    store = pyoxigraph.Store()
-    data = (PREFIXES + turtle).encode()
-    store.load(data, pyoxigraph.RdfFormat.TURTLE)
-    return OxigraphGraph(store, name=name, fingerprint=hashlib.sha256(data).hexdigest())
-
-
-@cache
-def open_nobel() -> kgsparql.KnowledgeBase:
-    """Open the bundled graph, once for all tests of a process."""
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
 
 
 @pytest.fixture(scope="session")

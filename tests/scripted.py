@@ -6,53 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import kgsparql
-from kgsparql.events import Event, QueryRun
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.openai_client import OpenAIClient
-from tests.conftest import graph_from
-from tests.model_server import ModelServer, Reply, Text
+from tests import world
+from tests.model_server import Reply, Text
+from tests.world import Asked, Body, knowledge_of
 
-Body = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """An answer, what the model was sent, and what happened."""
-
-    answer: kgsparql.Answer
-    bodies: list[Body]
-    events: list[Event]
-
-    @property
-    def labels(self) -> list[str]:
-        return [term.label for term in self.answer.answers]
-
-    @property
-    def texts(self) -> list[str]:
-        return [item.text for item in self.answer.evidence]
-
-    @property
-    def fallbacks(self) -> list[str]:
-        """For what something simpler was used, but for the ranking of words, which is what these tests ask for."""
-        return [used.purpose for used in self.answer.fallbacks if used.purpose != "ranking"]
-
-    def queries(self, *names: str) -> list[QueryRun]:
-        """Return the queries that were sent by one of these names, or together with it."""
-        return [e for e in self.events if isinstance(e, QueryRun) and set(e.name.split("+")) & set(names)]
-
-
-def knowledge_of(turtle: str, embedder: Any = "none") -> kgsparql.KnowledgeBase:
-    """Make a knowledge base over Turtle text, the usual prefixes declared."""
-    return kgsparql.KnowledgeBase(graph_from(turtle), embedder=embedder)
+__all__ = ["Asked", "Body", "knowledge_of"]
 
 
 def ask(knowledge: kgsparql.KnowledgeBase, question: str, script: Any = None, **asking: Any) -> Asked:
-    """Ask with a model that follows a script, as :class:`ModelServer` takes them; ``None`` is no model."""
-    server, events = ModelServer(script), list[Event]()
-    client = OpenAIClient("http://model.test/v1", timeout_s=5.0, transport=server.transport)
-    model = None if script is None else LanguageModel("scripted-model", client)
-    answer = knowledge.ask(question, model=model, emit=events.append, **asking)
-    return Asked(answer, [request.body for request in server.answered], events)
+    """Ask with a model that follows a script: see :func:`world.ask`."""
+    return world.ask(question, knowledge, script, **asking)
 
 
 def purpose(body: Body) -> str:
