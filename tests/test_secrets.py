@@ -236,7 +236,8 @@ def test_no_secret_of_a_mistyped_url_is_shown(run: Run, monkeypatch: pytest.Monk
         monkeypatch.delenv("KGSPARQL_KG")
 
 
-def test_no_secret_in_settings_is_shown(run: Run, place: Path) -> None:
+def test_no_secret_in_settings_is_shown(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGSPARQL_CONFIG", "kgsparql.toml")
     for line in (
         'api_key = "{}"', 'kg = ["https://me:{}@e.org/sparql"]', 'x = "{}', "{}",
         'embedder = "https://me:{}@e.org/v1#m"', '[model]\nkey = "{}"', '[graphs]\na = "https://me:{}@e.org/sparql"',

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_group
 
-from kgsparql.cli._settings import PlainCommand, PlainGroup
+from kgsparql.cli._settings import Command, Group
 from kgsparql.errors import KgsparqlError
 
 __all__ = ["app"]
@@ -28,7 +28,7 @@ _FUNCTIONS = {
 """The commands in their order, each with its module and what in it is its function, or its group."""
 
 
-class _Commands(PlainGroup):
+class _Commands(Group):
     """The commands, each imported when it is called, or listed: the options of all take 40 ms to read."""
 
     def list_commands(self, _: Any) -> list[str]:
@@ -61,7 +61,7 @@ def _command_of(name: str) -> Any:
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
-        alone.command(cls=PlainCommand)(found)
+        alone.command(cls=Command)(found)
     return get_group(alone).commands[name]
 
 
@@ -102,4 +102,4 @@ def _main(
         return
     if ctx.invoked_subcommand != "cache":  # which shows what is there
         sweep(set(leftovers(cache_directory())))
-    load_settings(say)
+    load_settings()

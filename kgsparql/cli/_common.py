@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Self, cast, get_type
 import typer
 
 from kgsparql.cli._removed import refuse_removed
-from kgsparql.cli._settings import PlainCommand, PlainGroup, settings
+from kgsparql.cli._settings import Command, Group, settings
 from kgsparql.dataclasses import dataclass, fields, is_dataclass
 from kgsparql.errors import DiskFullError, InputError, KgsparqlError, OptionError, redacted
 from kgsparql.rdf.terms import Literal, printable, validated
@@ -106,10 +106,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def group(help: str, *functions: Callable[..., None], default: str = "", **more: Any) -> typer.Typer:  # noqa: A002
     """Make a group of commands; ``default`` is the one that is meant where none is named."""
     made = typer.Typer(
-        cls=type("Group", (PlainGroup,), {"default": default}), help=help, pretty_exceptions_enable=False, **more
+        cls=type("Group", (Group,), {"default": default}), help=help, pretty_exceptions_enable=False, **more
     )  # fmt: skip
     for function in functions:
-        made.command(function.__name__.rstrip("_"), cls=PlainCommand)(function)
+        made.command(function.__name__.rstrip("_"), cls=Command)(function)
     return made
 
 

@@ -74,8 +74,6 @@ HOW_TO_ADD = (
 def named_sources(kg: list[str] | None) -> list[str]:
     """List the sources that ``-k`` names, else those of ``KGSPARQL_KG``, one a line, else those of the settings."""
     named = settings().sources(kg)
-    for note in settings().project_servers(kg):
-        c.say_once(note)
     if not named:
         raise InputError("no graph was given", hint="name one with -k data.ttl, or set KGSPARQL_KG")
     return named

@@ -1,7 +1,7 @@
 """Settings of files, which stand where an option or variable was not given, and how a command line is read with them.
 
-The file of a project may be a stranger's: it names no server elsewhere that gets the user's key, no key, and no place
-outside its own folder that is written to.
+There is one file, the user's own, or the one that a variable names: none is picked up from the current directory,
+which may be a stranger's.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,13 +24,8 @@ from kgsparql.errors import KEY_VARIABLE, InputError, OptionError, redacted
 from kgsparql.rdf.terms import printable
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
-"""Names a file that is read in place of the project's, and trusted; ``none`` reads no file at all."""
-PROJECT_FILE = "kgsparql.toml"
+"""Names a file that is read in place of the user's own; ``none`` reads no file at all."""
 
-_MAX_BYTES = 64_000
-_MAX_DOTS_OF_A_LINE = 200
-"""A key of many names, joined by dots, takes ``tomllib`` quadratic time and memory: 3 GB for 50,000 names."""
-_WRITTEN_PLACES = ("index", "log")
 _EVALUATIONS = {"run", "compare", "make", "tune", "validate"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
@@ -76,77 +70,57 @@ _GRAPH_KEYS = {"sources": "texts", "languages": "texts", "prefixes": "table"}
 _PREFIX = re.compile(r"([A-Za-z]([\w.-]*[\w-])?)?: <[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*>", re.ASCII)
 
 
-def _read_settings(path: Path, *, is_trusted: bool) -> dict[str, Any]:
+def _read_settings(path: Path) -> dict[str, Any]:
     """Read the settings of a file by their keys, such as ``model.name``; a graph and its table are one setting.
 
-    :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key; for
-        what the file of a stranger must not say; and for a key in a trusted file that others can read.
+    :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key; and for
+        a key in a file that others can read.
     """
     written: dict[str, Any] = {}
     for table, value in _toml_of(path).items():
         is_table = table in _TABLES and isinstance(value, dict)
         written |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
-    found: dict[str, Any] = {}
-    for key, value in written.items():
-        try:
-            checked = _checked_setting(key, value)
-        except ValueError as error:
-            hint = "docs/settings.md shows a whole file"
-            raise OptionError(f"{path}: {printable(f'{key}: {error}', 300)}", hint=hint) from error
-        found[key] = _with_paths(key, checked, path.parent, written)
-        if not is_trusted:
-            with_texts(found[key], partial(_strangers_text, key, path))
-        elif key == "model.api_key" and os.name == "posix" and path.stat().st_mode & 0o077:
-            raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
-    return found
+    if "model.api_key" in written and os.name == "posix" and path.stat().st_mode & 0o077:
+        raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
+    try:
+        return {key: _with_paths(key, _checked_setting(key, own), path.parent, written) for key, own in written.items()}
+    except ValueError as error:
+        hint = "docs/settings.md shows a whole file"
+        raise OptionError(f"{path}: {printable(str(error), 300)}", hint=hint) from error
 
 
 def _checked_setting(key: str, value: Any) -> Any:
     """Return the value of a setting, one text as a list where there may be several."""
     if key.startswith("graphs."):
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", key.removeprefix("graphs.")):
-            raise ValueError("a graph is named by letters, digits, - and _")
         table = value if isinstance(value, dict) else {"sources": value}
         if not {"sources"} <= table.keys() <= _GRAPH_KEYS.keys():
-            raise ValueError(f"it needs sources, and may have {' and '.join([*_GRAPH_KEYS][1:])}")
-        checked = {name: _of_kind(_GRAPH_KEYS[name], own) for name, own in table.items()}
-        for prefix, name in checked.get("prefixes", {}).items():
-            if not _PREFIX.fullmatch(f"{prefix}: <{name}>"):
-                raise ValueError(f"prefixes.{prefix}: this is no prefix with its IRI")
+            raise ValueError(f"{key}: it needs sources, and may have {' and '.join([*_GRAPH_KEYS][1:])}")
+        checked = {name: _of_kind(f"{key}.{name}", _GRAPH_KEYS[name], own) for name, own in table.items()}
+        for prefix, iri in checked.get("prefixes", {}).items():
+            if not _PREFIX.fullmatch(f"{prefix}: <{iri}>"):
+                raise ValueError(f"{key}.prefixes.{prefix}: this is no prefix with its IRI")
         return checked
     if key not in KEYS:
-        raise ValueError(f"no such setting; there are {', '.join(KEYS)}")
+        raise ValueError(f"{key}: no such setting; there are {', '.join(KEYS)}")
     if key == "method.name" and ":" in str(value):  # code that runs is named by who runs it
-        raise ValueError("a method of one's own is named on the command line alone: -r module:Class")
-    return _of_kind(KEYS[key].kind, value)
+        raise ValueError(f"{key}: a method of one's own is named on the command line alone: -r module:Class")
+    return _of_kind(key, KEYS[key].kind, value)
 
 
-def _of_kind(kind: str, value: Any) -> Any:
+def _of_kind(key: str, kind: str, value: Any) -> Any:
     """Return a value of this kind; one text as a list where there may be several."""
-    if kind == "table":
-        if isinstance(value, dict) and all(isinstance(one, str | int | float) for one in value.values()):
-            return value
-        raise ValueError("write a table: {name = value}")
-    if kind == "switch":
-        if isinstance(value, bool):
-            return value
-        raise ValueError("write true or false")
     values = value if isinstance(value, list) and kind in {"texts", "numbers"} else [value]
-    wanted: Any = str if kind.startswith("text") else int | float
-    if not values or not all(isinstance(one, wanted) and one != "" and not isinstance(one, bool) for one in values):
-        raise ValueError(f"write a {kind.removesuffix('s')}{', or a list of them' if kind.endswith('s') else ''}")
-    return values if kind.endswith("s") else value
+    wanted: Any = {"table": dict, "switch": bool, "text": str, "texts": str}.get(kind, int | float)
+    is_switch = kind == "switch"
+    if values and all(isinstance(one, wanted) and one != "" and isinstance(one, bool) == is_switch for one in values):
+        return values if kind.endswith("s") else value
+    raise ValueError(f"{key}: write a {kind.removesuffix('s')}{', or a list of them' if kind.endswith('s') else ''}")
 
 
 def _toml_of(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES or any(line.count(b".") > _MAX_DOTS_OF_A_LINE for line in data.splitlines()):
-            what = f"larger than {_MAX_BYTES:,} bytes, or a line with more than {_MAX_DOTS_OF_A_LINE} dots"
-            raise OptionError(f"{path}: {what}", hint="is it the right file?")
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except (OSError, RecursionError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else f"not TOML: {printable(str(error), 200)}"
         raise OptionError(f"{path}: {why}", hint=f"mend it; {CONFIG_VARIABLE}=none does without") from error
 
@@ -165,25 +139,7 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
         return {**value, "sources": [source_in(one) for one in value["sources"]]}
     if key == "graph":
         return [one if f"graphs.{one}" in found else source_in(one) for one in value]
-    return path_in(value) if key in {*_WRITTEN_PLACES, "method.preset"} else value
-
-
-def _strangers_text(key: str, file: Path, text: str) -> str:
-    """Refuse what a stranger's file must not say: a key, a server that would get one, a place outside its folder."""
-    from kgsparql.http.address import Address, is_address
-
-    is_server, why = key == "model.base_url" or (key == "embedder" and is_address(text)), ""
-    is_inside = Path(os.path.realpath(text)).is_relative_to(os.path.realpath(file.parent))
-    if key == "model.api_key" or redacted(text) != text:
-        why = "keys do not belong into a project"
-    elif is_server and not (is_address(text) and Address.parse(text).is_loopback):
-        why = "a project may not say which server gets your key"
-    elif key in _WRITTEN_PLACES and ("://" in text or not is_inside):
-        why = "a project may not have files written outside its folder"
-    if why:
-        hint = "say it in your own file (kgsparql config show), or by a variable"
-        raise OptionError(f"{file}: {key}: {why}", hint=hint)
-    return text
+    return path_in(value) if key in {"index", "log", "method.preset"} else value
 
 
 # -- The settings that hold ---------------------------------------------------------------------------------------
@@ -217,22 +173,9 @@ class Settings:
         """List the same, with the sources of a graph in place of its name."""
         found: list[str] = []
         for name in self.named_sources(given):
-            self._check_name(name)
             table = self.get(f"graphs.{name}")
             found += [name] if table is None else table["sources"]
         return list(dict.fromkeys(found))
-
-    def project_servers(self, given: Sequence[str] | None) -> Iterator[str]:
-        """Tell of each server that the file of a project names: it gets the queries, and the user's contact."""
-        from kgsparql.http.address import is_address
-
-        for name in self.named_sources(given):
-            setting = self.values.get(f"graphs.{name}") or self.values.get("graph")
-            if setting is None or setting.file == user_file() or os.environ.get(CONFIG_VARIABLE):
-                continue
-            for source in setting.value["sources"] if isinstance(setting.value, dict) else [name]:
-                if is_address(source) and source not in (given or os.environ.get("KGSPARQL_KG", "")):
-                    yield f"{source}: {setting.file} says to ask there; {CONFIG_VARIABLE}=none does without that file"
 
     def of_graphs(self, given: Sequence[str] | None) -> dict[str, Setting]:
         """Return what the named graphs say of languages and prefixes; of several, all of it, and the first counts."""
@@ -246,18 +189,6 @@ class Settings:
                 found["prefixes"] = Setting({**prefixes, **before.value}, before.file)
         return found
 
-    def _check_name(self, name: str) -> None:
-        """Refuse a name that means two things."""
-        from kgsparql.graphs.profiles import could_be_alias, known_endpoints
-
-        setting = self.values.get(f"graphs.{name}")
-        if setting is not None and could_be_alias(name):
-            meanings = ["a file here"] if Path(name).exists() else []
-            meanings += ["a known endpoint"] if known_endpoints().named(name) is not None else []
-            if meanings:
-                hint = f"give the graph another name; -k ./{name} is the file"
-                raise InputError(f"{name}: {meanings[0]}, and a graph of {setting.file}", hint=hint)
-
 
 _current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
 
@@ -267,15 +198,14 @@ def settings() -> Settings:
     return _current.get()
 
 
-def load_settings(note: Callable[[str], object]) -> Settings:
-    """Read the files, and have their settings hold from now on; ``note`` is told which are not read, and why."""
-    values: dict[str, Setting] = {}
-    for file, is_trusted in _settings_files(note):
-        own = _read_settings(file, is_trusted=is_trusted)
-        if any(key.startswith("method.") for key in own):  # options are of one method: the tables are not mixed
-            values = {key: setting for key, setting in values.items() if not key.startswith("method.")}
-        values |= {key: Setting(value, file) for key, value in own.items()}
-    _current.set(Settings(values))
+def load_settings() -> Settings:
+    """Read the file, and have its settings hold from now on."""
+    named = os.environ.get(CONFIG_VARIABLE, "").strip()
+    file = Path(named).absolute() if named else user_file()
+    if named and named != "none" and not file.is_file():
+        raise OptionError(f"{CONFIG_VARIABLE}: no file {named}", hint="name a file, or unset it")
+    own = _read_settings(file) if named != "none" and file.is_file() else {}
+    _current.set(Settings({key: Setting(value, file) for key, value in own.items()}))
     return settings()
 
 
@@ -286,46 +216,11 @@ def user_file() -> Path:
     return Path(user_config_dir("kgsparql", appauthor=False)) / "config.toml"
 
 
-def _settings_files(note: Callable[[str], object]) -> Iterator[tuple[Path, bool]]:
-    """Find the files, the one that counts most last, each with whether it is trusted."""
-    named = os.environ.get(CONFIG_VARIABLE, "").strip()
-    if named == "none":
-        return
-    project = None if named else _project_file()
-    for file in (user_file(), project):
-        if file is None or not file.exists():
-            continue
-        reason = "it is no regular file" if not file.is_file() else ""
-        if file == project and not reason and os.name == "posix":
-            status = file.stat()
-            if status.st_uid not in {0, os.getuid()} or status.st_mode & 0o002:
-                reason = f"another user may have written it; {CONFIG_VARIABLE}={file} reads it all the same"
-        if reason:
-            note(f"{file} is not read: {reason}")
-        else:
-            yield file, file != project
-    if named:
-        if not Path(named).is_file():
-            raise OptionError(f"{CONFIG_VARIABLE}: no file {named}", hint="name a file, or unset it")
-        yield Path(named).absolute(), True
-
-
-def _project_file() -> Path | None:
-    """Find the nearest file from the current directory upwards, not above the home directory."""
-    try:
-        here, home = Path.cwd(), Path.home().resolve()  # the current directory is without links, too
-    except (OSError, RuntimeError):  # a directory that was deleted, a user without a home
-        return None
-    above = (here, *here.parents)
-    folders = above[: above.index(home) + 1] if home in above else above
-    return next((folder / PROJECT_FILE for folder in folders if (folder / PROJECT_FILE).exists()), None)
-
-
 # -- How a command line is read -----------------------------------------------------------------------------------
 
 
-class PlainGroup(TyperGroup):
-    """A group of commands that makes plain values itself; of a named one, ``default`` is meant where none is named."""
+class Group(TyperGroup):
+    """A group of commands; ``default`` is meant where none is named."""
 
     default = ""
 
@@ -335,7 +230,6 @@ class PlainGroup(TyperGroup):
         if self.default and not is_named and (args or not self.no_args_is_help):
             refuse_removed("commands", "".join(args[:1]), ctx.command_path.partition(" ")[2])
             args = [self.default, *args]
-        _make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
@@ -346,44 +240,17 @@ class PlainGroup(TyperGroup):
         return found
 
 
-class PlainCommand(TyperCommand):
-    """A command that makes plain values itself."""
+class Command(TyperCommand):
+    """A command that reads settings of a file."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any command does, with the settings of files in place of options that are not given."""
-        _make_plain(self.get_params(ctx))
         try:
             given, _, _ = self.make_parser(ctx).parse_args(list(args))
         except TyperException as error:
             refuse_removed("options", getattr(error, "option_name", None) or "", ctx.command_path.partition(" ")[2])
             raise
         return super().parse_args(ctx, _with_settings(ctx, given, args))
-
-
-def _make_plain(parameters: Any) -> None:
-    for parameter in parameters:
-        parameter._runtime_param = _PlainValue()  # noqa: SLF001 - were it called otherwise, it would only be later
-
-
-class _PlainValue:
-    """Stands in for what typer makes the values of one parameter with: pydantic, whose import takes 0.1 s.
-
-    A text and a default need no making.
-    """
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Make the value of a parameter, as typer makes it."""
-        if value is None:
-            return () if param.multiple or param.nargs == -1 else None
-        about = param.type_descriptor
-        kind, is_plain = about.annotation, about.parameter_info.parser is None
-        values = value if isinstance(value, list | tuple) else [value]
-        if is_plain and kind in {str, list[str]} and all(isinstance(one, str) for one in values):
-            return kind(value)
-        if is_plain and kind in {str, int, float} and ctx.get_parameter_source(param.name).name == "DEFAULT":
-            return kind(value)
-        param._runtime_param = None  # noqa: SLF001 - typer's own
-        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
 def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import KEYS, PROJECT_FILE, Settings, load_settings, user_file, with_texts
+from kgsparql.cli._settings import KEYS, Settings, load_settings, user_file, with_texts
 from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
@@ -208,7 +208,7 @@ def show(
 ) -> None:
     """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
     own = user_file()
-    shown = list(_shown_settings(load_settings(to.say), kg))
+    shown = list(_shown_settings(load_settings(), kg))
     to.say(f"your own file: {own}{'' if own.exists() else ' (not made yet)'}")
     rows = [(key, printable(_value_text(value), 60), _shorter_path(origin)) for key, value, origin in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
@@ -261,6 +261,6 @@ def _shorter_path(place: str) -> str:
 
 config = c.group(
     "Show the settings that hold and the files they are in. What is typed comes first, then variables of the "
-    f"environment, then {PROJECT_FILE} in this folder or above it, then the user's own file.",
+    "environment, then the user's own file, or the one that KGSPARQL_CONFIG names.",
     show, no_args_is_help=True,
 )  # fmt: skip
