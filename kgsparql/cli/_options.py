@@ -49,9 +49,6 @@ KgOption = Annotated[
         callback=_graphs_named,
     ),
 ]
-PresetOption = Annotated[
-    Path | None, c.option("--preset FILE", "A method and its options, as eval tune writes them; -O wins.")
-]
 MethodOption = Annotated[list[str] | None, c.option("-O --option NAME=VALUE", "An option of the method; repeatable.")]
 LogOption = Annotated[
     Path | None,
@@ -284,19 +281,6 @@ def options_of(option: list[str] | None) -> dict[str, str]:
             raise OptionError(f"-O {printable(text, 60)}", hint="write -O name=value")
         options[name.replace("-", "_")] = value
     return options
-
-
-def method_with(path: Path | None, name: str | None, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the name and the options of one method, from a preset if one is named."""
-    if path is None:
-        return name or "auto", dict(options)
-    from kgsparql.retrievers._loading import Preset
-
-    preset = Preset.load(path)
-    if name is not None and name != preset.method:
-        about = f"-r {printable(name, 60)}: the preset {path} is of {preset.method}"
-        raise OptionError(about, hint="leave out one of the two")
-    return preset.method, {**preset.options, **options}
 
 
 @dataclass(frozen=True, kw_only=True)

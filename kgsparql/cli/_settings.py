@@ -26,7 +26,7 @@ from kgsparql.rdf.terms import printable
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
 """Names a file that is read in place of the user's own; ``none`` reads no file at all."""
 
-_EVALUATIONS = {"run", "compare", "make", "tune", "validate"}
+_EVALUATIONS = {"run", "compare", "make", "validate"}
 """Commands of ``eval``: what they measure is typed, and neither a method nor its options come from a file."""
 
 
@@ -56,7 +56,6 @@ KEYS = {
     "model.trial": _Key("switch", "trial", "KGSPARQL_TRIAL"),
     "model.prices": _Key("numbers", "prices"),
     "method.name": _Key("text", "retriever"),
-    "method.preset": _Key("text", "preset"),
     "method.options": _Key("table", "option"),
     **{
         f"limits.{name}": _Key("number", name)
@@ -139,7 +138,7 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
         return {**value, "sources": [source_in(one) for one in value["sources"]]}
     if key == "graph":
         return [one if f"graphs.{one}" in found else source_in(one) for one in value]
-    return path_in(value) if key in {"index", "log", "method.preset"} else value
+    return path_in(value) if key in {"index", "log"} else value
 
 
 # -- The settings that hold ---------------------------------------------------------------------------------------
@@ -269,9 +268,9 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
     values |= {name: ",".join(map(str, values[name])) for name in ("lang", "prices") if name in values}
     unused = ["model", "base_url", "require_model", "trial"] if given.get("no_model") else []
     typed = given.get("retriever")
-    is_other_method = given.get("preset") is not None or typed not in {None, values.get("retriever")}
+    is_other_method = typed not in {None, values.get("retriever")}
     if ctx.info_name in _EVALUATIONS or is_other_method:
-        unused += ["retriever", "preset", "option"]
+        unused += ["retriever", "option"]
     for name in unused:
         values.pop(name, None)
     options: dict[str, Any] = values.pop("option", {})

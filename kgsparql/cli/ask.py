@@ -23,11 +23,9 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
-    PresetOption,
     SnapshotOptions,
     finish_trial,
     logged,
-    method_with,
     opened_to_ask,
     options_of,
 )
@@ -67,10 +65,9 @@ class AnswerOptions:
         c.option(
             "-r --retriever NAME",
             "The method.",
-            show_default="query_plan for what must be computed, else path_ranking; or that of --preset",
+            show_default="query_plan for what must be computed, else path_ranking",
         ),
     ] = None
-    preset: PresetOption = None
     option: MethodOption = None
     allow_model_knowledge: Annotated[
         bool, c.option("--allow-model-knowledge", "Where the graph has no answer, show the model's own, labelled.")
@@ -193,7 +190,7 @@ def _opened_with(
     question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshots: SnapshotOptions,
     how: AnswerOptions,
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
-    method, options = method_with(how.preset, how.retriever, options_of(how.option))
+    method, options = how.retriever or "auto", options_of(how.option)
     shown = 0 if graph.quiet else how.verbose
     about = {
         "question": question, "kg": graph.sources, "retriever": method, "options": options, "embedder": how.embedder,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,6 @@ from kgsparql.cli._options import (
     GraphOptions,
     LimitOptions,
     ModelOptions,
-    PresetOption,
     SnapshotOptions,
     finish_trial,
     opened_to_ask,
@@ -217,7 +216,7 @@ MethodsOption = Annotated[
     c.option(
         "-r --retriever NAMES",
         "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
-        show_default="all, or that of --preset",
+        show_default="all",
     ),
 ]
 
@@ -231,7 +230,6 @@ def run(
     dataset: DatasetArgument,
     *,
     retriever: MethodsOption = None,
-    preset: PresetOption = None,
     option: Annotated[
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
     ] = None,
@@ -247,7 +245,7 @@ def run(
     from kgsparql.evaluation.runs.directory import Run, check_new
     from kgsparql.evaluation.runs.running import resume_or_begin
 
-    names, options = _asked_methods(retriever, preset, option)
+    names, options = _asked_methods(retriever, option)
     begun = Run.open(asked.output) if resume else None
     if begun is None:
         check_new(asked.output)
@@ -274,16 +272,12 @@ def run(
 
 
 def _asked_methods(
-    retriever: str | None, preset: Path | None, option: list[str] | None
-) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    retriever: str | None, option: list[str] | None
+) -> tuple[tuple[str, ...], dict[str, dict[str, str]]]:
     from kgsparql.evaluation.runs import plan as plans
-    from kgsparql.retrievers._loading import Preset
 
-    tuned = None if preset is None else Preset.load(preset)
-    names = plans.checked_names(retriever or (tuned.method if tuned else "all"))
-    options: dict[str, dict[str, Any]] = {**plans.options_by_method(options_of(option), names)}
-    if tuned is not None:
-        options[tuned.method] = {**tuned.options, **options.get(tuned.method, {})}
+    names = plans.checked_names(retriever or "all")
+    options = plans.options_by_method(options_of(option), names)
     plans.check_options(options)
     return names, options
 
@@ -309,58 +303,6 @@ def _known_questions(
     left_out = [printable(str(problem), 200) for problem in (*unread, *known.problems[len(dataset.problems) :])]
     without = sum(question.answers == () for question in known.questions)
     return known.questions, {"left_out": left_out, "missing_share": round(share, 4), "without_answer": without}
-
-
-@c.command
-def tune(
-    graph: GraphOptions,
-    model: ModelOptions,
-    limits: LimitOptions,
-    dataset: DatasetArgument,
-    *,
-    retriever: Annotated[str, c.option("-r --retriever NAME", "The method.")] = "path_ranking",
-    option: Annotated[
-        list[str] | None,
-        c.option("-O --option NAME=VALUES", "Values to try, between commas. Repeatable: every combination is tried."),
-    ] = None,
-    trials: Annotated[int | None, c.option("--trials N", "So many combinations, drawn at random.", min=1)] = None,
-    metric: Annotated[str, c.option("--metric NAME", "What is made better.")] = "f1",
-    share: Annotated[float, c.option("--split SHARE", "Of the questions, to choose on.", min=0.1, max=0.9)] = 0.5,
-    asked: QuestionOptions,
-) -> None:
-    """Choose options of a method on one part of the questions, and see what they are worth on the others.
-
-    The chosen options are written as a preset, without options where nothing beat the defaults:
-    kgsparql ask --preset RUN/preset.toml
-    """
-    from importlib.metadata import version
-
-    from kgsparql.evaluation import tuning
-    from kgsparql.evaluation.comparison import chosen_metrics
-    from kgsparql.evaluation.runs.directory import check_new
-    from kgsparql.evaluation.runs.plan import configuration
-    from kgsparql.retrievers import load
-
-    settings = tuning.settings_of(retriever, options_of(option), trials=trials, seed=asked.seed)
-    chosen_metrics([metric])
-    check_new(asked.output)
-    drawn, graph = asked.drawn(dataset, graph)
-    with asked.opened(graph, model, limits) as (knowledge, asking):
-        questions, gaps = _known_questions(drawn, knowledge)
-        parts = tuning.split(questions, share, seed=asked.seed)
-        calls = max(load(retriever, setting).cost().calls for setting in settings)
-        calls *= len(settings) * len(parts.development) + 2 * len(parts.held_out)
-        graph.say(f"{len(settings):,} trials" + (f": about {calls:,} model calls at most" if asking.model else ""))
-        graph.say(str(parts))
-        with _tally_bar(graph) as tell:
-            found = tuning.tune(
-                knowledge, asked.plan(knowledge, asking, questions, ()), settings, parts, asked.output,
-                method=retriever, metric=metric, tell=tell,
-                configuration=partial(configuration, drawn, knowledge, sampling=gaps, embedder=asked.embedder),
-            )  # fmt: skip
-    c.write(found.preset(kgsparql=version("kgsparql")).to_toml(), asked.output / "preset.toml")
-    c.write(tuning.tuning_text(found), None)
-    graph.say(f"preset: {asked.output / 'preset.toml'}")
 
 
 @contextmanager
@@ -439,5 +381,5 @@ def compare(
 
 evaluate = c.group(
     "Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
-    run, compare, validate, make, tune, default="run", no_args_is_help=True,
+    run, compare, validate, make, default="run", no_args_is_help=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Methods by name: the class of one, one with its options, its description, and presets of options in a file.
+"""Methods by name: the class of one, one with its options, and its description.
 
 A method is one file beside this one, with a class whose ``name`` is the file's, or a class that another package
 registers under its name in the entry-point group ``kgsparql.retrievers``.
@@ -7,29 +7,25 @@ registers under its name in the entry-point group ``kgsparql.retrievers``.
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import sys
-import tomllib
 import types
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, ClassVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from typing import Literal as OneOf
 
 from kgsparql.answering.retriever import AUTO, Retriever, did_you_mean
-from kgsparql.errors import InputError, OptionError
+from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
-from kgsparql.resources import option_file
 
 _GROUP = "kgsparql.retrievers"
 _PARAMETER = re.compile(r"^:param (\w+):(.*?)(?=^:|^\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _TYPE_WORDS = {int: "a whole number", float: "a number", bool: "yes or no"}
-_PRESET_HINT = "kgsparql eval tune writes presets"
 
 
 def names() -> list[str]:
@@ -212,79 +208,3 @@ def _type_text(hint: Any) -> str:
     if is_tuple(hint):
         return f"{_type_text(get_args(hint)[0])}, …"
     return {bool: "true | false", str: "text"}.get(hint) or str(getattr(hint, "__name__", hint))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
-    """A method with chosen options, in a TOML file, which ``eval tune`` writes and ``--preset`` reads.
-
-    :param options: the chosen options; all others keep the method's defaults. TOML has no null: it is ``"none"``.
-    :param kgsparql: the version that wrote it.
-    :param tuned: how the options were chosen, with figures.
-
-    >>> print(Preset(method="mindmap", options={"paths_kept": 3, "mentions": "linker"}).to_toml())
-    method = "mindmap"
-    <BLANKLINE>
-    [options]
-    paths_kept = 3
-    mentions = "linker"
-    <BLANKLINE>
-    """
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    comment: str = ""
-    kgsparql: str = ""
-    tuned: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: Path) -> Preset:
-        """Read a preset from a file.
-
-        :raises InputError: if the file cannot be read or is no preset.
-        :raises OptionError: for a method, an option or a value that does not exist (any more).
-        """
-        from pydantic import TypeAdapter, ValidationError
-
-        try:
-            preset = TypeAdapter(cls).validate_python(tomllib.loads(option_file(path).decode("utf-8-sig")))
-        except ValidationError as error:
-            first = error.errors()[0]
-            problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise InputError(f"{path}: {printable(problem, 200)}", hint=_PRESET_HINT) from error
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-            problem = error.strerror or "" if isinstance(error, OSError) else f"not TOML: {error}"
-            raise InputError(f"{path}: {printable(problem, 200)}", hint=_PRESET_HINT) from error
-        if ":" in preset.method:
-            raise OptionError(f"{path}: a method of one's own is not named in a file", hint="-r module:Class")
-        try:
-            load(preset.method, preset.options)
-        except OptionError as error:
-            raise OptionError(f"{path}: {error.message}", hint=error.hint or "it is of another version") from error
-        return preset
-
-    def to_toml(self) -> str:
-        """Write the preset as a TOML document, ending with a line end."""
-        return "\n".join(_toml_lines(asdict(self), ())) + "\n"
-
-
-def _toml_lines(values: Mapping[str, Any], within: tuple[str, ...]) -> Iterator[str]:
-    """Write the plain values of a table first, as TOML wants it, then the tables inside it; nothing that is empty."""
-    tables = {name: value for name, value in values.items() if isinstance(value, Mapping) and value}
-    for name, value in values.items():
-        if not isinstance(value, Mapping) and (value != "" or within):
-            yield f"{name} = {_toml_value(value)}"
-    for name, table in tables.items():
-        yield from ("", f"[{'.'.join((*within, name))}]", *_toml_lines(table, (*within, name)))
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    if isinstance(value, bool | int | float):
-        return str(value).lower()
-    # The escapes of JSON are those of a basic string in TOML; half of a surrogate pair, which no file may hold, is not.
-    text = json.dumps("none" if value is None else value.encode("utf-8", "replace").decode(), ensure_ascii=False)
-    return text.replace("\x7f", "\\u007f")

@@ -142,8 +142,6 @@ def test_a_method_of_ones_own_is_named_on_the_command_line_and_in_python_and_in_
     for name in ("own_methods:Nope", "no_such_module:OneHop", "own_methods:Cost"):
         done = run(*asked, "-r", name)
         assert (done.exit_code, "module:Class" in done.stderr) == (2, True), name
-    (tmp_path / "own.toml").write_text('method = "own_methods:OneHop"\n')
-    assert run(*asked, "--preset", tmp_path / "own.toml").exit_code == 2
     (tmp_path / "kgsparql.toml").write_text('[method]\nname = "own_methods:OneHop"\n')
     monkeypatch.setenv("KGSPARQL_CONFIG", "kgsparql.toml")
     done = run(*asked)
