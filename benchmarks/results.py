@@ -26,7 +26,6 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the pee
 
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
-from kgsparql.evaluation.baselines import UNLINKED  # noqa: E402
 from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, Slice, compare  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_questions  # noqa: E402
 from kgsparql.evaluation.runs.directory import Run  # noqa: E402
@@ -77,8 +76,7 @@ SETS = (
 CHOOSING = ("path_ranking", "struct_gpt", "think_on_graph")
 """The methods in which somebody chooses among candidates."""
 
-LINKING = "linking_recall@1"
-QUALITY = ("hits@1", "expected_hits@1", "f1", "mrr", LINKING)
+QUALITY = ("hits@1", "expected_hits@1", "f1", "mrr", "linking_recall@1")
 TRIPLES = ("triple_recall", "triple_hit@10", "triple_f1")
 RELIABILITY = ("grounded", "fallbacks", "truncated", "failed")
 
@@ -192,10 +190,7 @@ def table(found: Comparison) -> Iterator[str]:
     yield row_of(columns)
     yield row_of(["---"] * len(columns))
     for row in rows_of(leaderboard):
-        means = {m: None if m == LINKING and row.method in UNLINKED else row.means[m] for m in shown}
-        quality = [
-            cell(found, interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m, found in means.items()
-        ]
+        quality = [cell(row.means[m], interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
         trust = [cell(row.means[m], share=True) for m in RELIABILITY]
         yield row_of([f"`{row.name}`", str(row.n), *quality, *trust, cell(row.means["queries"], digits=1)])
 

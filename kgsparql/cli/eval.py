@@ -256,7 +256,7 @@ def run(
         asked.opened(graph, model, limits, snapshot) as (knowledge, asking),
     ):
         with_model = asking.model is not None
-        methods, notes = plans.load_methods(names, options, knowledge, model=with_model, oracle=asked.oracle)
+        methods, notes = plans.load_methods(names, options, model=with_model, oracle=asked.oracle)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
         plan = asked.plan(knowledge, asking, questions, methods)

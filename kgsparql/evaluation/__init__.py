@@ -6,9 +6,9 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
     metrics/        figures from question and record          matching.py   which given answers are right
     comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
-    tuning.py       options chosen and judged                 comparison_report.py  tables, files, plots
+    comparison_report.py  tables, files, plots
     validation.py   does the graph give the gold answers?     oracle.py     a perfect chooser, for ceilings
-    baselines.py    what every method must beat
+    closed_book.py  the model alone, a baseline
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

@@ -153,7 +153,7 @@ def knowledge() -> KnowledgeBase:
 @pytest.fixture
 def plan(knowledge: KnowledgeBase) -> Plan:
     questions = (*load_dataset(RIVERS).questions, Question(id="long", text="x" * 5_000))
-    methods, _ = load_methods(["path_ranking", "auto", "path_ranking+no_model", "label_neighbours"], {}, knowledge)
+    methods, _ = load_methods(["path_ranking", "auto", "path_ranking+no_model", "closed_book"], {})
     asking = AskOptions(seed=3, budget=Budget(max_queries=60), cancel=threading.Event())
     return Plan(questions=questions, methods=methods, asking=asking, gold_topics=True, workers=4)
 

@@ -17,7 +17,8 @@ from kgsparql.answering.retriever import AUTO, Retriever
 from kgsparql.answering.session import Oracle
 from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import InputError, OptionError, redacted
-from kgsparql.evaluation import baselines
+from kgsparql.evaluation import closed_book
+from kgsparql.evaluation.closed_book import ClosedBook
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
@@ -57,7 +58,7 @@ class Method:
     @property
     def links(self) -> bool:
         """Whether it looks for the entities of a question."""
-        return self.retriever.name not in baselines.UNLINKED
+        return not isinstance(self.retriever, ClosedBook)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def checked_names(text: str) -> tuple[str, ...]:
     >>> checked_names("mindmap,mindmap,path_ranking+no_model")
     ('mindmap', 'path_ranking+no_model')
     """
-    known = {*retrievers.names(), *baselines.names(), AUTO}
+    known = {*retrievers.names(), ClosedBook.name, AUTO}
     names = tuple(dict.fromkeys(comma_separated(text)))
     for name in names:
         if name not in GROUPS and name.removesuffix(NO_MODEL) not in known:
@@ -131,16 +132,15 @@ def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def load_methods(
-    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], knowledge: KnowledgeBase, *, model: bool = False,
-    oracle: bool = False,
-) -> tuple[list[Method], list[str]]:  # fmt: skip
+    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], *, model: bool = False, oracle: bool = False
+) -> tuple[list[Method], list[str]]:
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
     :param model: there is a model, or an oracle: then a method without either is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """
     first = [DEFAULT + NO_MODEL] if model or oracle else []
-    groups = {"methods": retrievers.names(), "baselines": [*first, *baselines.names()]}
+    groups = {"methods": retrievers.names(), "baselines": [*first, ClosedBook.name]}
     groups["all"] = [*groups["methods"], *groups["baselines"]]
     wanted = dict.fromkeys(label for name in names for label in groups.get(name, [name]))
     for name in options:
@@ -149,12 +149,12 @@ def load_methods(
     methods, notes = [], []
     for label in wanted:
         name = label.removesuffix(NO_MODEL)
-        if name not in baselines.names():
+        if name != ClosedBook.name:
             methods.append(Method(label=label, retriever=retrievers.load(name, options.get(name))))
-        elif label not in names and (why_not := baselines.why_not(name, knowledge, model=model)):
-            notes.append(f"{name} is left out: {why_not}")
+        elif label in names or model:
+            methods.append(Method(label=label, retriever=retrievers.with_options(ClosedBook, options.get(name))))
         else:
-            methods.append(Method(label=label, retriever=baselines.load(name, knowledge, options.get(name))))
+            notes.append(f"{name} is left out: it asks the model alone, and there is none (-m names one)")
     return methods, notes
 
 
@@ -251,7 +251,7 @@ def prompts_hash() -> str:
 
     prompts = (
         choosing.COMPUTING, choosing.MENDING, choosing.QUOTING, choosing.READING, choosing.RULES,
-        baselines.NOT_KNOWN, baselines.RULES,
+        closed_book.NOT_KNOWN, closed_book.RULES,
         composing.CLOSED_BOOK, composing.OWN_KNOWLEDGE,
         mindmap.MENTIONS,
         struct_gpt.CONSTRAINTS,
