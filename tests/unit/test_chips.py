@@ -15,7 +15,7 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import IRI
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES
 
 QUESTIONS = [  # a lookup, two steps, counts, dates, the best, absence, yes or no, a comparison, a table, an or
     "Who is the spouse of Marie Curie?",

@@ -14,7 +14,7 @@ from kgsparql.graphs.graph import Source
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
-from tests.conftest import graph_from
+from tests.world import graph_of
 
 A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
 Q = Query("q", "")
@@ -42,7 +42,7 @@ def test_markers_are_given_once_and_never_renumbered() -> None:
 
 
 def test_found_triples_carry_their_sources_and_absent_ones_go() -> None:
-    graph = metered(graph_from(":a :p :b ."))
+    graph = metered(graph_of(":a :p :b ."))
     checked = verify(Evidence([item(Triple(A, P, B)), item(Triple(A, P, B), Triple(A, P, A))]), graph)
     (kept,) = checked.evidence
     assert kept.triples == (CitedTriple(Triple(A, P, B), sources=(Source("test"),), verified=True),)
@@ -75,19 +75,19 @@ def test_verification_asks_in_batches_of_200() -> None:
 
 
 def test_a_budget_is_kept_and_unlimited_work_is_still_counted() -> None:
-    graph = metered(graph_from(":a :p :b, :a ."), Budget(max_queries=1))
+    graph = metered(graph_of(":a :p :b, :a ."), Budget(max_queries=1))
     graph.select(ANY)
     with pytest.raises(BudgetExceededError, match="1 query"):
         graph.select(ANY)
     graph.unlimited().select(ANY)
     assert graph.usage.queries == 2
     with pytest.raises(BudgetExceededError, match="1 rows"):
-        metered(graph_from(":a :p :b, :a ."), Budget(max_rows=1)).select(ANY)
+        metered(graph_of(":a :p :b, :a ."), Budget(max_rows=1)).select(ANY)
 
 
 def test_a_stopped_question_sends_nothing_more() -> None:
     stop = threading.Event()
-    graph = MeteredGraph(graph_from(":a :p :b ."), Usage(cancel=stop), [].append)
+    graph = MeteredGraph(graph_of(":a :p :b ."), Usage(cancel=stop), [].append)
     stop.set()
     for view in (graph, graph.unlimited()):
         with pytest.raises(CancelledError):

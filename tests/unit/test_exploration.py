@@ -24,13 +24,11 @@ from kgsparql.exploration import (
     types,
 )
 from kgsparql.graphs import OxigraphGraph, open_graph
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
-from tests.brute_force import ex
 from tests.engines import CountingGraph, engine_from_quads
+from tests.world import LABEL, ex, graph_of
 
-Graphs = Callable[..., KnowledgeGraph]
 SKIPPING = """
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 @prefix schema: <http://schema.org/> .
@@ -46,7 +44,7 @@ def shown(group: NeighbourGroup) -> list[str]:
     return [term.value.rsplit("/", 1)[-1] for term in group.neighbours if not isinstance(term, BlankNode)]
 
 
-def test_neighbours_in_both_directions_in_groups(graph_of: Graphs) -> None:
+def test_neighbours_in_both_directions_in_groups() -> None:
     graph = graph_of(":a a :C ; rdfs:label 'A' ; :p :b , :c , 'text' ; :q :b . :d :p :a . :a :p :a .")
     found = neighbours(graph, [ex("d"), ex("a")])
     assert steps(found.items) == [("d", "<p>"), ("a", "<p>"), ("a", "^<p>"), ("a", "<q>")]
@@ -58,7 +56,7 @@ def test_neighbours_in_both_directions_in_groups(graph_of: Graphs) -> None:
     assert len(everything.items) == 4
 
 
-def test_a_limit_per_group_is_a_cut_with_the_number_known(graph_of: Graphs) -> None:
+def test_a_limit_per_group_is_a_cut_with_the_number_known() -> None:
     graph = graph_of(":a :p " + " , ".join(f":b{i}" for i in range(30)) + " ; :q :b1 .")
     found = neighbours(graph, [ex("a")], limit=3)
     assert [shown(group) for group in found.items] == [["b0", "b1", "b10"], ["b1"]]
@@ -68,7 +66,7 @@ def test_a_limit_per_group_is_a_cut_with_the_number_known(graph_of: Graphs) -> N
     ]
 
 
-def test_steps_for_all_and_for_each(graph_of: Graphs) -> None:
+def test_steps_for_all_and_for_each() -> None:
     graph = graph_of(":a :p :b ; :q :c . :d :p :a ; :q :a . :a rdfs:label 'A' .")
     forward, inverse = Step(ex("p")), Step(ex("q"), "inverse")
     same = neighbours(graph, [ex("a"), ex("d")], steps=[forward, inverse])
@@ -80,7 +78,7 @@ def test_steps_for_all_and_for_each(graph_of: Graphs) -> None:
     assert [shown(group) for group in neighbours(graph, [ex("a")], steps=[label]).items] == [["A"]]
 
 
-def test_a_blank_node_comes_with_what_lies_behind_it(graph_of: Graphs) -> None:
+def test_a_blank_node_comes_with_what_lies_behind_it() -> None:
     graph = graph_of(
         """:alice :employment [ :organisation :acme ; :start 1999 ] .
            :ann :address _:house . :ben :address _:house . _:house :town :springfield ."""
@@ -97,7 +95,7 @@ def test_a_blank_node_comes_with_what_lies_behind_it(graph_of: Graphs) -> None:
     assert [path.end for path in forward.mediated] == [ex("springfield")]
 
 
-def test_blank_nodes_are_listed_by_what_lies_behind_them_and_one_behind_another_is_a_cut(graph_of: Graphs) -> None:
+def test_blank_nodes_are_listed_by_what_lies_behind_them_and_one_behind_another_is_a_cut() -> None:
     """Their names change with every load, so the first two of six must not depend on them."""
     turtle = ":a :p " + " , ".join(f"[ :q :b{i} ]" for i in (4, 1, 5, 0, 3, 2)) + " ."
     for _ in range(5):
@@ -116,7 +114,7 @@ def test_L32_one_triple_in_three_graphs_is_one_neighbour() -> None:
     assert [count.count for count in predicates(graph, [ex("a")]).items] == [1]
 
 
-def test_predicates_with_counts(graph_of: Graphs) -> None:
+def test_predicates_with_counts() -> None:
     graph = graph_of(":a a :C ; :p :b , :c , 1 ; :q :b . :d :p :a . :b :q :d .")
     found = predicates(graph, [ex("b"), ex("a")])
     assert [(*steps([item])[0], item.count, item.exact) for item in found.items] == [
@@ -127,7 +125,7 @@ def test_predicates_with_counts(graph_of: Graphs) -> None:
     assert steps(predicates(graph, [ex("d")], direction="forward").items) == [("d", "<p>")]
 
 
-def test_Q19_Q20_a_blank_node_is_no_start_and_an_entity_that_is_absent_has_nothing(graph_of: Graphs) -> None:
+def test_Q19_Q20_a_blank_node_is_no_start_and_an_entity_that_is_absent_has_nothing() -> None:
     counting = CountingGraph(graph_of(":a :p [ :q :b ] ."))
     looks: tuple[Callable[..., Any], ...] = (neighbours, predicates, types, texts)
     for look in looks:
@@ -145,7 +143,7 @@ def test_Q19_Q20_a_blank_node_is_no_start_and_an_entity_that_is_absent_has_nothi
     assert labels(counting, [ex("absent")]) == {ex("absent"): Label("absent", derived=True)}
 
 
-def test_labels_by_language_then_predicate(graph_of: Graphs) -> None:
+def test_labels_by_language_then_predicate() -> None:
     graph = graph_of(
         """:a skos:prefLabel 'a pref'@en ; rdfs:label 'a rdfs'@en , 'a de'@de .
            :b rdfs:label 'b de'@de ; skos:prefLabel 'b US'@en-US .
@@ -161,7 +159,7 @@ def test_labels_by_language_then_predicate(graph_of: Graphs) -> None:
     }  # fmt: skip
 
 
-def test_L38_L40_L42_asked_language_then_english_then_any_then_the_iri(graph_of: Graphs) -> None:
+def test_L38_L40_L42_asked_language_then_english_then_any_then_the_iri() -> None:
     graph = graph_of(
         """:a rdfs:label 'it'@it , 'en'@en-GB , 'de'@de , 'fr'@FR . :b rdfs:label 'it'@it , 'en'@en .
            :c :birthPlace :New_York ; rdfs:label '' , '  ' ; skos:prefLabel '\\t'@en ; rdfs:label 'name'@zh ."""
@@ -173,7 +171,7 @@ def test_L38_L40_L42_asked_language_then_english_then_any_then_the_iri(graph_of:
     assert list(found.values()) == [*unnamed, Label("name", "zh")]
 
 
-def test_every_term_gets_a_label_also_one_on_another_node(graph_of: Graphs) -> None:
+def test_every_term_gets_a_label_also_one_on_another_node() -> None:
     terms: list[Term] = [Literal("text", language="de"), Literal(3), BlankNode("b"), ex("a"), ex("a")]
     counting = CountingGraph(graph_of(":a rdfs:label 'A' ."))
     assert labels(counting, terms) == {
@@ -192,7 +190,7 @@ def test_every_term_gets_a_label_also_one_on_another_node(graph_of: Graphs) -> N
     assert [label.text for label in found.values()] == ["field of work", "married", "field of work", "field of work"]
 
 
-def test_by_label_is_exact(graph_of: Graphs) -> None:
+def test_by_label_is_exact() -> None:
     graph = graph_of(
         """:b rdfs:label 'Springfield'@en . :a rdfs:label 'Springfield' . :c skos:altLabel 'Springfield'@fr .
            :d rdfs:label 'springfield' . [] rdfs:label 'Springfield' . :e :p 'Springfield' ."""
@@ -204,7 +202,7 @@ def test_by_label_is_exact(graph_of: Graphs) -> None:
         by_label(graph, "Springfield", languages=["en } DROP ALL"])
 
 
-def test_L40_a_label_is_found_whatever_its_language(graph_of: Graphs) -> None:
+def test_L40_a_label_is_found_whatever_its_language() -> None:
     """Other queries, and only where the first found nothing."""
     graph = CountingGraph(
         graph_of(
@@ -221,18 +219,18 @@ def test_L40_a_label_is_found_whatever_its_language(graph_of: Graphs) -> None:
     assert [query.name for query in graph.queries[6:]] == ["by_label"] * 2
 
 
-def test_L41_more_namesakes_than_are_fetched_are_told_by_their_number(graph_of: Graphs) -> None:
+def test_L41_more_namesakes_than_are_fetched_are_told_by_their_number() -> None:
     for tag, number in (("", 10_100), ("@en", 1_000), ("@de", 10_100)):
         graph = graph_of(" ".join(f":s{i} rdfs:label 'Springfield'{tag} ." for i in range(number)))
         assert len(by_label(graph, "Springfield")) == min(number, 10_001)
 
 
-def test_types_are_all_and_in_order(graph_of: Graphs) -> None:
+def test_types_are_all_and_in_order() -> None:
     graph = graph_of(":a a :C , :B . :b :p :a . :c a [] .")
     assert types(graph, [ex("b"), ex("a"), ex("c")]) == {ex("b"): (), ex("a"): (ex("B"), ex("C")), ex("c"): ()}
 
 
-def test_texts_in_the_best_language_of_each_predicate(graph_of: Graphs) -> None:
+def test_texts_in_the_best_language_of_each_predicate() -> None:
     graph = graph_of(
         ":a rdfs:comment 'eins'@de , 'one'@en , 'one more'@en ; skos:definition 'zwei'@de , ' ' . :b rdfs:comment :a ."
     )
@@ -245,7 +243,7 @@ def test_texts_in_the_best_language_of_each_predicate(graph_of: Graphs) -> None:
 
 
 def test_predicates_of_a_graph_the_commonest_first_and_distinct_triples_only_where_they_may_repeat(
-    tmp_path: Path, graph_of: Graphs
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "two.trig").write_text(
         "@prefix : <http://example.org/> . :one { :a :p :b , :c . :a :s :b } "
@@ -265,7 +263,7 @@ def test_predicates_of_a_graph_the_commonest_first_and_distinct_triples_only_whe
         assert [query.name for query in asked.queries] == [sent]
 
 
-def test_a_graph_with_label_predicates_of_its_own(graph_of: Graphs) -> None:
+def test_a_graph_with_label_predicates_of_its_own() -> None:
     graph = graph_of(':a :name "Ann" ; :title "Dr" . :b :title "The Book" . :c :nickname "Cas" .')
     a, b, c = (IRI(f"http://example.org/{name}") for name in "abc")
     assert {term: label.text for term, label in labels(graph, [a, b, c]).items()} == {a: "Ann", b: "The Book", c: "c"}
@@ -273,7 +271,6 @@ def test_a_graph_with_label_predicates_of_its_own(graph_of: Graphs) -> None:
     assert by_label(graph, "Cas") == ()
 
 
-LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
 EDGES = 130_000
 PREDICATES = 40
 

@@ -2,7 +2,6 @@
 
 import gzip
 import sys
-from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Any
 from unittest.mock import patch
@@ -18,14 +17,14 @@ from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Path, PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
-from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, ex, multigraphs
+from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs
 from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads
+from tests.world import ex, graph_of
 
 search_of_paths = sys.modules["kgsparql.exploration.shortest_paths"]
 """The module; its name in the package is the function."""
 
-Graphs = Callable[..., KnowledgeGraph]
 ways = st.sampled_from(["both", "forward", "inverse"])
 
 
@@ -154,7 +153,7 @@ def between(graph: KnowledgeGraph, start: str, end: str, **options: Any) -> list
     return [by_names(path) for path in found.items]
 
 
-def test_paths_through_terms_of_few_triples_come_first_and_more_than_the_limit_are_a_cut(graph_of: Graphs) -> None:
+def test_paths_through_terms_of_few_triples_come_first_and_more_than_the_limit_are_a_cut() -> None:
     crowd = " ".join(f":x{i} :p :busy ." for i in range(20))
     graph = graph_of(f":a :p :busy , :quiet , :also . :busy :p :b . :quiet :p :b . :also :p :b . {crowd}")
     assert [path[1] for path in between(graph, "a", "b")] == ["also", "quiet", "busy"]
@@ -169,7 +168,7 @@ def test_paths_through_terms_of_few_triples_come_first_and_more_than_the_limit_a
     assert len(between(parallel, "a", "b", limit=1_500)) == 1_500
 
 
-def test_between_hubs_as_many_bridges_are_fetched_as_the_limit_can_use(graph_of: Graphs) -> None:
+def test_between_hubs_as_many_bridges_are_fetched_as_the_limit_can_use() -> None:
     """3,000 ways between two ends of 3,000 hops each: neither neighbourhood is fetched, nor every way."""
     middles = [f"m{i:04}" for i in range(3_000)]
     triples = " ".join(f":a :p :{name} . :{name} :p :b ." for name in middles)
@@ -184,16 +183,14 @@ def test_between_hubs_as_many_bridges_are_fetched_as_the_limit_can_use(graph_of:
     assert len(between(graph, "a", "b", limit=3_000)) == 3_000
 
 
-def test_few_queries_for_each_distance(graph_of: Graphs) -> None:
+def test_few_queries_for_each_distance() -> None:
     for far, queries in (("n1", 1), ("n2", 1), ("n3", 2), ("n4", 3), ("n5", 5), ("n6", 7)):
         graph = CountingGraph(graph_of(" ".join(f":n{i} :p :n{i + 1} ." for i in range(8))))
         assert len(between(graph, "n0", far, max_hops=8)) == 1
         assert len(graph.queries) == queries
 
 
-def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(
-    graph_of: Graphs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_of_paths, "HUB", 10)
     monkeypatch.setattr(search_of_paths, "FEW", 10)
     crowd = " ".join(f":x{i} :p :hub ." for i in range(30))
@@ -213,7 +210,7 @@ def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(
     assert {cut.where for cut in far.cuts} == {str(ex("left")), str(ex("right"))}
 
 
-def test_Q19_Q20_paths_start_and_end_at_iris_and_an_absent_end_has_none(graph_of: Graphs) -> None:
+def test_Q19_Q20_paths_start_and_end_at_iris_and_an_absent_end_has_none() -> None:
     graph = CountingGraph(graph_of(":a :p :b ."))
     for start, end in ((BlankNode("b"), ex("a")), (ex("a"), BlankNode("b")), (Literal("x"), ex("a"))):
         with pytest.raises(InputError):
@@ -225,14 +222,14 @@ def test_Q19_Q20_paths_start_and_end_at_iris_and_an_absent_end_has_none(graph_of
     assert between(graph, "absent", "a") == []
 
 
-def test_L43_loops_and_cycles_end(graph_of: Graphs) -> None:
+def test_L43_loops_and_cycles_end() -> None:
     graph = graph_of(":a :p :a , :b . :b :p :a , :b . :p :p :p . :p a :p .")
     assert between(graph, "a", "b") == [["a", "b"], ["a", "b"]]
     assert between(graph, "a", "c", max_hops=50) == []
     assert len(predicate_paths(graph, ex("a"), max_hops=4).items) == 30
 
 
-def test_predicate_paths_cap_their_frontier_and_say_so(graph_of: Graphs) -> None:
+def test_predicate_paths_cap_their_frontier_and_say_so() -> None:
     many = " ".join(f":a :p :b{i} . :b{i} :q :c{i} ." for i in range(30))
     graph = graph_of(f"{many} :c9 :r :d .")
     rare = PropertyPath.of(*(f"http://example.org/{name}" for name in "pqr"))
@@ -244,7 +241,7 @@ def test_predicate_paths_cap_their_frontier_and_say_so(graph_of: Graphs) -> None
     assert whole.cuts == ()
 
 
-def test_a_search_is_told_the_cuts_of_its_own_paths_alone(graph_of: Graphs) -> None:
+def test_a_search_is_told_the_cuts_of_its_own_paths_alone() -> None:
     crowd = " ".join(f":n{i} :q :busy ." for i in range(9))
     graph, options = graph_of(f":a :p :busy . :b :p :c . :c :p :busy . {crowd}"), {"max_hops": 3, "frontier": 5}
     starts = [(ex("a"), (), None), (ex("b"), (), None)]
@@ -253,7 +250,7 @@ def test_a_search_is_told_the_cuts_of_its_own_paths_alone(graph_of: Graphs) -> N
     assert [bool(found.cuts) for found in together] == [True, False]  # the second only counts what :busy leads to
 
 
-def test_walks_are_bounded_and_say_so_and_may_end_at_a_blank_node(graph_of: Graphs) -> None:
+def test_walks_are_bounded_and_say_so_and_may_end_at_a_blank_node() -> None:
     graph = graph_of(":a :p " + " , ".join(f":b{i}" for i in range(30)) + " . :c :p [ :q 1 ] , :b .")
     walk, to_blank = (Walk(ex(start), PropertyPath.of("http://example.org/p")) for start in "ac")
     (found,) = walk_ends(graph, [walk], limit=10)

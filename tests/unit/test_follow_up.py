@@ -9,13 +9,7 @@ import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.follow_up import Before
 from kgsparql.cli import app
-from tests.conftest import FIXTURES
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-
+from tests.world import FIXTURES
 
 TALKS = {
     "of a person": [

@@ -23,20 +23,17 @@ from kgsparql.errors import (
 from kgsparql.events import Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.rdf.terms import IRI, Triple
-from tests.conftest import FIXTURES
 from tests.engines import WatchedGraph
-
-NOBEL = FIXTURES / "nobel.ttl"
-ASKED = "Where was Marie Curie born?"
+from tests.world import BORN, FIXTURES, NOBEL
 
 
 def test_whatever_holds_the_graph_the_answer_is_the_same(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
     store = pyoxigraph.Store()
     store.load(path=str(NOBEL))
-    expected = nobel.ask(ASKED)
+    expected = nobel.ask(BORN)
     assert expected.answers[0].label == "Warsaw"
     for source in (str(NOBEL), rdflib.Graph().parse(data=NOBEL.read_bytes(), format="turtle"), store):
-        answer = kgsparql.open(source, embedder="none").ask(ASKED)
+        answer = kgsparql.open(source, embedder="none").ask(BORN)
         assert [a.label for a in answer.answers] == [a.label for a in expected.answers]
         assert [item.text for item in answer.evidence] == [item.text for item in expected.evidence]
     (tmp_path / "a.ttl").write_text("<http://e/a> <http://e/p> <http://e/b> .")
@@ -46,7 +43,7 @@ def test_whatever_holds_the_graph_the_answer_is_the_same(nobel: kgsparql.Knowled
 
 
 def test_retrieve_is_evidence_verified_without_an_answer_and_goes_back_to_rdflib(nobel: kgsparql.KnowledgeBase) -> None:
-    found = nobel.retrieve(ASKED)
+    found = nobel.retrieve(BORN)
     assert found.draft is None
     assert all(cited.verified for item in found.evidence for cited in item.triples)
     assert len(triples_to_rdflib(found.evidence.triples)) == len(found.evidence.triples) > 0
@@ -54,13 +51,13 @@ def test_retrieve_is_evidence_verified_without_an_answer_and_goes_back_to_rdflib
 
 def test_events_are_numbered_and_the_last_carries_the_answer(nobel: kgsparql.KnowledgeBase) -> None:
     heard: list[Event] = []
-    events = list(nobel.stream(ASKED, emit=heard.append))
+    events = list(nobel.stream(BORN, emit=heard.append))
     assert heard == events, "the caller's own listener hears them too"
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     assert [event.at_s for event in events] == sorted(event.at_s for event in events)
     (last,) = [event for event in events if isinstance(event, Finished)]
     assert last is events[-1]
-    assert event_json(last)["answer"]["question"] == ASKED
+    assert event_json(last)["answer"]["question"] == BORN
     assert sum(isinstance(event, QueryRun) for event in events) == last.answer.usage["queries"]
     kinds = Event.__subclasses__()
     assert len({event_json(kind())["kind"] for kind in kinds}) == len({kind.__name__ for kind in kinds}) > 10
@@ -68,14 +65,14 @@ def test_events_are_numbered_and_the_last_carries_the_answer(nobel: kgsparql.Kno
 
 def test_closing_the_stream_stops_the_question_and_a_stopped_one_raises(nobel: kgsparql.KnowledgeBase) -> None:
     cancel = threading.Event()
-    stream = nobel.stream(ASKED, cancel=cancel)
+    stream = nobel.stream(BORN, cancel=cancel)
     next(stream)
     stream.close()
     assert cancel.is_set()
     with pytest.raises(CancelledError):
-        nobel.ask(ASKED, cancel=cancel)
+        nobel.ask(BORN, cancel=cancel)
     with pytest.raises(CancelledError):
-        list(nobel.stream(ASKED, cancel=cancel))
+        list(nobel.stream(BORN, cancel=cancel))
 
 
 def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
@@ -101,7 +98,7 @@ def test_closing_ends_the_process_of_queries_and_what_runs() -> None:
             except BaseException as error:  # noqa: BLE001 - looked at below
                 ends.append(error)
 
-        runs = (lambda: knowledge.query(endless, timeout_s=60), lambda: knowledge.ask(ASKED, emit=wait))
+        runs = (lambda: knowledge.query(endless, timeout_s=60), lambda: knowledge.ask(BORN, emit=wait))
         threads = [threading.Thread(target=end_of, args=(run,)) for run in runs]
         for thread in threads:
             thread.start()
@@ -164,12 +161,12 @@ def test_options_out_of_range_are_refused(nobel: kgsparql.KnowledgeBase) -> None
     for option in ("max_hops", "paths_per_pair"):
         for value in (0, -1, 10**20):
             with pytest.raises(OptionError, match=f"{option}={value}"):
-                nobel.ask(ASKED, retriever="mindmap", options={option: value})
+                nobel.ask(BORN, retriever="mindmap", options={option: value})
     with pytest.raises(OptionError, match="'up'"):
-        nobel.ask(ASKED, direction="up")
+        nobel.ask(BORN, direction="up")
     with pytest.raises(OptionError, match="no option"):
-        nobel.ask(ASKED, options={"nope": 1})
-    assert len([i for i in nobel.ask(ASKED, options={"paths_kept": 1}).evidence if i.kind == "path"]) == 1
+        nobel.ask(BORN, options={"nope": 1})
+    assert len([i for i in nobel.ask(BORN, options={"paths_kept": 1}).evidence if i.kind == "path"]) == 1
 
 
 class _Forgetful(WatchedGraph):
@@ -222,7 +219,7 @@ def test_L28_L41_namesakes_are_reported_with_their_iris_and_a_graph_without_trip
     knowledge = kgsparql.open(empty, embedder="none", note=notes.append)
     assert any("no triples" in note for note in notes)
     with pytest.raises(NotFoundError, match="holds no triples") as caught:
-        knowledge.ask(ASKED)
+        knowledge.ask(BORN)
     assert caught.value.code == "E_EMPTY_GRAPH"
 
 

@@ -76,22 +76,6 @@ def test_what_a_plan_leaves_out_is_counted(file: Path, engine: str, plan: a.Plan
     assert all(text.endswith("left out") for text in found)
 
 
-@pytest.mark.parametrize(
-    ("question", "value", "status"),
-    [
-        ("What is the total length of all bridges?", "412", "partial"),
-        ("Which bridges were opened after 1892?", "Tower Bridge", "partial"),
-        ("What is the total lane count of all bridges?", "3", "answered"),
-    ],
-)
-def test_an_answer_that_leaves_something_out_is_no_sure_one(
-    bridges: KnowledgeBase, question: str, value: str, status: str
-) -> None:
-    answer = bridges.ask(question)
-    assert (answer.answers[0].label, answer.status) == (value, status)
-    assert [gap.code for gap in answer.gaps] == (["value"] if status == "partial" else [])
-
-
 def test_a_number_that_is_too_large_is_not_said_to_be_nothing(bridges: KnowledgeBase) -> None:
     answer = bridges.ask("What is the total price of all bridges?", retriever="query_plan")
     assert answer.status == "not_in_graph"

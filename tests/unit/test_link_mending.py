@@ -8,9 +8,9 @@ from kgsparql.events import EntitiesLinked, ModelCalled, QueryRun
 from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import load
 from tests import scripted
-from tests.scripted import Asked, by_call, chose, knowledge_of, numbered
+from tests.scripted import by_call, chose, numbered
+from tests.world import EX, Asked, knowledge_of
 
-EX = "http://example.org/"
 NOTHING = chose()
 
 GRAPH = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pyoxigraph
@@ -17,10 +16,8 @@ from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linker import Linker
-from tests.conftest import graph_from
 from tests.unit.hashed_embedder import HashedEmbedder
-
-MakeGraph = Callable[..., OxigraphGraph]
+from tests.world import ex, graph_of
 
 TITLE = (
     "Reducing Development Overheads with a Generic and Model-Centric Architecture for Online Games: "
@@ -59,7 +56,7 @@ def names(linker: Linker, question: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def linker() -> Linker:
-    return linker_of(graph_from(WORLD))
+    return linker_of(graph_of(WORLD))
 
 
 def test_what_a_question_names(linker: Linker) -> None:
@@ -109,7 +106,7 @@ def test_L39_questions_in_other_scripts(linker: Linker) -> None:
         assert names(linker, question) == [expected]
 
 
-def test_L40_the_asked_language_breaks_ties(graph_of: MakeGraph) -> None:
+def test_L40_the_asked_language_breaks_ties() -> None:
     graph = graph_of(
         ':a rdfs:label "Gift"@de . :b rdfs:label "Gift"@en . :c rdfs:label "Gift" . :d rdfs:label "Gift"@fr .'
     )
@@ -125,7 +122,7 @@ def test_ties_go_to_the_better_connected_and_the_others_are_kept(linker: Linker)
     assert {c.score for c in link.candidates} == {link.score}
 
 
-def test_L41_a_thousand_of_one_name_are_reported_in_a_fixed_order(graph_of: MakeGraph) -> None:
+def test_L41_a_thousand_of_one_name_are_reported_in_a_fixed_order() -> None:
     graph = graph_of(" ".join(f':s{i:04} rdfs:label "Springfield" .' for i in range(1000)))
     first = linker_of(graph).link("Where is Springfield?")
     assert first == linker_of(graph).link("Where is Springfield?")
@@ -139,7 +136,7 @@ def test_a_type_word_is_flagged_and_gives_way(linker: Linker) -> None:
     assert [(e.kind, e.mention.is_type) for e in film] == [("predicate", True)]
 
 
-def test_classes_are_linked_when_nothing_else_is(graph_of: MakeGraph) -> None:
+def test_classes_are_linked_when_nothing_else_is() -> None:
     graph = graph_of(
         ':Margherita <http://www.w3.org/2000/01/rdf-schema#subClassOf> :NamedPizza ; rdfs:label "Margherita Pizza" .'
     )
@@ -178,7 +175,7 @@ MUSIC = """
 """
 
 
-def test_names_and_not_words_that_look_like_them(graph_of: MakeGraph) -> None:
+def test_names_and_not_words_that_look_like_them() -> None:
     linker = linker_of(graph_of(MUSIC))
     for question, expected in (
         ("Who produced Thriller?", ["Thriller_album"]),
@@ -197,7 +194,7 @@ def test_names_and_not_words_that_look_like_them(graph_of: MakeGraph) -> None:
         assert names(linker, question) == expected, question
 
 
-def test_a_name_before_a_parenthesis_is_below_the_whole_name(graph_of: MakeGraph) -> None:
+def test_a_name_before_a_parenthesis_is_below_the_whole_name() -> None:
     linker = linker_of(graph_of(MUSIC + ':Thriller_film rdfs:label "Thriller" .'))
     (link,) = linker.link("What is Thriller?")
     assert (link.label, link.score) == ("Thriller", 1.0)
@@ -205,7 +202,7 @@ def test_a_name_before_a_parenthesis_is_below_the_whole_name(graph_of: MakeGraph
     assert names(linker, "Who sang the song Thriller?") == ["Thriller_song"]
 
 
-def test_what_a_class_is_called_beats_what_an_iri_ends_in(graph_of: MakeGraph) -> None:
+def test_what_a_class_is_called_beats_what_an_iri_ends_in() -> None:
     graph = graph_of(
         ':op a :Class0 ; <http://www.w3.org/2000/01/rdf-schema#subClassOf> :top ; rdfs:label "Sequence alignment" ; '
         "rdfs:seeAlso <http://wiki.org/Sequence_alignment> ; :near :Sequence_alignment . "
@@ -216,7 +213,7 @@ def test_what_a_class_is_called_beats_what_an_iri_ends_in(graph_of: MakeGraph) -
         assert "op" in names(linker_of(graph), question)
 
 
-def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
+def test_suggestions_for_what_is_not_linked() -> None:
     linker = linker_of(graph_of(MUSIC))
     assert linker.link("Who was Jayne Champion?") == ()
     assert [e.label for e in linker.suggest("Who is Faust?")] == ["Fausta"]
@@ -225,7 +222,7 @@ def test_suggestions_for_what_is_not_linked(graph_of: MakeGraph) -> None:
     assert linker.suggest("qqq xxx") == linker.suggest("???") == ()
 
 
-def test_names_that_the_graph_lacks(graph_of: MakeGraph) -> None:
+def test_names_that_the_graph_lacks() -> None:
     linker = linker_of(
         graph_of(
             ':a rdfs:label "Asthma" . :b rdfs:label "Ada Lark" . :c rdfs:label "Pneumonitis" . :d rdfs:label "rib" .'
@@ -251,7 +248,7 @@ def test_names_that_the_graph_lacks(graph_of: MakeGraph) -> None:
         assert [entity.label for name, near in found for entity in near if name == "Pneumonia"] in ([], ["Pneumonitis"])
 
 
-def test_labels_in_a_file_and_in_memory_link_alike(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_labels_in_a_file_and_in_memory_link_alike(tmp_path: Path) -> None:
     graph = graph_of(f'{WORLD} :tower rdfs:label "東京スカイツリー"@ja .')
     kept = Linker(build_label_index(graph, tmp_path / "i", embedder=None))
     memory = linker_of(graph)
@@ -266,7 +263,7 @@ def test_labels_in_a_file_and_in_memory_link_alike(graph_of: MakeGraph, tmp_path
         assert [(e.term, e.score, e.mention) for e in found] == [(e.term, e.score, e.mention) for e in same] != []
 
 
-def test_vectors_find_what_words_do_not(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_vectors_find_what_words_do_not(tmp_path: Path) -> None:
     graph = graph_of(':a rdfs:label "Photosynthesis" . :b rdfs:label "Cartography" . :n rdfs:label "Photo 1904" .')
     embedder = HashedEmbedder()
     index = build_label_index(graph, tmp_path / "i", embedder=embedder)
@@ -277,7 +274,7 @@ def test_vectors_find_what_words_do_not(graph_of: MakeGraph, tmp_path: Path) -> 
     assert [e.matched for e in Linker(index, embedder).link("What is Cartography?")] == ["exact"]
 
 
-def test_a_name_is_not_linked_to_a_label_that_only_goes_on_where_it_ends(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_a_name_is_not_linked_to_a_label_that_only_goes_on_where_it_ends(tmp_path: Path) -> None:
     graph = graph_of(':f rdfs:label "Frankreich" . :c rdfs:label "Cartography" .')
     embedder = HashedEmbedder()
     linker = Linker(build_label_index(graph, tmp_path / "i", embedder=embedder), embedder)
@@ -303,3 +300,13 @@ def test_top_1_on_real_questions(shared_data: Path, folder: str, least: int) -> 
         gold = {entity["iri"] for entity in question["topic_entities"]}
         right += bool(gold & {entity.term.value for entity in linker.link(question["question"])[:1]})
     assert 100 * right / len(asked) >= least
+
+
+def test_a_node_that_only_has_a_label_is_not_what_is_called_so_and_the_end_of_an_iri_is_a_name() -> None:
+    skosxl = "@prefix skosxl: <http://www.w3.org/2008/05/skos-xl#> ."
+    graph = graph_of(
+        f'{skosxl} :b skosxl:prefLabel :l . :l skosxl:literalForm "Gallia"@en . :spade rdfs:label "Spaten"@de .'
+    )
+    linker = linker_of(graph)
+    assert [linker.find(name)[0].term for name in ("Gallia", "spade", "Spaten")] == [ex("b"), ex("spade"), ex("spade")]
+    assert len(linker.find("Gallia")) == 1

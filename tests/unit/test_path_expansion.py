@@ -16,15 +16,8 @@ from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
-from tests.conftest import graph_from
 from tests.engines import CountingGraph
-from tests.sessions import labels_of, linked
-
-EX = "http://example.org/"
-
-
-def ex(name: str) -> IRI:
-    return IRI(EX + name)
+from tests.world import EX, ex, graph_of, labels_of, linked
 
 
 def ex_all(names: str) -> tuple[IRI, ...]:
@@ -64,7 +57,7 @@ COLLEAGUES = ":a :at :u , :v . :b :at :u . :c :at :u , :v . :d :at :v ; :field :
 
 
 def test_every_end_is_found_and_the_query_finds_just_these() -> None:
-    graph = graph_from(COLLEAGUES)
+    graph = graph_of(COLLEAGUES)
     (item,) = expanded(graph, from_a("at", "^at"))
     assert item.ends == ex_all("bcd")
     assert again(graph, item.query) == set(item.ends)
@@ -75,7 +68,7 @@ def test_every_end_is_found_and_the_query_finds_just_these() -> None:
 
 
 def test_a_constraint_holds_in_the_ends_the_triples_and_the_query() -> None:
-    graph = graph_from(COLLEAGUES)
+    graph = graph_of(COLLEAGUES)
     physics = Constraint(2, Step(ex("field")), (ex("physics"), Literal("nowhere")))
     (item,) = expanded(graph, Walk(ex("a"), path("at", "^at"), (physics,)))
     assert item.ends == ex_all("bd")
@@ -85,7 +78,7 @@ def test_a_constraint_holds_in_the_ends_the_triples_and_the_query() -> None:
 
 
 def test_the_start_is_an_answer_only_if_it_is_the_only_one() -> None:
-    graph = graph_from(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
+    graph = graph_of(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
     items = expanded(graph, from_a("spouse", "spouse"), from_a("near"))
     assert [item.ends for item in items] == [ex_all("a"), ex_all("c")]
     assert [again(graph, item.query) for item in items] == [set(item.ends) for item in items]
@@ -93,12 +86,12 @@ def test_the_start_is_an_answer_only_if_it_is_the_only_one() -> None:
 
 def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_are_a_cut() -> None:
     events: list[Event] = []
-    (item,) = expanded(session_of(graph_from(SEVENTY), events), from_a("p"), shown=10)
+    (item,) = expanded(session_of(graph_of(SEVENTY), events), from_a("p"), shown=10)
     assert (len(item.ends), len(item.triples), item.cuts) == (70, 10, ())
     assert "60 more" in item.text
     names = [event.name for event in events if isinstance(event, QueryRun)]
     assert [name for name in names if "walk" in name] == ["walk", "walk_triples"]
-    session = session_of(graph_from(SEVENTY))
+    session = session_of(graph_of(SEVENTY))
     (item,) = expanded(session, from_a("p"), limit=20)
     assert (len(item.ends), item.cuts[0].limit) == (20, 20)
     assert any("at most 20" in line for line in session.notes.lines())
@@ -107,7 +100,7 @@ def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_ar
 def test_of_very_many_ends_only_the_first_are_asked_for_their_labels() -> None:
     events: list[Event] = []
     things = "".join(f':a :p :o{i:04} . :o{i:04} rdfs:label "thing {9999 - i}" . ' for i in range(2_500))
-    session = session_of(graph_from(things), events)
+    session = session_of(graph_of(things), events)
     answers = answers_at_ends(Evidence(expanded(session, from_a("p"))), linked(session))
     assert (len(answers), answers[0].label, answers[-1].label) == (2_500, "thing 9999", "o2499")
     assert sum(1 for event in events if isinstance(event, QueryRun)) <= 6
@@ -116,19 +109,19 @@ def test_of_very_many_ends_only_the_first_are_asked_for_their_labels() -> None:
 def test_several_walks_cost_two_queries_and_keep_their_places() -> None:
     events: list[Event] = []
     walks = [from_a("at"), from_a("nothing"), Walk(ex("d"), path("field"))]
-    items = expanded_items(walks, session_of(graph_from(COLLEAGUES), events).labels)
+    items = expanded_items(walks, session_of(graph_of(COLLEAGUES), events).labels)
     assert [item and item.ends for item in items] == [ex_all("uv"), None, (ex("physics"),)]
     assert sum(1 for event in events if isinstance(event, QueryRun) and event.name.startswith("walk")) == 2
 
 
 def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
-    session = session_of(graph_from(":a :job [ :employer :uni ; :since 1999 ] ."))
+    session = session_of(graph_of(":a :job [ :employer :uni ; :since 1999 ] ."))
     through, only = expanded_items([from_a("job", "employer"), from_a("job")], session.labels)
     assert through is not None
     assert through.ends == (ex("uni"),)
     assert isinstance(through.ways[0].terms[1], BlankNode)
     assert only is None
-    graph = graph_from(
+    graph = graph_of(
         ":ann :employer :acme , :bolt , [ :country :land ] ; :knows :ann , [ :knows :ann ] . :acme :country :land . "
         ":a :at :u . :b :at :u . [] :at :u ."
     )
@@ -142,7 +135,7 @@ def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
 
 def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
     events: list[Event] = []
-    graph = CountingGraph(graph_from(SEVENTY), chunk_size=20)
+    graph = CountingGraph(graph_of(SEVENTY), chunk_size=20)
     (item,) = expanded(session_of(graph, events), from_a("p"), shown=70)
     assert [way.end for way in item.ways] == list(item.ends)
     (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
@@ -152,7 +145,7 @@ def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
 
 def answered(turtle: str, *walks: tuple[Walk, float], given: str = "a") -> list[tuple[str, tuple[str, ...], float]]:
     """The answers at the ends of walks with these scores."""
-    session = session_of(graph_from(turtle))
+    session = session_of(graph_of(turtle))
     session.given = tuple(map(ex, given.split()))
     items = expanded(session, *(walk for walk, _ in walks))
     evidence = Evidence(replace(item, score=score) for item, (_, score) in zip(items, walks, strict=True))
@@ -200,7 +193,7 @@ def items_of(
 
 
 def test_what_two_paths_say_of_the_same_things_stands_in_one_row_whose_query_finds_the_table() -> None:
-    graph = graph_from(FILMS)
+    graph = graph_of(FILMS)
     events: list[Event] = []
     table, alone = items_of(graph, [YEAR, BY], events=events)
     assert table.text == ("joan ←star— f1 (—by→ tod) —year→ 1928 | f3 —year→ 1928 | f2 (—by→ ann; sam) —year→ 1930")
@@ -228,12 +221,12 @@ def test_what_two_paths_say_of_the_same_things_stands_in_one_row_whose_query_fin
 
 
 def test_only_what_goes_on_from_the_same_things_is_in_a_row_and_nothing_that_leads_back() -> None:
-    graph = graph_from(":uni :laureate :ann , :bo . :ann :at :uni ; :award :p1 . :bo :at :uni .")
+    graph = graph_of(":uni :laureate :ann , :bo . :ann :at :uni ; :award :p1 . :bo :at :uni .")
     laureates = Walk(ex("uni"), path("laureate"))
     back = [Walk(ex("uni"), path("laureate", "at", "laureate")), Walk(ex("uni"), path("laureate", "^laureate"))]
     (first, *_) = items_of(graph, [laureates, *back, Walk(ex("uni"), path("laureate", "award"))])
     assert first.text == "uni —laureate→ ann (—award→ p1); bo"
-    graph = graph_from(FILMS + ":f1 :place :x . :joan :likes :f2 .")
+    graph = graph_of(FILMS + ":f1 :place :x . :joan :likes :f2 .")
     here = Constraint(1, Step(ex("place")), (ex("x"),))
     walks = [YEAR, Walk(ex("joan"), path("^star", "by"), (here,)), Walk(ex("joan"), path("likes", "by"))]
     assert not any("(—" in item.text for item in items_of(graph, walks))
@@ -241,22 +234,22 @@ def test_only_what_goes_on_from_the_same_things_is_in_a_row_and_nothing_that_lea
 
 
 def test_of_many_numbers_the_extremes_are_shown_and_of_names_the_one_of_the_question() -> None:
-    graph = graph_from("".join(f":a :p {i} . " for i in range(1, 101)))
+    graph = graph_of("".join(f":a :p {i} . " for i in range(1, 101)))
     (item,) = items_of(graph, [from_a("p")])
     assert [int(end.value) for end in item.ends] == list(range(1, 101))
     assert item.text == "a —p→ 1; 2; 3; 4; 5; 6; 95; 96; 97; 98; 99; 100; … 88 more between"
     people = (f':a :p :o{i} . :o{i} rdfs:label "Person {i}{" Smith" * (i == 77)}" . ' for i in range(90))
-    (item,) = items_of(graph_from("".join(people)), [from_a("p")], question="Did it meet Smith?")
+    (item,) = items_of(graph_of("".join(people)), [from_a("p")], question="Did it meet Smith?")
     named = re.findall(r"Person (\d+)", item.text)
     assert named == [*map(str, range(11)), "77"]
     assert item.text.endswith("Person 77 Smith; … 78 more")
 
 
 def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_ways() -> None:
-    graph = graph_from("".join(f":joan :in :f{i % 30} . :f{i % 30} :with :o{i} . " for i in range(90)))
+    graph = graph_of("".join(f":joan :in :f{i % 30} . :f{i % 30} :with :o{i} . " for i in range(90)))
     (item,) = items_of(graph, [Walk(ex("joan"), path("in", "with"))])
     assert (len(item.ends), len(item.between), len(item.between[0])) == (90, 1, 30)
-    dense = graph_from(
+    dense = graph_of(
         "".join(f":joan :in :f{i} . :f{i} :with {', '.join(f':o{j}' for j in range(70))} . " for i in range(60))
     )
     events: list[Event] = []
@@ -268,14 +261,14 @@ def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_
 
 def test_a_value_that_repeats_says_how_often_and_a_single_example_stands_for_them() -> None:
     of_many = Walk(ex("joan"), path("^star", "genre"))
-    graph = graph_from("".join(f":f{i} :star :joan ; :genre :{'drama' if i % 4 else 'war'} . " for i in range(40)))
+    graph = graph_of("".join(f":f{i} :star :joan ; :genre :{'drama' if i % 4 else 'war'} . " for i in range(40)))
     (item,) = items_of(graph, [of_many])
     assert ("drama (30 times)" in item.text, "war (10 times)" in item.text, item.text.count("times")) == (True, True, 2)
     assert set(item.between[0]) == {ex(f"f{i}") for i in range(40)}
-    few = graph_from("".join(f":f{i} :star :joan ; :genre :drama . " for i in range(3)))
+    few = graph_of("".join(f":f{i} :star :joan ; :genre :drama . " for i in range(3)))
     (item,) = items_of(few, [of_many])
     assert item.text == "joan ←star— f0 —genre→ drama | f1 —genre→ drama | f2 —genre→ drama"
-    many = graph_from("".join(f":f{i} :star :joan ; :genre :drama ; :by :d{i} . " for i in range(40)))
+    many = graph_of("".join(f":f{i} :star :joan ; :genre :drama ; :by :d{i} . " for i in range(40)))
     (item,) = items_of(many, [of_many])
     assert item.text == "joan ←star— f0 —genre→ drama (40 times)"
     table, _ = items_of(many, [of_many, BY])

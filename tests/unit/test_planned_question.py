@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import kgsparql
@@ -65,23 +63,3 @@ def test_who_did_something_are_the_people_who_did(nobel: kgsparql.KnowledgeBase,
     asked = [nobel.ask(f"{who} won the {prize}?") for who in ("Who", "Which people")]
     assert [answer.status for answer in asked] == ["answered"] * 2
     assert {own.term for own in asked[0].best} == {own.term for own in asked[1].best} != set()
-
-
-def test_who_won_both_of_two(nobel: kgsparql.KnowledgeBase) -> None:
-    answer = nobel.ask("Who won both the Nobel Prize in Physics and the Nobel Prize in Chemistry?")
-    assert (answer.status, [own.label for own in answer.best]) == ("answered", ["Marie Curie"])
-    assert nobel.ask("Who studied physics in Germany?").status == "partial"  # nobody, in a reading that nobody means
-    assert nobel.ask("Who else worked there?").status == "partial"  # not even `people` is restricted by anything
-
-
-def test_a_predicate_is_named_by_another_name_that_it_has_in_either_number(graph_of: Any) -> None:
-    graph = graph_of("""@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <http://e.org/> .
-        :ruledBy rdfs:label "head of government" ; skos:altLabel "mayor" . :twinned rdfs:label "twinned town" .
-        :linz rdfs:label "Linz" ; :twinned :graz ; :ruledBy :ann , :bob .
-        :graz rdfs:label "Graz" ; :ruledBy :cid . :ann rdfs:label "Ann Berg" . :bob rdfs:label "Bob Moser" . """)
-    with kgsparql.KnowledgeBase(graph, embedder="none") as knowledge:
-        answers = [knowledge.ask(f"How many mayors does {town} have?") for town in ("Linz", "Graz")]
-    assert [(one.status, [best.label for best in one.best]) for one in answers] == [
-        ("answered", ["2"]),
-        ("answered", ["1"]),
-    ]

@@ -17,9 +17,9 @@ from kgsparql.answering.session import Session
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.retrievers import load
-from tests.conftest import FIXTURES, graph_from
 from tests.model_server import HangUp, ModelServer, Reply, Text
 from tests.scripted import Player, ask, purpose
+from tests.world import BORN, FIXTURES, graph_of
 
 PLANT = """
 @prefix : <http://example.org/plant/> .
@@ -42,13 +42,12 @@ PLANT = """
 :ines a :Engineer ; rdfs:label "Ines Roth" ; :maintains :t1 .
 """
 TOLD = (Path(__file__).parent / "prose_sentences.txt").read_text(encoding="utf-8").splitlines()
-WHERE = "Where was Marie Curie born?"
 
 
 @cache
 def opened(graph: str) -> kgsparql.KnowledgeBase:
     if graph == "plant":
-        return kgsparql.KnowledgeBase(graph_from(PLANT), embedder="none")
+        return kgsparql.KnowledgeBase(graph_of(PLANT), embedder="none")
     return kgsparql.open(FIXTURES / graph, embedder="none")
 
 
@@ -133,7 +132,7 @@ def test_no_true_sentence_is_shown_when_it_was_changed() -> None:
 
 
 def test_at_most_three_sentences_are_shown_and_the_others_are_counted() -> None:
-    made, session = made_with_session("nobel.ttl", WHERE)
+    made, session = made_with_session("nobel.ttl", BORN)
     true, lie = "Marie Curie was born in Warsaw [P1].", "Marie Curie was born in Vienna [P1]."
     other = "Warsaw is the place of birth of Marie Curie [P1]."
     said = with_prose(made, replace(session, writer=writer_of([true, lie, other, true, true])))
@@ -145,8 +144,8 @@ def test_at_most_three_sentences_are_shown_and_the_others_are_counted() -> None:
 def test_where_the_call_fails_the_answer_stands_with_one_note(reply: Reply) -> None:
     player = Player()
     script = lambda body: reply if purpose(body) == "prose" else player(body)  # noqa: E731
-    without = ask(opened("nobel.ttl"), WHERE, player).answer
-    found = ask(opened("nobel.ttl"), WHERE, script, prose=True).answer
+    without = ask(opened("nobel.ttl"), BORN, player).answer
+    found = ask(opened("nobel.ttl"), BORN, script, prose=True).answer
     assert (found.status, found.text, found.answers) == (without.status, without.text, without.answers)
     assert found.prose == ()
     assert [note.code for note in found.notes if note.code == "no_prose"] == ["no_prose"]
@@ -154,12 +153,12 @@ def test_where_the_call_fails_the_answer_stands_with_one_note(reply: Reply) -> N
 
 def test_nothing_is_said_where_nothing_is_sure_nor_without_being_asked() -> None:
     doubted = ask(opened("nobel.ttl"), "Who is the mayor of Warsaw?", Player(sufficient=False), prose=True)
-    plain = ask(opened("nobel.ttl"), WHERE, Player())
+    plain = ask(opened("nobel.ttl"), BORN, Player())
     assert not any(purpose(body) == "prose" for body in (*doubted.bodies, *plain.bodies))
 
 
 def test_prose_stands_below_the_answer_in_every_form_but_rdf() -> None:
-    made, session = made_with_session("nobel.ttl", WHERE)
+    made, session = made_with_session("nobel.ttl", BORN)
     said = with_prose(made, replace(session, writer=writer_of(["Marie Curie was born in Warsaw [P1]."])))
     title = "In the words of scripted-model, each sentence checked against what it cites:"
     for form in ("text", "markdown", "html"):

@@ -32,24 +32,21 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.rendering import render
 from kgsparql.rendering.answer_rdf import answer_to_rdflib
 from kgsparql.rendering.rows import to_dataframe
-from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import BORN, NOBEL, ROOT, XSD
 
-NOBEL = FIXTURES / "nobel.ttl"
-ASKED = "Where was Marie Curie born?"
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
-XSD = "http://www.w3.org/2001/XMLSchema#"
 ALL_TRIPLES = "SELECT * { ?s ?p ?o }"
 of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is deprecated:DeprecationWarning")
 
 
 @pytest.fixture(scope="module")
 def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
-    return nobel.ask(ASKED)
+    return nobel.ask(BORN)
 
 
 def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> None:
-    for question in (ASKED, "How many laureates were born in each country?", "Who was Shroedingr?"):
+    for question in (BORN, "How many laureates were born in each country?", "Who was Shroedingr?"):
         printed = CliRunner().invoke(app, ["ask", question, "-k", str(NOBEL), "--embedder", "none", "--no-model"])
         texts = (render(nobel.ask(question)), printed.stdout)
         assert len({re.sub(r" · \d+\.\d\d s$", "", text.rstrip()) for text in texts}) == 1
@@ -60,7 +57,7 @@ def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobe
         "How many children did Marie Curie have?": (2,),
         "Was Marie Curie born in Paris?": (False,),
         "When was Marie Curie born?": (date(1867, 11, 7),),
-        ASKED: ("http://dbpedia.org/resource/Warsaw",),
+        BORN: ("http://dbpedia.org/resource/Warsaw",),
     }
     for question, values in expected.items():
         found = nobel.ask(question)
@@ -178,7 +175,7 @@ def _filled(graph: rdflib.Graph) -> rdflib.Graph:
 def test_a_graph_of_rdflib_gives_the_same_answer(kind: type[rdflib.Graph], store: str, answer: Answer) -> None:
     graph = _filled(kind(store=store))
     knowledge = kgsparql.open(graph, embedder="none")
-    found = knowledge.ask(ASKED)
+    found = knowledge.ask(BORN)
     assert [item.text for item in found.evidence] == [item.text for item in answer.evidence]
     assert {str(s) for item in found.evidence for cited in item.triples for s in cited.sources} == {"store"}
     assert len(knowledge.query("SELECT ?place { mine:Marie_Curie dbo:birthPlace ?place }")) == 1
@@ -269,9 +266,9 @@ def test_questions_are_answered_beside_the_event_loop_and_cancelling_the_task_st
         assert cancel.wait(20)
 
     async def asked() -> None:
-        found = await asyncio.gather(nobel.aask(ASKED), nobel.aask("Where was Albert Einstein born?"))
+        found = await asyncio.gather(nobel.aask(BORN), nobel.aask("Where was Albert Einstein born?"))
         assert [one.answers[0].label for one in found] == ["Warsaw", "Ulm"]
-        task = asyncio.create_task(nobel.aask(ASKED, emit=listen, cancel=cancel))
+        task = asyncio.create_task(nobel.aask(BORN, emit=listen, cancel=cancel))
         await asyncio.to_thread(began.wait, 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -313,10 +310,10 @@ def test_a_wrong_option_is_an_error_that_names_the_right_one_and_a_method_has_it
         ({"model": "gpt-5"}, "model='gpt-5' is only its name", "kgsparql.open_model"),
     ):
         with pytest.raises(OptionError) as caught:
-            nobel.ask(ASKED, **options)  # type: ignore[arg-type]
+            nobel.ask(BORN, **options)  # type: ignore[arg-type]
         assert message in str(caught.value)
         assert hint in caught.value.hint
-    found = nobel.ask(ASKED, retriever=kgsparql.MindMap(paths_kept=1))
+    found = nobel.ask(BORN, retriever=kgsparql.MindMap(paths_kept=1))
     assert len([item for item in found.evidence if item.kind == "path"]) == 1
     for entities in ("Marie Curie", ["Marie Curie"], IRI(CURIE)):
         answer = nobel.ask("When was she born?", entities=entities)  # type: ignore[arg-type]

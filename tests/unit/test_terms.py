@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import curies
@@ -13,11 +12,11 @@ import pytest
 
 import kgsparql
 from kgsparql.errors import IriError, PrefixError
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.protocol.replies import respelt
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, iri, local_name, normalised, printable
+from tests.world import EX, XSD, ex, graph_of
 
 
 @pytest.mark.parametrize(
@@ -97,15 +96,6 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not heavy & set(eval(done.stdout))  # noqa: S307 - a list of names that this test printed
 
 
-E = "http://example.org/"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-GraphOf = Callable[..., OxigraphGraph]
-
-
-def ex(name: str) -> IRI:
-    return IRI(E + name)
-
-
 YEARS = ':a :year "1911"^^xsd:int . :b :year "1911" . :c :year "1911"@en . :d :year "1912"^^xsd:int .'
 
 
@@ -119,12 +109,10 @@ YEARS = ':a :year "1911"^^xsd:int . :b :year "1911" . :c :year "1911"@en . :d :y
         (Literal("1913", datatype=IRI(XSD + "int")), set()),
     ],
 )
-def test_numbers_are_found_whatever_their_datatype_and_texts_as_they_are(
-    graph_of: GraphOf, asked: Literal, found: set[str]
-) -> None:
+def test_numbers_are_found_whatever_their_datatype_and_texts_as_they_are(asked: Literal, found: set[str]) -> None:
     """Virtuoso returns an ``xsd:int`` as ``xsd:integer``, and would not find that; the text of both is the same."""
     graph = graph_of(YEARS)
-    path = PropertyPath.of(E + "year")
+    path = PropertyPath.of(EX + "year")
     ways = graph.select(path_queries.walk_triples(path, [ex(name) for name in "abcd"], [asked], limit=9))
     assert {way["n0"] for way in ways} == {ex(name) for name in found}
     constraint = Constraint(0, Step(ex("year")), (asked,))

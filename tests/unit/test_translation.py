@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -14,8 +15,11 @@ from kgsparql.answering.confidence import SIGNALS
 from kgsparql.errors import DataError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
 from kgsparql.reading import values
+from kgsparql.reading.chunks import chunked
 from kgsparql.reading.glossary import glossary, glossary_of, languages
+from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import language_in, translated
+from tests.world import graph_of
 
 LEXICON = Path(kgsparql.__file__).parent / "reading" / "lexicon"
 
@@ -155,60 +159,25 @@ def test_every_sentence_is_there_in_every_language(language: str) -> None:
         assert re.findall(r"\{[^}]*\}", sentence) == re.findall(r"\{[^}]*\}", other), other
 
 
-def test_answers_and_doubts_are_in_the_language_of_the_question() -> None:
-    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
-        asked = [nobel.ask(question) for question in (
-            "Ist Deutschland die Hauptstadt von Berlin?", "Combien de lauréats violets sont nés en Allemagne ?",
-            "¿Qué sellos tiene Niels Bohr?",
-        )]  # fmt: skip
-    texts = [answer.text for answer in asked]
-    assert texts[0].startswith("nein in diesem Graphen [Q1]")
-    assert texts[1].startswith("Pas de réponse sûre :")
-    assert "violets" in texts[1]
-    assert texts[2].startswith("Sin respuesta segura:")
-
-
-def test_with_whom_somebody_took_a_doctorate_is_no_university() -> None:
-    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
-        asked = [nobel.ask(q) for q in ("Bei wem promovierte Werner Heisenberg?", "Under whom did Max Planck study?")]
-    assert [(one.status, one.gaps[0].values[-1]) for one in asked] == [("partial", "organisation")] * 2
-
-
-def test_a_german_question_is_answered_in_german_names_and_doubted_in_its_own_words() -> None:
-    with kgsparql.open("fixtures/nobel.ttl", embedder="none") as nobel:
-        born = nobel.ask("Welche Preisträger wurden in Dänemark geboren?")
-        unknown = nobel.ask("Welche Briefmarken hat Niels Bohr?")
-    assert (born.question, born.status) == ("Welche Preisträger wurden in Dänemark geboren?", "answered")
-    assert {one.label for one in born.best} == {"Aage Bohr", "Niels Bohr"}
-    assert [link.mention.text for link in born.linked] == ["Dänemark"]
-    assert [gap.words for gap in unknown.gaps][:1] == ["Briefmarken"]
-
-
-def test_of_several_things_with_one_name_the_one_without_more_is_meant(tmp_path: Path) -> None:
-    file = tmp_path / "bands.ttl"
-    file.write_text(
-        """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-        :band rdfs:label "The Beatles" ; :member :paul, :john . :album rdfs:label "The Beatles (album)" ; :year 1968 ;
-        :by :band . :paul rdfs:label "Paul" . :john rdfs:label "John" . :member rdfs:label "member" .""",
-        encoding="utf-8",
+def test_words_of_a_question_are_those_that_were_asked(nobel: kgsparql.KnowledgeBase) -> None:
+    born, unknown = (nobel.ask(q) for q in ("Wer wurde in Dänemark geboren?", "Welche Briefmarken hat Niels Bohr?"))
+    assert (born.question, [link.mention.text for link in born.linked]) == (
+        "Wer wurde in Dänemark geboren?",
+        ["Dänemark"],
     )
-    with kgsparql.open(file, embedder="none") as bands:
-        asked = [
-            bands.ask(q) for q in ("Wie viele Mitglieder haben die Beatles?", "Combien de membres ont les Beatles ?")
-        ]
-    assert [(one.status, one.best[0].label) for one in asked] == [("answered", "2")] * 2
+    assert unknown.gaps[0].words == "Briefmarken"
 
 
-def test_predicates_with_only_german_names_are_meant_by_other_german_words_too(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "people.ttl"
-    file.write_text(
-        """@prefix : <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-        :Person a rdfs:Class ; rdfs:label "Wissenschaftler"@de . :born rdfs:label "Geburtsort"@de .
-        :ann a :Person ; rdfs:label "Ann" ; :born :bonn . :bonn rdfs:label "Bonn" .""",
-        encoding="utf-8",
-    )
-    with kgsparql.open(file, embedder="none") as people:
-        found = people.ask("Welche Wissenschaftlerin wurde in Bonn geboren?")
-    assert (found.status, [one.label for one in found.best]) == ("answered", ["Ann"])
+def test_descriptions_are_in_the_language_of_the_reader() -> None:
+    turtle = ':P a rdfs:Class ; rdfs:label "power tool" ; rdfs:comment "A tool."@en , "Ein Werkzeug."@de .'
+    german = kgsparql.KnowledgeBase(graph_of(turtle), embedder="none", languages=("de",))
+    assert german.ask("What is a power tool?").answers[0].label == "Ein Werkzeug."
+
+
+def test_signs_of_numbers_and_dates_are_those_of_the_language() -> None:
+    german = replace(lexicon(), decimal_sign=",", grouping_sign=".", date_orders={".": "day", "/": "day"})
+    found = chunked("5,5 and 10.000 and 1.234,5 on 05.06.1990 or 05/13/1990", None, german).chunks
+    assert [str(one.number or (one.date and one.date.value)) for one in found] == [
+        "5.5", "10000.0", "1234.5", "1990-06-05", "None",
+    ]  # fmt: skip
+    assert not chunked("10,5", None).chunks, "no English number"

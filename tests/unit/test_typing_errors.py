@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kgsparql
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch
 from kgsparql.linking.linker import Linker
-from tests.conftest import FIXTURES
 
 FILMS = """
 :inception rdfs:label "Inception" . :interception rdfs:label "The Interception" . :matrix rdfs:label "The Matrix" .
@@ -142,23 +140,3 @@ def test_known_words_that_are_only_together_no_name(linker: Linker) -> None:
         links = linker.link(question)
         assert {link.label for link in links} == words
         assert meant in {candidate.label for link in links for candidate in link.candidates}
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "doubt"),
-    [
-        ("Where was Marie Cuire born?", "Warsaw", ""),
-        ("How many Nobel laureates worked at Princton University?", "3", ""),
-        ("Who received the Nobel Prize in hPysics 1935?", "James Chadwick", ""),
-        ("Where is the University o Edinburgh located?", "Edinburgh", ""),
-        ("Where was Mario Curie born?", "Warsaw", "'Mario Curie' may be Marie Curie"),  # another name, as likely
-        ("Which Nobel laureate has the child Paul Langevin and was advised by Pierre Jolioct?", "", "nothing that"),
-    ],
-)
-def test_a_name_mistyped_is_answered_as_the_name_and_what_may_be_another_is_a_doubt(
-    question: str, answer: str, doubt: str
-) -> None:
-    given = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none").ask(question)
-    assert (given.status == "answered") is not bool(doubt)
-    assert any(doubt in gap.text for gap in given.gaps) or not doubt
-    assert not answer or [term.label for term in given.best] == [answer]

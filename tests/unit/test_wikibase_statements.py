@@ -12,8 +12,7 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
-from tests.conftest import graph_from, open_nobel
-from tests.scripted import knowledge_of
+from tests.world import graph_of, knowledge_of, open_nobel
 
 STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"
 WD, PROP = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/"
@@ -186,7 +185,7 @@ def test_labels_are_asked_in_the_languages_of_the_reader_then_in_all(knowledge: 
     statement = IRI(WD + "statement/q7186-spouse")
     assert labels(knowledge.graph, [statement])[statement].text == "[]"
     a, b = IRI("http://example.org/a"), IRI("http://example.org/b")
-    graph = graph_from(':a rdfs:label "Wasser"@de , "vatten"@sv . :b rdfs:label "water"@en-AU , "mul"@mul , "eau"@fr .')
+    graph = graph_of(':a rdfs:label "Wasser"@de , "vatten"@sv . :b rdfs:label "water"@en-AU , "mul"@mul , "eau"@fr .')
     found = labels(graph, [a, b], languages=("en",))
     assert (found[a].text, found[b].text) == ("Wasser", "water"), "one nobody asked for is better than none"
     assert labels(graph, [b], languages=("fr",))[b].text == "eau"
