@@ -2,18 +2,15 @@
 
     python -m benchmarks.wikidata_simulator DATA/wikidata_qald10                # 40 questions, the default method
     python -m benchmarks.wikidata_simulator DATA/wikidata_qald10 --charge 3 --show
-    python -m benchmarks.wikidata_simulator [DATA/wikidata_qald10] --replay     # of the bundled graph without DATA
 
-DATA is a folder with a graph (`graph.nt.gz`) and `questions.jsonl`. The service is `oxigraph serve` behind a proxy with
-Wikidata's limits: 60 seconds a query, 60 seconds of query time and 30 errors a minute, 5 queries at a time, one way to
-reach whoever asks, and a ban for those who ask while they are to wait; it has statements beside direct claims, and a
-search of its own. Its clock goes `--speed` times as fast as ours, and every query is charged `--charge` of its seconds,
-so that there is something to wait for.
+DATA is a folder with a graph (`graph.nt.gz`) and `questions.jsonl`, the bundled graph without it. The service is
+`oxigraph serve` behind a proxy with Wikidata's limits: 60 seconds a query, 60 seconds of query time and 30 errors a
+minute, 5 queries at a time, one way to reach whoever asks, and a ban for those who ask while they are to wait; it has
+statements beside direct claims, and a search of its own. Its clock goes `--speed` times as fast as ours, and every
+query is charged `--charge` of its seconds, so that there is something to wait for.
 
-Each question is asked of the file and of the service, with status and answers beside each other. With `--replay`,
-questions whose entities are given are asked several at a time, and again from the snapshot that this left, with the
-service gone. Exit code 1 if anything was impolite, or a question was lost; with `--replay` also if a connection was
-made in the second run, or its answers are not the same bytes.
+Each question is asked of the file and of the service, with status and answers beside each other. Exit code
+1 if anything was impolite, or a question was lost.
 """
 
 from __future__ import annotations
@@ -25,18 +22,13 @@ import shutil
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Self
 
 import kgsparql
 from kgsparql.errors import KgsparqlError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load as load_dataset
-from kgsparql.evaluation.record import Record
 from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import normalised
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -44,10 +36,7 @@ from tests.endpoints.wikidata_simulator import (
     IMPOLITE,
     ItemSearch,
     WikidataSimulator,
-    answers_of_run,
     as_wikidata_has_it,
-    questions_of,
-    records_of_run,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -61,18 +50,16 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("data", nargs="?", type=Path, help="folder; the bundled graph without one")
-    parser.add_argument("--retriever", default="", help="the default method without it; think_on_graph with --replay")
+    parser.add_argument("--retriever", default="", help="the default method without it")
     parser.add_argument("--limit", type=int, default=40, help="questions")
-    parser.add_argument("--workers", type=int, default=4, help="questions at the same time, with --replay")
     parser.add_argument("--speed", type=float, default=60.0, help="of the clock of the service")
     parser.add_argument("--charge", type=float, default=1.0, help="seconds of its clock for each query")
-    parser.add_argument("--replay", action="store_true", help="several at a time, and again without the service")
     parser.add_argument("--show", action="store_true", help="each question")
     options = parser.parse_args()
     os.environ.setdefault("KGSPARQL_CONTACT", "https://example.org/benchmark")
     with tempfile.TemporaryDirectory() as directory:
         os.environ["KGSPARQL_CACHE_DIR"] = f"{directory}/cache"
-        sys.exit(0 if (replayed if options.replay else compared)(options, Path(directory)) else 1)
+        sys.exit(0 if compared(options, Path(directory)) else 1)
 
 
 def compared(options: argparse.Namespace, folder: Path) -> bool:
@@ -118,60 +105,6 @@ def outcome(knowledge: KnowledgeBase, question: Question, chosen: dict[str, str]
 def is_rude(simulator: WikidataSimulator) -> bool:
     """Tell whether its operators would mind."""
     return any(simulator.figures[name] for name in IMPOLITE) or simulator.most_at_once > 1
-
-
-def replayed(options: argparse.Namespace, folder: Path) -> bool:
-    """Run the questions twice, the second time without the service; tell whether all is as it should be."""
-    data, file = unpacked(options.data, folder)
-    questions, method = questions_of(file, limit=options.limit), options.retriever or "think_on_graph"
-    with oxigraph_serve(store_of(data, folder / "store")) as url:
-        simulator = WikidataSimulator(url, speed=options.speed, charge=lambda _: options.charge)
-
-        def run(mode: Literal["write", "only"]) -> tuple[list[Record], bytes]:
-            with Snapshot(folder / "snapshot", mode) as snapshot:
-                profile = simulator.profile()
-                graph = EndpointGraph(simulator.url, profile=profile, note=print, recording=snapshot.recording)
-                knowledge = KnowledgeBase(graph, embedder="none", snapshot=snapshot)
-                made = records_of_run(knowledge, questions, folder / mode, method=method, workers=options.workers)
-            return made, answers_of_run(folder / mode)
-
-        with simulator:
-            records, answers = timed(method, lambda: run("write"))
-        told(simulator)
-        print(f"{'queries a question':<22} {len(simulator.requests) / len(questions):>8.1f}")
-        with Sockets() as sockets:
-            _, again = timed("the same from its snapshot", lambda: run("only"))
-    lost = len(questions) - sum(record.error is None for record in records)
-    print(f"{'lost questions':<22} {lost:>8}\n{'sockets opened':<22} {sockets.connected:>8}")
-    print(f"{'same bytes':<22} {'yes' if again == answers else 'NO':>8}")
-    return not (lost or is_rude(simulator) or sockets.connected or again != answers)
-
-
-class Sockets:
-    """Counts the connections that this process makes, while the ``with`` lasts."""
-
-    def __init__(self) -> None:
-        self.connected = 0
-        self._counts = False
-        sys.addaudithook(self._heard)
-
-    def _heard(self, event: str, _: object) -> None:
-        self.connected += self._counts and event == "socket.connect"
-
-    def __enter__(self) -> Self:
-        self._counts = True
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._counts = False
-
-
-def timed(what: str, run: Callable[[], tuple[list[Record], bytes]]) -> tuple[list[Record], bytes]:
-    """What a run came to, and a line about how long it took."""
-    began = time.monotonic()
-    done = run()
-    print(f"{what}: {len(done[0])} questions in {time.monotonic() - began:.1f} s")
-    return done
 
 
 def told(simulator: WikidataSimulator) -> None:

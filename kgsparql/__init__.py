@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
     from kgsparql.graphs.notes import Cut
     from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
-    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.graphs.user_query import QueryResult
     from kgsparql.knowledge_base import KnowledgeBase, open
     from kgsparql.linking.linked_entity import LinkedEntity, Mention
@@ -53,7 +52,6 @@ _NAMES = {
     "graphs.notes": "Cut",
     "graphs.profiles": "UNKNOWN EndpointProfile",
     "graphs.graph": "KnowledgeGraph Solutions Source",
-    "graphs.snapshots": "Snapshot",
     "graphs.user_query": "QueryResult",
     "knowledge_base": "KnowledgeBase open",
     "linking.linked_entity": "LinkedEntity Mention",
@@ -83,7 +81,7 @@ __all__ = [
     "Draft", "EndpointGraph", "EndpointProfile", "Entity", "Evidence", "EvidenceItem", "FederatedGraph", "Hop",
     "InferenceStep", "KgsparqlError", "KnowledgeBase", "KnowledgeGraph", "LanguageModel", "LinkedEntity", "Literal",
     "Mention", "MindMap", "OxigraphGraph", "Path", "PathRanking", "PrefixMap", "Prices", "PropertyPath", "Query",
-    "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Snapshot", "Solutions", "Source", "StructGPT",
+    "QueryPlan", "QueryResult", "Retrieval", "Retriever", "Session", "Solutions", "Source", "StructGPT",
     "Term", "ThinkOnGraph", "Toolbox", "Triple", "Usage", "answer_to_json", "answer_to_rdflib", "open", "open_graph",
     "open_model", "render", "to_dataframe", "tools",
 ]  # fmt: skip

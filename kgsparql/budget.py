@@ -12,7 +12,6 @@ from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
 _SHORTEST_GRACE_S = 5.0
 _REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is for looking up again what was found
-_UNPREPARED = (-1, -1)  # ``over_at`` of a question whose time was over before it was prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +54,6 @@ class Budget:
             raise OptionError("a limit on cost needs the model's prices", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Elapsed:
-    """What a recorded question took, as far as a replay cannot come to the same by itself."""
-
-    seconds: float
-    cached_calls: int = 0
-    paid_cost: float | None = None
-    over_at: tuple[int, int] | None = None
-    prepared: int = 0
-    owed_over_at: tuple[int, int] | None = None
-
-
 class AnyEvent(threading.Event):
     """Is set as soon as one of several events is."""
 
@@ -96,7 +83,6 @@ class Usage:
         so that a budget ends a question at the same place whether or not it was asked before.
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over, so that it is answered from what was found.
-    :param replayed: what the question took when it was recorded: its time is over where it was then.
     :param trial_tokens: what a trial of the model took, before this question or beside it: no part of its budget.
     :param prepared: queries to endpoints before the question itself, until it ``is_prepared``: what they are, and their
         labels. They are no part of ``queries``, since the next question finds that done.
@@ -116,9 +102,6 @@ class Usage:
     cancel: threading.Event = field(default_factory=threading.Event)
     stop: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
-    replayed: Elapsed | None = None
-    over_at: tuple[int, int] | None = None
-    owed_over_at: tuple[int, int] | None = None
     prepared: int = 0
     is_prepared: bool = False
     asking_s: float | None = None
@@ -148,14 +131,19 @@ class Usage:
         """Seconds that are left to ask in; ``None`` if the budget does not limit them."""
         if self.stop.is_set():
             return 0.0
-        if self.budget.max_seconds is None or self.replayed is not None:
+        if self.budget.max_seconds is None:
             return None
         return max(0.0, (self.budget.max_seconds if self.asking_s is None else self.asking_s) - self.seconds)
 
     @property
+    def is_over(self) -> bool:
+        """Whether the time to ask in was seen to be over."""
+        return self._ended is not None
+
+    @property
     def grace_s(self) -> float | None:
         """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited."""
-        if self.replayed is not None or (self.budget.max_seconds is None and not self.stop.is_set()):
+        if self.budget.max_seconds is None and not self.stop.is_set():
             return None
         whole = max(_SHORTEST_GRACE_S, (1 - _REMOTE_SHARE) * (self.budget.max_seconds or 0.0))
         return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
@@ -257,22 +245,12 @@ class Usage:
             raise CancelledError("stopped")
         is_limited = self.budget.max_seconds is not None or self.stop.is_set()
         if is_limited and self._is_over(in_grace=in_grace, is_late=is_late):
-            so_far = (self.queries, self.model_calls) if self.is_prepared or in_grace else _UNPREPARED
-            if in_grace:
-                self.owed_over_at = self.owed_over_at or so_far
-            else:
-                self.over_at = self.over_at or so_far
             if self.stop.is_set() or self.budget.max_seconds is None:
                 raise BudgetExceededError("stopped: this is what was found until then", hint="ask again", limit="stop")
             more = f" ({waited})" if waited else ""
             raise self._exceeded_error("seconds", self.budget.max_seconds, "--max-seconds", more)
 
     def _is_over(self, *, in_grace: bool, is_late: bool) -> bool:
-        if self.replayed is not None:
-            over_at = self.replayed.owed_over_at if in_grace else self.replayed.over_at
-            if over_at is None or (over_at != _UNPREPARED and not self.is_prepared):
-                return False
-            return self.queries >= over_at[0] and self.model_calls >= over_at[1]
         most = self.budget.max_seconds if self.asking_s is None else self.asking_s
         if not self.stop.is_set() and (most is None or self.seconds <= most):
             return False
@@ -288,13 +266,11 @@ class Usage:
         return BudgetExceededError(f"budget reached: {shown} {unit}{more}", hint=f"raise it with {hint}", limit=what)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the totals as a JSON object; of a replay, the times and costs of its recording."""
-        now = Elapsed(round(self.seconds, 3), self.cached_calls, self.paid_cost, prepared=self.prepared)
-        took = self.replayed or now
+        """Return the totals as a JSON object."""
         return {
-            "model_calls": self.model_calls, "cached_calls": took.cached_calls, "prompt_tokens": self.prompt_tokens,
+            "model_calls": self.model_calls, "cached_calls": self.cached_calls, "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens, "tokens": self.prompt_tokens + self.completion_tokens,
             "trial_tokens": self.trial_tokens, "cost": None if self.cost is None else round(self.cost, 8),
-            "paid_cost": None if took.paid_cost is None else round(took.paid_cost, 8), "queries": self.queries,
-            "prepared": took.prepared, "rows": self.rows, "seconds": took.seconds,
+            "paid_cost": None if self.paid_cost is None else round(self.paid_cost, 8), "queries": self.queries,
+            "prepared": self.prepared, "rows": self.rows, "seconds": round(self.seconds, 3),
         }  # fmt: skip

@@ -156,10 +156,6 @@ class ModelMismatchError(DataError, code="E_MODEL_MISMATCH"):
     """A label index made with another embedding model or recipe."""
 
 
-class SnapshotError(DataError, code="E_SNAPSHOT"):
-    """A snapshot that cannot be replayed, because it is damaged or what it was made with has changed."""
-
-
 class UnreachableError(KgsparqlError, ConnectionError, code="E_UNREACHABLE", exit_code=5, retryable=True):
     """An endpoint or a model server that does not answer."""
 
@@ -214,10 +210,6 @@ class EndpointAuthenticationError(AuthenticationError, EndpointError):
 
 class EndpointRateLimitError(RateLimitError, EndpointError):
     """An endpoint that was asked too often."""
-
-
-class ReplayMissError(UnreachableError, LookupError, code="E_REPLAY", retryable=False):
-    """Only recorded exchanges may be used, and this one was not recorded."""
 
 
 class EmbeddingError(UnreachableError, code="E_EMBED"):

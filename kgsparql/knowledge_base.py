@@ -17,7 +17,6 @@ from kgsparql.answering.answer import Answer, Retrieval
 from kgsparql.answering.ask_options import AskOptions, asked_with, checked_question, ignore
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
-from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
 from kgsparql.answering.translating import OwnWords, translate
 from kgsparql.budget import Budget, Usage
@@ -33,7 +32,6 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.graph_indexes import GraphIndexes
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
@@ -65,8 +63,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
     :ivar opened_with: arguments of :func:`open` with which another process opens the same; ``None`` where that cannot
-        be: an object in memory, standard input, a snapshot.
-    :raises SnapshotError: if the graph is not the one of the snapshot.
+        be: an object in memory, standard input.
 
     >>> with open("fixtures/nobel.ttl", embedder="none") as knowledge:
     ...     print(knowledge.ask("Where was Marie Curie born?").answers[0].label)
@@ -76,23 +73,19 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     def __init__(
         self, graph: KnowledgeGraph, *, languages: tuple[str, ...] = ("en",), embedder: str | Embedder | None = "auto",
         prefixes: Mapping[str, str] | None = None, note: Callable[[str], None] = ignore,
-        progress: Callable[[str, int, int | None], None] | None = None, snapshot: Snapshot | None = None,
-        index: str | Path | None = None,
+        progress: Callable[[str, int, int | None], None] | None = None, index: str | Path | None = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, languages=languages, prefixes=prefixes)
-        self.snapshot = snapshot
         self.opened_with: Mapping[str, Any] | None = None
         self._note = note
         self._running: list[threading.Event] = []
         self.indexes = GraphIndexes(
-            graph, languages=languages, embedder=embedder, note=note, progress=progress, snapshot=snapshot, place=index
+            graph, languages=languages, embedder=embedder, note=note, progress=progress, place=index
         )
         self._preparing = threading.Lock()
         self._watch = NewsWatch(self.indexes)
         self._ignored: dict[str, IgnoredPredicates] = {}
         self._is_empty: bool | None = None
-        if snapshot is not None:
-            snapshot.about_graph(graph)
 
     def __repr__(self) -> str:
         return f"<KnowledgeBase {printable(self.graph.name, 200)}>"
@@ -161,39 +154,14 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
 
     def answer(self, question: str, asking: AskOptions) -> Answer:
         """Answer as :meth:`ask`, with the options as one value."""
-        with self._recorded_session(question, asking) as (session, retriever, reported):
-            answered = answer(retriever, session)
-            reported.update(answered.usage)
-        return answered
+        with self._stopped_by_close(asking.cancel):
+            return answer(load(asking.retriever, asking.options), self.session(question, asking))
 
     @asked_with(AskOptions)
     def retrieve(self, question: str, asking: AskOptions) -> Retrieval:
         """Retrieve verified evidence for a question, without an answer; options as for :meth:`ask`."""
-        with self._recorded_session(question, asking) as (session, retriever, _):
-            return retrieve(retriever, session)
-
-    @contextmanager
-    def _recorded_session(
-        self, question: str, asking: AskOptions
-    ) -> Iterator[tuple[Session, Retriever, dict[str, Any]]]:
-        """Yield (session, retriever, reported): put the usage that the answer reports into ``reported``.
-
-        With a snapshot the usage is recorded when the question ends, however it ends; a replay has the recorded one.
-        """
-        asked = {"question": question, "graph": self.graph.name, "languages": self.languages, **asking.described()}
-        replayed = None if self.snapshot is None else self.snapshot.elapsed(asked)
-        usage = Usage(asking.budget, cancel=asking.cancel, stop=asking.stop, replayed=replayed)
-        reported: dict[str, Any] = {}
-        try:
-            with self._stopped_by_close(asking.cancel):
-                yield self.session(question, asking, usage=usage), load(asking.retriever, asking.options), reported
-        finally:
-            if self.snapshot is not None:
-                self.snapshot.keep_elapsed(asked, usage, reported or usage.to_json())
-
-    def measured(self, what: Mapping[str, Any], value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a measured time; in a replay, the recorded one."""
-        return value if self.snapshot is None else self.snapshot.measured(what, value)
+        with self._stopped_by_close(asking.cancel):
+            return retrieve(load(asking.retriever, asking.options), self.session(question, asking))
 
     @asked_with(AskOptions)
     def stream(self, question: str, asking: AskOptions) -> Iterator[Event]:
@@ -231,7 +199,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         :raises NotFoundError: for a graph without triples, or a given entity that the graph does not mention.
         """
         text = checked_question(question)
-        usage = usage or Usage(asking.budget, cancel=asking.cancel)
+        usage = usage or Usage(asking.budget, cancel=asking.cancel, stop=asking.stop)
         asked, indexes = self._current_state()
         graph = asked.within(usage)
         try:
@@ -268,7 +236,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             admit_model(session, asking)
         if isinstance(asking.after, Before):
             take_up(session, asking.after, asking.language)
-        translate(session, asking.language, has_own_words=asking.own_words and self.snapshot is None)
+        translate(session, asking.language, has_own_words=asking.own_words)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
@@ -284,7 +252,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
                 raise CancelledError("stopped")
         try:
             if graph.is_remote:
-                usage.check()  # a replay ends where the recording did, which asked for nothing more then
                 graph.ask_each(lambda one: (one.notes, with_labels and one.fingerprint))  # what is kept is of that
             ignored = self._ignored_of(graph.shared())
             if self._is_empty_graph(graph.shared()):
@@ -402,8 +369,8 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         from kgsparql.retrievers.query_plan import QueryPlan
 
         asking = replace(asking.without_model(), retriever=QueryPlan.name, options={})
-        with self._recorded_session(question, asking) as (session, _, _):
-            return planned_question(session)
+        with self._stopped_by_close(asking.cancel):
+            return planned_question(self.session(question, asking))
 
     def index_paths(self) -> int:
         """Build the adjacency that paths are found in; returns its edges, 0 where queries find them instead.
@@ -462,8 +429,8 @@ def _over_before_asking(error: BudgetExceededError, urls: list[str]) -> BudgetEx
 def open(
     *sources: str | Path | rdflib.Graph | pyoxigraph.Store, languages: tuple[str, ...] = ("en",),
     embedder: str | Embedder | None = "auto", note: Callable[[str], None] = ignore,
-    progress: Callable[[str, int, int | None], None] | None = None, snapshot: Snapshot | None = None,
-    index: str | Path | None = None, prefixes: Mapping[str, str] | None = None, **options: Any,
+    progress: Callable[[str, int, int | None], None] | None = None, index: str | Path | None = None,
+    prefixes: Mapping[str, str] | None = None, **options: Any,
 ) -> KnowledgeBase:  # fmt: skip
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
 
@@ -474,7 +441,6 @@ def open(
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
-    :param snapshot: that everything is recorded into, or replayed from.
     :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, …
@@ -483,14 +449,13 @@ def open(
     of_rdflib = [source for source in sources if is_of_rdflib(source)]
     given = [RdflibCopy(source) if is_of_rdflib(source) else source for source in sources]
     bound = {prefix: name for graph in reversed(of_rdflib) for prefix, name in prefixes_from_rdflib(graph).items()}
-    recording = None if snapshot is None else snapshot.recording
-    graph = open_graph(given, notes=note, progress=progress, recording=recording, **options)
+    graph = open_graph(given, notes=note, progress=progress, **options)
     knowledge = KnowledgeBase(
         graph, languages=languages, embedder=embedder, prefixes={**bound, **(prefixes or {})}, note=note,
-        progress=progress, snapshot=snapshot, index=index,
+        progress=progress, index=index,
     )  # fmt: skip
     is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
-    if is_named and snapshot is None and isinstance(embedder, str | None) and "transport" not in options:
+    if is_named and isinstance(embedder, str | None) and "transport" not in options:
         named = {"languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes, **options}
         knowledge.opened_with = {"sources": [str(source) for source in given], **named}
     return knowledge

@@ -101,11 +101,9 @@ def test_the_python_examples_of_a_page_run_and_show_what_they_say(
         said.append(capsys.readouterr().out)
     assert "Pierre Curie" in said[0] or name not in {README.name, "python.md"}
     if name == "python.md":
-        recorded, replayed, found = said[-1].splitlines()
-        assert recorded == replayed
-        assert recorded.startswith("Pierre Curie ")
+        asked, found = said[-1].splitlines()
+        assert asked.startswith("Pierre Curie ")
         assert "Curie" in found
-        assert {path.name for path in (tmp_path / "SEEN").iterdir()} >= {"manifest.json", "exchanges.sqlite"}
 
 
 def test_the_table_of_commands_is_whole_and_there_is_something_to_check() -> None:

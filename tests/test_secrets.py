@@ -164,22 +164,21 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
         run("doctor", "--base-url", server.url, "-m", KEY)
         run("doctor", "--base-url", with_secrets(server.url), "--embedder", f"{with_secrets(server.url)}#m")
     run("index", "--embedder", "none", *source)
-    (place / "recorded").mkdir()  # a folder that others may read
     with ModelServer([Echo()] * 40) as server:
         model = ("-m", "m", "--base-url", server.url)
-        kept = ("--log", "log.db", "--record", "recorded")
+        kept = ("--log", "log.db")
         run("ask", QUESTION, *source, *model, *kept, "-f", "json", "-o", "answer.json", "-vv")
         assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     answered = run("ask", QUESTION, *source, "--no-model", *kept, "-f", "json", "-vv")
     assert "Pierre Curie" in answered
     for form in ("text", "trig", "md", "csv"):
-        run("ask", QUESTION, *source, "--no-model", "--replay", "recorded", "-f", form, "-o", f"answer.{form}")
+        run("ask", QUESTION, *source, "--no-model", "-f", form, "-o", f"answer.{form}")
     run("check", "answer.json", *source)
     run("log", "--log", "log.db")
     run("log", "show", "1", "--log", "log.db", "--debug")
     run("log", "export", "--log", "log.db", "-o", "exported.jsonl")
     run("cache")
-    assert {"exchanges.sqlite", "manifest.json", "log.db"} <= check_files(place)
+    assert {"exchanges.sqlite", "log.db"} <= check_files(place)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +191,7 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
     with FaultServer(echoing(status, kind), looking=True) as endpoint, ModelServer([Echo(code)] * 40) as server:
         source = ("-k", with_secrets(endpoint.url), "--debug")
         model = ("-m", "m", "--base-url", server.url)
-        limits = ("--max-seconds", "3", "--record", "recorded", "--log", "log.db")
+        limits = ("--max-seconds", "3", "--log", "log.db")
         asked = ("ask", QUESTION, *source, *model, *limits, "-f", "json", "-vv")
         run(*asked)
         run("ask", QUESTION, "-k", FIXTURES / "nobel.ttl", "-r", "mindmap", *model, *limits, "--debug", "-vv")
@@ -201,7 +200,6 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
         run("doctor", *source, *model[:4])
         assert any("authorization" in request.headers for request in [*endpoint.requests, *endpoint.probes])
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-    run("ask", QUESTION, *source, *model, "--replay", "recorded", "-f", "json")
     run("log", "export", "--log", "log.db")
     check_files(place)
 

@@ -151,8 +151,7 @@ def common_profiler(session: Session) -> Profiler:
     graph, ignored = session.graph.graph.origin, session.graph.ignored
     walked = (session.direction, ignored.terms, ignored.qualifiers)
     with _KEEPING:
-        kept = {} if graph.is_recorded else _KNOWN.setdefault(graph, {})
-        known = kept.setdefault(walked, KnownSets())
+        known = _KNOWN.setdefault(graph, {}).setdefault(walked, KnownSets())
     return Profiler(unmetered(session), session.vocabulary, direction=session.direction, known=known)
 
 

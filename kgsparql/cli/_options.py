@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._settings import settings, without_secrets
+from kgsparql.cli._settings import settings
 from kgsparql.dataclasses import asdict, dataclass, replace
 from kgsparql.errors import KEY_VARIABLE, CancelledError, InputError, KgsparqlError, OptionError
 from kgsparql.rdf.terms import printable
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from kgsparql.answering.answer import Answer
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.budget import Budget, Prices
-    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
     from kgsparql.retrievers._trial import Trial
 
 _model_option = partial(c.option, rich_help_panel="Language model")
 _limit_option = partial(c.option, rich_help_panel="Limits")
-_snapshot_option = partial(c.option, rich_help_panel="Snapshots")
 _reading_option = partial(c.option, rich_help_panel="Reading the graph")
 
 
@@ -160,8 +158,8 @@ class GraphOptions(FileOptions):
 
     @contextmanager
     def opened(
-        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", snapshot: Snapshot | None = None,
-        fresh: bool = False, patient: bool = False,
+        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", fresh: bool = False,
+        patient: bool = False,
     ) -> Iterator[KnowledgeBase]:  # fmt: skip
         """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs.
 
@@ -172,7 +170,7 @@ class GraphOptions(FileOptions):
         with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                snapshot=snapshot, fresh=fresh, index=self.index, prefixes=self.prefixes,
+                fresh=fresh, index=self.index, prefixes=self.prefixes,
                 endpoint_timeout_s=self.endpoint_timeout, patience_s=_PATIENCE_S if patient else 0.0, **self.reading,
             )  # fmt: skip
 
@@ -216,7 +214,7 @@ class ModelOptions:
         """Whether the user, or the environment, names a model or a server of models."""
         return any((self.model, self.base_url, *map(os.environ.get, ("KGSPARQL_MODEL", "OPENAI_BASE_URL"))))
 
-    def opened(self, *, seed: int = 0, snapshot: Snapshot | None = None) -> LanguageModel | None:
+    def opened(self, *, seed: int = 0) -> LanguageModel | None:
         """Open the model; ``None`` if none is named, or none is wanted."""
         if self.no_model and (self.model or self.base_url):
             raise OptionError("--no-model together with a model", hint="leave out one of them")
@@ -232,7 +230,6 @@ class ModelOptions:
         return open_model(
             self.model, base_url=self.base_url, mode="write" if self.fresh else "use", timeout_s=self.model_timeout,
             temperature=self.temperature, reply_tokens=self.reply_tokens, seed=seed,
-            recording=None if snapshot is None else snapshot.recording,
         )  # fmt: skip
 
 
@@ -283,50 +280,19 @@ def options_of(option: list[str] | None) -> dict[str, str]:
     return options
 
 
-@dataclass(frozen=True, kw_only=True)
-class SnapshotOptions:
-    """Where to record the replies of endpoints and models, or which to replay."""
-
-    record: Annotated[
-        Path | None, _snapshot_option("--record DIR", "Keep whatever endpoints and models reply, for --replay.")
-    ] = None
-    replay: Annotated[
-        Path | None, _snapshot_option("--replay DIR", "Ask nobody: the replies are those that were recorded.")
-    ] = None
-
-    @contextmanager
-    def opened(self, say: Callable[[str], None], command: str, **asked: Any) -> Iterator[Snapshot | None]:
-        """Open the snapshot while the ``with`` block runs; ``None`` if neither option is given."""
-        if self.record is not None and self.replay is not None:
-            raise OptionError("--record together with --replay", hint="leave out one of them")
-        directory = self.record or self.replay
-        if directory is None:
-            yield None
-            return
-        from kgsparql.graphs.snapshots import Snapshot
-
-        values = {name: without_secrets(value) for name, value in asked.items()}
-        about = {"command": command, "asked": values}
-        with Snapshot(directory, "write" if self.record else "only", about=about, note=say) as snapshot:
-            yield snapshot
-
-
 @contextmanager
 def opened_to_ask(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
-    options: Mapping[str, Any] | None = None, snapshot: Snapshot | None = None, has_graph: bool = True,
-    patient: bool = False, **more: Any,
+    options: Mapping[str, Any] | None = None, has_graph: bool = True, patient: bool = False, **more: Any,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
 
     languages, budget = c.languages(lang), limits.budget()
-    used = model.opened(seed=more.get("seed", 0), snapshot=snapshot)
+    used = model.opened(seed=more.get("seed", 0))
     load(method, options)
-    opened = graph.opened(
-        languages=languages, embedder=embedder, snapshot=snapshot, fresh=model.fresh, patient=patient
-    )  # fmt: skip
+    opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh, patient=patient)
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
         how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
         how |= {} if model.trial is None else {"trial": model.trial}
@@ -340,7 +306,7 @@ def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False
     :param shown: what the user has read: it is not said again.
     """
     model = asking.model
-    if model is None or not asking.trial or (model.recording is not None and model.recording.mode == "only"):
+    if model is None or not asking.trial:
         return
     from kgsparql.retrievers._trial import begun_trial, trial_of
 

@@ -10,7 +10,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from kgsparql.cli._removed import refuse_removed
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import KEY_VARIABLE, InputError, OptionError, redacted
+from kgsparql.errors import KEY_VARIABLE, OptionError
 from kgsparql.rdf.terms import printable
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
@@ -279,19 +278,6 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         return args
     texts = {name: str(own).lower() if isinstance(own, bool) else own for name, own in options.items()}
     return [*(word for name, own in texts.items() for word in ("-O", f"{name}={own}")), *args]
-
-
-def without_secrets(value: Any) -> Any:
-    """Return a value without credentials and keys."""
-    from kgsparql.http.address import Address, is_address
-
-    def without(text: str) -> str:
-        where, sharp, model = text.partition("#")
-        with suppress(InputError):  # a question may begin like a URL
-            where = Address.parse(where).url if is_address(where) else where
-        return redacted(f"{where}{sharp}{model}")
-
-    return with_texts(value, without)
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:

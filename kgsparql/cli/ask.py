@@ -23,7 +23,6 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
-    SnapshotOptions,
     finish_trial,
     logged,
     opened_to_ask,
@@ -39,7 +38,6 @@ from kgsparql.errors import (
     LimitError,
     NotFoundError,
     OptionError,
-    ReplayMissError,
 )
 from kgsparql.rdf.terms import printable
 
@@ -144,7 +142,6 @@ def ask(
     how: AnswerOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    snapshots: SnapshotOptions,
     question: Annotated[
         str,
         typer.Argument(help='The question in quotes; - reads one per line from stdin, or {"id": …, "question": …}.'),
@@ -159,9 +156,9 @@ def ask(
         raise OptionError("-i together with a question", hint="leave one out: -i reads questions, one after another")
     question = "-" if how.interactive else question
     form = how.checked_format(question, graph.sources)
-    with _opened_with(question, graph, model, limits, snapshots, how) as (knowledge, asking):
+    with _opened_with(question, graph, model, limits, how) as (knowledge, asking):
         told_graphs = len(graph.sources) > 1
-        rendered = partial(_rendered_answer, form=form, how=how, knowledge=knowledge, told_graphs=told_graphs)
+        rendered = partial(_rendered_answer, form=form, how=how, told_graphs=told_graphs)
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
@@ -187,51 +184,31 @@ def ask(
 
 @contextmanager
 def _opened_with(
-    question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshots: SnapshotOptions,
-    how: AnswerOptions,
+    question: str, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, how: AnswerOptions
 ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:  # fmt: skip
     method, options = how.retriever or "auto", options_of(how.option)
     shown = 0 if graph.quiet else how.verbose
-    about = {
-        "question": question, "kg": graph.sources, "retriever": method, "options": options, "embedder": how.embedder,
-        "entities": how.entity or [], "model": model.model,
-    }  # fmt: skip
-    with (
-        snapshots.opened(graph.say, "ask", **about) as snapshot,
-        opened_to_ask(
-            graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
-            snapshot=snapshot, direction=c.checked_direction(how.direction), seed=how.seed,
-            language=how.language, emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
-            allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
-            prose=how.prose, patient=question == "-",
-            min_confidence=how.min_confidence,
-        ) as (knowledge, asking),
-    ):  # fmt: skip
+    with opened_to_ask(
+        graph, model, limits, method=method, options=options, lang=how.lang, embedder=how.embedder,
+        direction=c.checked_direction(how.direction), seed=how.seed, language=how.language,
+        emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
+        allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
+        prose=how.prose, patient=question == "-", min_confidence=how.min_confidence,
+    ) as (knowledge, asking):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named
         yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())
 
 
-def _rendered_answer(
-    answer: Answer, *, form: str, how: AnswerOptions, knowledge: KnowledgeBase, told_graphs: bool, verbose: int = 0
-) -> str:
+def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_graphs: bool, verbose: int = 0) -> str:
     from kgsparql.rendering import render
     from kgsparql.rendering.rows import safe_cells
 
-    at = "" if how.reproducible or form != "trig" else _time_of(answer, knowledge)
+    at = "" if how.reproducible or form != "trig" else datetime.now(UTC).isoformat(timespec="seconds")
     if how.reproducible:
         differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
         answer = replace(answer, usage={**answer.usage, **differing})
     made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
     return safe_cells(made, form) if how.safe_cells and form in {"csv", "tsv"} else made
-
-
-def _time_of(answer: Answer, knowledge: KnowledgeBase) -> str:
-    """Tell when an answer was given; in a replay, when it was recorded, empty if that was not noted."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    try:
-        return str(knowledge.measured({"answered": answer.question}, {"at": now})["at"])
-    except ReplayMissError:
-        return ""
 
 
 def _exit_code(answer: Answer) -> int:

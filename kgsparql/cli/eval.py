@@ -19,7 +19,6 @@ from kgsparql.cli._options import (
     GraphOptions,
     LimitOptions,
     ModelOptions,
-    SnapshotOptions,
     finish_trial,
     opened_to_ask,
     options_of,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from kgsparql.evaluation.runs.directory import Run
     from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.evaluation.runs.running import MethodProgress
-    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.made_questions.making import MadeQuestions
 
@@ -171,13 +169,13 @@ class QuestionOptions:
 
     @contextmanager
     def opened(
-        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions, snapshot: Snapshot | None = None
+        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions
     ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:
         """Open the graph and the model, and make what is the same for all questions."""
         if self.oracle and model.is_named:
             raise OptionError("--oracle together with a model", hint="leave out one of them")
         with opened_to_ask(
-            graph, model, limits, lang=self.lang, embedder=self.embedder, snapshot=snapshot, patient=True,
+            graph, model, limits, lang=self.lang, embedder=self.embedder, patient=True,
             direction=c.checked_direction(self.direction), seed=self.seed, complete=self.complete,
             qualifiers=self.qualifiers, own_words=False,
         ) as (knowledge, asking):  # fmt: skip
@@ -226,7 +224,6 @@ def run(
     graph: GraphOptions,
     model: ModelOptions,
     limits: LimitOptions,
-    snapshots: SnapshotOptions,
     dataset: DatasetArgument,
     *,
     retriever: MethodsOption = None,
@@ -250,11 +247,7 @@ def run(
     if begun is None:
         check_new(asked.output)
     drawn, graph = asked.drawn(dataset, graph)
-    about = {"dataset": drawn.name, "kg": graph.sources, "methods": names, "limit": asked.limit}
-    with (
-        snapshots.opened(graph.say, "eval", **about, embedder=asked.embedder) as snapshot,
-        asked.opened(graph, model, limits, snapshot) as (knowledge, asking),
-    ):
+    with asked.opened(graph, model, limits) as (knowledge, asking):
         with_model = asking.model is not None
         methods, notes = plans.load_methods(names, options, model=with_model, oracle=asked.oracle)
         graph.say("\n".join(notes))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import FileOptions, GraphOptions, SnapshotOptions
+from kgsparql.cli._options import FileOptions, GraphOptions
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError, OptionError
 from kgsparql.linking.words import counted
@@ -125,25 +125,18 @@ class LookupOptions(c.ShownOptions):
     limit: Annotated[int, c.option("-n --limit", "How many to show.", min=1)] = 10
     lang: c.LangOption = "en"
 
-    @contextmanager
-    def opened(
-        self, graph: GraphOptions, snapshots: SnapshotOptions, command: str, *, embedder: str = "auto", **asked: str
-    ) -> Iterator[KnowledgeBase]:
+    def opened(self, graph: GraphOptions, *, embedder: str = "auto") -> AbstractContextManager[KnowledgeBase]:
         """Open the graph that is looked around in."""
-        with (
-            snapshots.opened(graph.say, command, **asked, kg=graph.sources, embedder=embedder) as snapshot,
-            graph.opened(languages=c.languages(self.lang), embedder=embedder, snapshot=snapshot) as knowledge,
-        ):
-            yield knowledge
+        return graph.opened(languages=c.languages(self.lang), embedder=embedder)
 
 
 @c.command
 def find(
     graph: GraphOptions, text: Annotated[str, typer.Argument(help="What to look for: a name, or part of one.")],
-    how: LookupOptions, snapshots: SnapshotOptions, embedder: c.EmbedderOption = "auto",
+    how: LookupOptions, embedder: c.EmbedderOption = "auto",
 ) -> None:  # fmt: skip
     """Search the labels: one line per entity, the best first."""
-    with how.opened(graph, snapshots, "find", embedder=embedder, text=text) as knowledge:
+    with how.opened(graph, embedder=embedder) as knowledge:
         found = knowledge.find(text, limit=how.limit)
     if not found:
         if knowledge.is_empty:
@@ -188,11 +181,11 @@ def words(
 def show(
     graph: GraphOptions,
     entity: Annotated[str, typer.Argument(help="An IRI, a CURIE such as dbr:Bonn, or an exact label.")],
-    how: LookupOptions, snapshots: SnapshotOptions, direction: c.DirectionOption = "both",
+    how: LookupOptions, direction: c.DirectionOption = "both",
 ) -> None:  # fmt: skip
     """Show what is around an entity, both ways, at most LIMIT neighbours for each predicate."""
     way = c.checked_direction(direction)
-    with how.opened(graph, snapshots, "show", entity=entity) as knowledge:
+    with how.opened(graph) as knowledge:
         term = knowledge.resolve(entity)
         found = knowledge.show(term, direction=way, limit=how.limit)
         labels = knowledge.labels([term, *(t for g in found.items for t in (g.step.predicate, *g.neighbours))])
@@ -218,7 +211,7 @@ def show(
 @c.command
 def paths(
     graph: GraphOptions, start: Annotated[str, typer.Argument(help="An IRI, a CURIE, or an exact label.")],
-    end: Annotated[str, typer.Argument(help="The same.")], how: LookupOptions, snapshots: SnapshotOptions,
+    end: Annotated[str, typer.Argument(help="The same.")], how: LookupOptions,
     max_hops: Annotated[int, c.option("--max-hops", "The longest path.", min=0, max=10)] = 5,
     direction: c.DirectionOption = "both",
 ) -> None:  # fmt: skip
@@ -227,7 +220,7 @@ def paths(
     from kgsparql.exploration.lookups import check_mentioned
 
     way = c.checked_direction(direction)
-    with how.opened(graph, snapshots, "paths", start=start, end=end) as knowledge:
+    with how.opened(graph) as knowledge:
         ends = knowledge.resolve(start), knowledge.resolve(end)
         found = knowledge.paths(*ends, max_hops=max_hops, direction=way)
         if not found.items:
@@ -245,7 +238,7 @@ def paths(
 
 @c.command
 def info(
-    graph: GraphOptions, snapshots: SnapshotOptions,
+    graph: GraphOptions,
     form: Annotated[str | None, c.format_option("Output: text, json, or void (Turtle).")] = None,
     output: c.OutputOption = None, lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
@@ -262,14 +255,13 @@ def info(
     is_turtle = output is not None and output.suffix == ".ttl"
     form = c.chosen_format(form or ("void" if is_turtle else None), output, ("text", "json", "void"))
     graphs, described = [], []
-    with snapshots.opened(graph.say, "info", kg=graph.sources, lang=lang) as snapshot:
-        for one in graph.one_by_one():
-            # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
-            with one.opened(languages=c.languages(lang), embedder="none", snapshot=snapshot) as knowledge:
-                if form == "void":
-                    described += void_triples(knowledge.graph, note=graph.say)
-                else:
-                    graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
+    for one in graph.one_by_one():
+        # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
+        with one.opened(languages=c.languages(lang), embedder="none") as knowledge:
+            if form == "void":
+                described += void_triples(knowledge.graph, note=graph.say)
+            else:
+                graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
     if form == "void":
         c.write(turtle(described), output)
     elif form == "json":

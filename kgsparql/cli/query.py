@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import GraphOptions, SnapshotOptions
+from kgsparql.cli._options import GraphOptions
 from kgsparql.errors import BudgetExceededError, InputError, NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import PrefixMap, Term, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from kgsparql.graphs.snapshots import Snapshot
     from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 def query(
     graph: GraphOptions,
     text: Annotated[str, typer.Argument(metavar="SPARQL", help="The query, a .rq file, or - for stdin.")],
-    snapshots: SnapshotOptions,
     form: Annotated[
         str | None,
         c.format_option("table, json, csv, tsv, xml; ttl, trig, nt, jsonld or rdf for CONSTRUCT and DESCRIBE."),
@@ -49,8 +47,7 @@ def query(
     text, is_remote, are_several = _query_text(text, named), names_endpoint(named), len(groups_of(named)) > 1
     with ExitStack() as stack:
         shown = stack.enter_context(c.Progress(quiet=graph.quiet))
-        snapshot = stack.enter_context(snapshots.opened(graph.say, "query", sparql=text, kg=named))
-        opened: Any = _opened_here(graph, snapshot, shown, is_remote=is_remote or are_several)
+        opened: Any = _opened_here(graph, shown, is_remote=is_remote or are_several)
         prefixes = _known_prefixes(graph, opened)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
@@ -64,8 +61,6 @@ def query(
     c.say(f"nothing: {why}" if why else "")
     data = serialise(result, form, prefixes=prefixes)
     c.write_bytes(data if data.endswith(b"\n") or not data else data + b"\n", output)
-    if snapshots.record is not None and not is_remote:
-        graph.say(f"nothing was asked of an endpoint: {snapshots.record} keeps only which graph it was")
     if result.cut is not None:
         c.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")  # with -q, too: it is as an error
         raise typer.Exit(BudgetExceededError.exit_code)
@@ -110,28 +105,15 @@ def _known_prefixes(graph: GraphOptions, opened: Any) -> PrefixMap:
     return PrefixMap.default().merged({**declared, **graph.prefixes})
 
 
-def _opened_here(graph: GraphOptions, snapshot: Snapshot | None, shown: c.Progress, *, is_remote: bool) -> Any:
-    """Open an endpoint, or a graph from stdin, which the worker cannot read; ``None`` for another graph.
-
-    A snapshot keeps the hash of a local graph, so with one any local graph is opened here.
-    """
+def _opened_here(graph: GraphOptions, shown: c.Progress, *, is_remote: bool) -> Any:
+    """Open an endpoint, or a graph from stdin, which the worker cannot read; ``None`` for another graph."""
     from kgsparql.graphs import open_embedded, open_graph
 
-    is_piped = "-" in graph.sources
     if is_remote:
-        recording = None if snapshot is None else snapshot.recording
-        opened: Any = open_graph(
-            graph.sources, notes=graph.say, recording=recording, endpoint_timeout_s=graph.endpoint_timeout,
-            **graph.reading,
-        )  # fmt: skip
-    elif is_piped or snapshot is not None:
-        notes = graph.say if is_piped else None  # else the worker says them
-        opened = open_embedded(graph.sources, progress=shown, notes=notes, **graph.reading)
-    else:
-        return None
-    if snapshot is not None:
-        snapshot.about_graph(opened)
-    return opened
+        return open_graph(graph.sources, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout, **graph.reading)
+    if "-" in graph.sources:
+        return open_embedded(graph.sources, progress=shown, notes=graph.say, **graph.reading)
+    return None
 
 
 _MAX_PLANS = 5

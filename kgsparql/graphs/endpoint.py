@@ -44,13 +44,13 @@ from kgsparql.graphs.profiles import (
 )
 from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of, triples
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting
-from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender, RecordedSender
+from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.response_cache import COUNTS, Recording, ResponseCache
+from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
 TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
@@ -101,7 +101,6 @@ class EndpointGraph(KnowledgeGraph):
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line for the user, each line once.
     :param response_cache: keeps results, where the profile says so.
-    :param recording: of a snapshot: keeps all that is asked, or tells it again; it takes the place of the cache.
     :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: for what is not the URL of an endpoint.
 
@@ -115,7 +114,7 @@ class EndpointGraph(KnowledgeGraph):
         self, url: str, *, name: str | None = None, profile: EndpointProfile | None = None,
         timeout_s: float | None = None, patience_s: float = 0.0, max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None, response_cache: ResponseCache | None = None,
-        recording: Recording | None = None, transport: Transport | None = None,
+        transport: Transport | None = None,
     ) -> None:  # fmt: skip
         address = self._address = Address.parse(url)
         self.name = address.url if name is None else name
@@ -126,14 +125,11 @@ class EndpointGraph(KnowledgeGraph):
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s, self.patience_s = timeout_s, patience_s
-        self._note, self._recording, self._response_cache = note, recording, response_cache
+        self._note, self._response_cache = note, response_cache
         self.clock: Callable[[], float] = time.monotonic
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
-        if recording is not None:
-            asker = recording.asker_number(address.url, address.target, address.user, address.password)
-            self._sender = RecordedSender(self._sender, recording, asker)
-        elif response_cache is not None and not any(address.secrets):  # what needs a password is not kept
+        if response_cache is not None and not any(address.secrets):  # what needs a password is not kept
             self._sender = cached = CachedSender(self._sender, response_cache, note)
             self._take_up_findings(cached.lookup(COUNTS, {"endpoint": self.url}, _CHECKED_EVERY_S) or {})
         self._usage: Usage | None = None
@@ -160,18 +156,13 @@ class EndpointGraph(KnowledgeGraph):
     def close(self) -> None:
         """Close the connections and the file of replies; the next query opens others."""
         self._http.close()
-        for kept in filter(None, (self._response_cache, self._recording)):
-            kept.close()
+        if self._response_cache is not None:
+            self._response_cache.close()
 
     @property
     def profile(self) -> EndpointProfile:
         """What is known of the endpoint; where it is probed, more after its first query."""
         return self.probe.profile
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether a snapshot holds its replies."""
-        return self._recording is not None
 
     @property
     def naming(self) -> Naming:
@@ -219,7 +210,7 @@ class EndpointGraph(KnowledgeGraph):
     def is_to_be_checked(self) -> bool:
         """Whether it may have changed: it was asked ten minutes ago."""
         is_old = self.clock() - self.probe.checked_at >= _CHECKED_EVERY_S
-        return is_old and self._recording is None and not self.profile.has_many_labels
+        return is_old and not self.profile.has_many_labels
 
     def renewed(self, usage: Usage) -> Self:
         """Return the same graph; another one where it says that its triples or labels changed."""
@@ -245,7 +236,7 @@ class EndpointGraph(KnowledgeGraph):
             return self._hash_with("")
         sums, count = Query.load("fingerprint").bind(predicate=self.naming.names), Query.load("info_triples")
         numbers = "" if self.sizes.are_large else self._numbers(sums) or self._numbers(count)
-        found = self._hash_with(numbers or self._today())
+        found = self._hash_with(numbers or datetime.now(UTC).date().isoformat())
         if isinstance(self._sender, CachedSender):
             is_slow = time.monotonic() - began >= _SLOW_S
             findings = {"manner": self._http.manner, "fingerprint": found if is_slow else "", "at": time.time()}
@@ -276,12 +267,6 @@ class EndpointGraph(KnowledgeGraph):
             if not is_about_the_query(error):
                 raise
             return Solutions(cut=error.message)
-
-    def _today(self) -> str:
-        today = datetime.now(UTC).date().isoformat()
-        if self._recording is None:
-            return today
-        return str(self._recording.recorded_value("date", {"endpoint": self.url}, {"date": today})["date"])
 
     @property
     def notes(self) -> tuple[str, ...]:

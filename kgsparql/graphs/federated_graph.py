@@ -174,11 +174,6 @@ class FederatedGraph(KnowledgeGraph):
         """Whether some queries go over a network."""
         return any(member.is_remote for member in self.members)
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether a snapshot keeps what a member is asked."""
-        return any(member.is_recorded for member in self.members)
-
     def sources_of(self, triple: Triple) -> tuple[Source, ...] | None:
         """Return where a triple is found; ``None`` if the member that its blank node came from cannot be asked."""
         at, own = local_triple(triple)

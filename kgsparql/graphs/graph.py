@@ -328,11 +328,6 @@ class KnowledgeGraph(ABC):
         return False
 
     @property
-    def is_recorded(self) -> bool:
-        """Whether its replies are recorded, or told again: what one question asks must not depend on another then."""
-        return False
-
-    @property
     def is_as_loaded(self) -> bool:
         """Whether its triples stay those of its files or its store; those of a store made in Python may change."""
         return False

@@ -133,7 +133,7 @@ for _name in ("within", "refreshed", "renewed", "reopened", "with_own_failures")
 # What is not counted is answered by the graph itself.
 for _name in (
     "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
-    "is_embedded", "is_recorded", "is_remote", "is_to_be_checked", "may_have_name", "name", "named_graphs", "naming",
+    "is_embedded", "is_remote", "is_to_be_checked", "may_have_name", "name", "named_graphs", "naming",
     "notes", "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
 ):  # fmt: skip
     setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))

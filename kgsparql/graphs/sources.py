@@ -31,7 +31,7 @@ from kgsparql.http.address import is_address
 from kgsparql.http.transport import Transport
 from kgsparql.resources import cache_directory
 from kgsparql.storage.files import is_store
-from kgsparql.storage.response_cache import RESPONSE_FILE, Recording, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 _Held: TypeAlias = ox.Store | RdflibCopy
 GraphSource: TypeAlias = str | Path | _Held
@@ -44,7 +44,7 @@ def open_graph(
     format: str | None = None,  # noqa: A002 - the word of the specifications
     base: str | None = None, encoding: str | None = None, skip_bad: bool = False, context: str | None = None,
     cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None, patience_s: float = 0.0,
-    recording: Recording | None = None, progress: Progress | None = None, notes: Callable[[str], None] | None = None,
+    progress: Progress | None = None, notes: Callable[[str], None] | None = None,
     transport: Transport | None = None,
 ) -> KnowledgeGraph:  # fmt: skip
     """Open RDF files, directories of them, stores on disk, pyoxigraph stores, SPARQL endpoints, or several of these.
@@ -58,7 +58,6 @@ def open_graph(
     :param fresh: ask endpoints again, even where their replies are kept.
     :param endpoint_timeout_s: for one query to an endpoint; as its profile says, if ``None``.
     :param patience_s: how long many questions wait for an endpoint, as :class:`EndpointGraph` says.
-    :param recording: of a snapshot: records the exchanges with endpoints, or replays them.
     :param notes: called with one line for each thing the user may want to know.
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
@@ -72,19 +71,17 @@ def open_graph(
         if names_endpoint(group):
             from kgsparql.graphs.endpoint import EndpointGraph  # a file needs nothing of it
 
-            kept = _kept_replies(fresh=fresh) if cache and recording is None else None
+            kept = _kept_replies(fresh=fresh) if cache else None
             known = endpoint_named(group[0])
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
                 url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
-                patience_s=patience_s, note=notes, response_cache=kept, recording=recording, transport=transport,
+                patience_s=patience_s, note=notes, response_cache=kept, transport=transport,
             )  # fmt: skip
         own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
         if "-" not in group:
             graph.reopen = partial(opened, group, name)
-        if recording is not None:
-            graph.revision = None  # a replay elsewhere asks the same queries, whatever is kept there
         return graph
 
     (first, *others) = groups

@@ -29,7 +29,6 @@ from kgsparql.errors import (
     KgsparqlError,
     LimitError,
     ModelMismatchError,
-    OptionError,
     StoreError,
     StoreLockedError,
 )
@@ -37,7 +36,6 @@ from kgsparql.graphs import FederatedGraph
 from kgsparql.graphs.adjacency import MIN_TRIPLES
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, memory_index
 from kgsparql.linking.label_index.reading import build_slice, read_labels, too_many
@@ -56,7 +54,7 @@ from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
-from kgsparql.storage.lance_tables import Location, ObjectPrefix, Tables, location
+from kgsparql.storage.lance_tables import Location, Tables, location
 
 KEPT_ROWS = 1_000
 """Fewer labels are read anew: to keep them takes longer, but where they are among the names of a large graph."""
@@ -218,24 +216,19 @@ class GraphIndexes:
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
-    :param snapshot: its indexes are used, so that a replay finds what its recording found.
     :param place: a directory or URI of object storage below which indexes are; the cache directory, if ``None``.
     """
 
     def __init__(
         self, graph: KnowledgeGraph, *, languages: tuple[str, ...], embedder: str | Embedder | None,
-        note: Callable[[str], None], progress: Progress | None = None, snapshot: Snapshot | None = None,
-        place: str | Path | None = None,
+        note: Callable[[str], None], progress: Progress | None = None, place: str | Path | None = None,
     ) -> None:  # fmt: skip
         self.graph = graph
         self.progress = progress or silent
         self._languages = languages
         self._embedder = embedder
         self._note = note
-        self._snapshot = snapshot
         self._parent = None if place is None else location(str(place))
-        if snapshot is not None and isinstance(self._parent, ObjectPrefix):
-            raise OptionError(f"a snapshot has no copy of {place}", hint="leave out --index, or name a directory")
         self._linker: Linker | None = None
         self._of_members: dict[str, LabelIndex] = {}
         self._missing: list[Note] = []
@@ -246,8 +239,7 @@ class GraphIndexes:
         """Return what turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
-        recording = None if self._snapshot is None else self._snapshot.recording
-        found = open_embedder(self._embedder, recording=recording, note=self._note)
+        found = open_embedder(self._embedder, note=self._note)
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found
@@ -262,8 +254,7 @@ class GraphIndexes:
         """Give the embedder a cache, unless the caller made the embedder, whose name may not be unique."""
         if self.embedder is None or not isinstance(self._embedder, str):
             return self.embedder
-        cache = cache_directory() if self._snapshot is None else self._snapshot.cache
-        return CachedEmbedder(self.embedder, cache / VECTORS, note=self._note)
+        return CachedEmbedder(self.embedder, cache_directory() / VECTORS, note=self._note)
 
     def of_changed(self, graph: KnowledgeGraph) -> GraphIndexes:
         """Return these indexes for the graph as it is now; only those of members that stayed the same are known."""
@@ -365,7 +356,7 @@ class GraphIndexes:
         return tuple(self._missing)
 
     def _slices_of(self, graph: KnowledgeGraph) -> Path:
-        return self._copy_in_snapshot(slice_directory(graph, cache_directory()))
+        return slice_directory(graph, cache_directory())
 
     @property
     def directory(self) -> Location:
@@ -373,12 +364,7 @@ class GraphIndexes:
         return self._directory_of(self.graph)
 
     def _directory_of(self, graph: KnowledgeGraph) -> Location:
-        directory = index_directory(graph, self._parent or cache_directory())
-        return self._copy_in_snapshot(directory) if isinstance(directory, Path) else directory
-
-    def _copy_in_snapshot(self, directory: Path) -> Path:
-        """Return the directory in the snapshot that stands for one in the cache; without a snapshot, the latter."""
-        return self._snapshot.cache_copy(directory, directory.parents[1]) if self._snapshot else directory
+        return index_directory(graph, self._parent or cache_directory())
 
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""

@@ -116,7 +116,7 @@ def example_questions(
     """Choose questions to begin with, of several kinds as far as there are any; the same for the same graph and seed.
 
     Each has been asked, without a model, and was answered in full and rightly; where fewer were, there are fewer. There
-    are none of an endpoint or of several graphs, of which too much would have to be asked; none in a snapshot; none of
+    are none of an endpoint or of several graphs, of which too much would have to be asked; none of
     a large graph whose label index is not made yet, and none of a very large one. None is about a class or a property,
     such as an ontology has: what is noted there is for those who write it.
 
@@ -160,7 +160,7 @@ def _answered_examples(
 def _can_be_asked(knowledge: KnowledgeBase) -> bool:
     """Tell whether questions cost no more than their own time: no network, and no large index to be made first."""
     graph = knowledge.graph
-    if not graph.is_embedded or knowledge.snapshot is not None or knowledge.is_empty:
+    if not graph.is_embedded or knowledge.is_empty:
         return False
     return sum(predicate_counts(graph).values()) <= (MOST_TRIPLES if knowledge.indexes.is_made else INDEXED_AT_ONCE)
 

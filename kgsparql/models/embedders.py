@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgsparql.errors import (
     EmbeddingError,
-    KgsparqlError,
     OptionError,
     StoreError,
     StoreLockedError,
@@ -36,7 +33,6 @@ from kgsparql.models.embedding import (
     has_sentence_transformers,
     unit_vectors,
 )
-from kgsparql.storage.response_cache import Recording
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
@@ -45,7 +41,6 @@ MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
 
-_EXCHANGE = "embedding"  # the kind of exchange that a recording keeps of a server's vector
 
 _KEYS_AT_ONCE = 500
 _CONTENTS = Contents(
@@ -57,14 +52,11 @@ _CONTENTS = Contents(
 )
 
 
-def open_embedder(
-    spec: str = "auto", *, recording: Recording | None = None, note: Callable[[str], None] | None = None
-) -> Embedder | None:
+def open_embedder(spec: str = "auto", *, note: Callable[[str], None] | None = None) -> Embedder | None:
     """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
         ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
-    :param recording: records the vectors of a server, or replays them; vectors made on this machine need none.
     :param note: called with each line that a person should read.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
@@ -78,7 +70,7 @@ def open_embedder(
         base_url, _, name = spec.partition("#")
         if not name:
             raise OptionError(f"{unreadable_url(spec)}: which model?", hint="write URL#model")
-        return OpenAIEmbedder(base_url, name, recording=recording)
+        return OpenAIEmbedder(base_url, name)
     if (shown := shown_source(spec)) != spec:
         raise OptionError(f"{shown}: no embedder", hint="a URL starts with http:// or https://")
     if spec == "auto":
@@ -104,13 +96,9 @@ class OpenAIEmbedder:
 
     batch_size = 128
 
-    def __init__(
-        self, base_url: str, model: str, *, timeout_s: float = 60.0, recording: Recording | None = None
-    ) -> None:
+    def __init__(self, base_url: str, model: str, *, timeout_s: float = 60.0) -> None:
         from kgsparql.models.openai_client import OpenAIClient  # no other embedder needs it
 
-        self._recording = recording
-        self._lock = threading.Lock()
         self._client = OpenAIClient(base_url, timeout_s=timeout_s)
         self._model = model
         self._dimension: int | None = None
@@ -131,38 +119,12 @@ class OpenAIEmbedder:
         """See :meth:`Embedder.embed`."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        if self._recording is None:
-            return self._vectors_of_server(texts)
-        with self._lock:  # threads that embed the same text get the same vector
-            return self._recorded_vectors(texts, self._recording)
+        size = self.batch_size
+        return np.concatenate([self._vectors_of_batch(texts[at : at + size]) for at in range(0, len(texts), size)])
 
     def close(self) -> None:
         """Close the connection; the next text opens another."""
         self._client.close()
-
-    def _recorded_vectors(self, texts: Sequence[str], recording: Recording) -> Vector:
-        """Replay or record the vectors, each by itself: batches depend on what is kept already."""
-        place = {"server": self._client.base_url, "model": self._model}
-        requests = {text: {**place, "input": text} for text in dict.fromkeys(texts)}
-        what = f"a vector of {self.name}"
-        kept = {text: recording.get(_EXCHANGE, request, what=what) for text, request in requests.items()}
-        if missing := [text for text, reply in kept.items() if reply is None]:
-            try:
-                vectors = self._vectors_of_server(missing)
-            except KgsparqlError as error:
-                recording.fail(_EXCHANGE, requests[missing[0]], error)
-                raise
-            for text, vector in zip(missing, vectors, strict=True):
-                kept[text] = reply = {"float32": b64encode(vector.astype("<f4").tobytes()).decode()}
-                recording.put(_EXCHANGE, requests[text], reply)
-        numbers = b"".join(b64decode(cast("dict[str, str]", kept[text])["float32"]) for text in texts)
-        stacked = np.frombuffer(numbers, dtype="<f4").astype(np.float32).reshape(len(texts), -1)
-        self._dimension = stacked.shape[1]
-        return stacked
-
-    def _vectors_of_server(self, texts: Sequence[str]) -> Vector:
-        size = self.batch_size
-        return np.concatenate([self._vectors_of_batch(texts[at : at + size]) for at in range(0, len(texts), size)])
 
     def _vectors_of_batch(self, texts: Sequence[str]) -> Vector:
         try:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,7 +44,7 @@ from kgsparql.models.chat_completion import (
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import ClosedAtExit, cache_directory
-from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, Recording, ResponseCache
+from kgsparql.storage.response_cache import RESPONSE_FILE, Mode, ResponseCache
 
 if TYPE_CHECKING:
     from kgsparql.models.trust import Trust
@@ -59,14 +59,13 @@ _MODELS = "models"  # the kind of exchange that keeps a server's list of its mod
 class LanguageModel(ClosedAtExit):
     """Model on a server; what this server refuses for this model is found out once and remembered.
 
-    :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none. That of a
-        snapshot is a recording, which keeps failures, too.
+    :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
     :ivar trust: what it was found good for, once that is known. :ivar trial: what finds it out, or did.
     """
 
     def __init__(
-        self, name: str, client: OpenAIClient, *, response_cache: ResponseCache | Recording | None = None,
+        self, name: str, client: OpenAIClient, *, response_cache: ResponseCache | None = None,
         temperature: float = 0.0, seed: int = 0, reply_tokens: int = 4096,
     ) -> None:  # fmt: skip
         self.name = name
@@ -84,8 +83,6 @@ class LanguageModel(ClosedAtExit):
 
         :raises ModelReplyError: for a reply that cannot be used, ``code`` says why.
         :raises ModelError: if the server cannot be reached, fails or refuses.
-        :raises ReplayMissError: if only recorded replies may be used, and this one was not recorded.
-        :raises StoreError: if only recorded replies may be used, and they cannot be read.
         :raises BudgetExceededError: if the call could go over the budget; nothing is sent then.
         :raises CancelledError: if the question was stopped.
         """
@@ -148,11 +145,6 @@ class LanguageModel(ClosedAtExit):
         return other
 
     @property
-    def recording(self) -> Recording | None:
-        """The snapshot that keeps its replies, if one does."""
-        return self.response_cache if isinstance(self.response_cache, Recording) else None
-
-    @property
     def server_and_model(self) -> dict[str, str]:
         """What tells it from other models."""
         return {"server": self.client.base_url, "model": self.name}
@@ -164,11 +156,6 @@ class LanguageModel(ClosedAtExit):
             "temperature": self.temperature, "seed": self.seed, "attempt": attempt,
             **({"one_token": True} if call.one_token else {"reply_tokens": self.reply_tokens}),
         }  # fmt: skip
-        recording = self.recording
-        with nullcontext() if recording is None else recording.exclusive(KIND, request, cancel=usage.cancel):
-            return self._value_of_reply(call, request, usage, emit)
-
-    def _value_of_reply(self, call: Call[T], request: Mapping[str, Any], usage: Usage, emit: Emit) -> T:
         reserved = estimated_tokens(call.messages), 1 if call.one_token else self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
@@ -202,7 +189,7 @@ class LanguageModel(ClosedAtExit):
         except ModelReplyError as error:
             emit(replace(event, error=error.code))
             if not is_kept:
-                self._keep_reply(KIND, request, with_note(reply, unusable=error.code), emit, again=True)
+                self._keep_reply(KIND, request, with_note(reply, unusable=error.code), emit)
             raise
         emit(event)
         if not is_kept:
@@ -214,15 +201,14 @@ class LanguageModel(ClosedAtExit):
     ) -> tuple[dict[str, Any], bool]:
         """Return the reply to a request, and whether it comes from the cache.
 
-        Unusable replies are kept too, so that a replay goes the same way. Where the server may be asked, such a reply
-        is used only if the server cannot be reached.
+        Unusable replies are kept too; such a reply is used only if the server cannot be reached.
         """
         kept, cache = None, self.response_cache
         try:
-            kept = cache.get(KIND, request, what=f"the call of {self.name} ({call.purpose})") if cache else None
+            kept = cache.get(KIND, request) if cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
-        if cache and kept and (cache.mode == "only" or "unusable" not in note_of(kept)):
+        if kept and "unusable" not in note_of(kept):
             return kept, True
         try:
             return self._reply_of_server(call, usage, emit), False
@@ -230,8 +216,6 @@ class LanguageModel(ClosedAtExit):
             return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
         except UnreachableError as error:
             if kept is None or type(error) is not ModelError:
-                if self.recording is not None:
-                    self.recording.fail(KIND, request, error)
                 raise
             return kept, True
 
@@ -289,20 +273,15 @@ class LanguageModel(ClosedAtExit):
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _keep_reply(
-        self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit, *, again: bool = False
-    ) -> None:
+    def _keep_reply(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any], emit: Emit) -> None:
         try:
             if self.response_cache is not None:
-                self.response_cache.put(kind, request, reply, again=again)
+                self.response_cache.put(kind, request, reply)
         except StoreError as error:  # the reply is here, only keeping it failed
             self._stop_keeping(error, emit)
 
     def _stop_keeping(self, error: StoreError, emit: Emit) -> None:
-        """Go on without the response cache and say so once; a replay or a recording cannot go on without it."""
-        kept = self.response_cache
-        if isinstance(kept, Recording) or (kept is not None and kept.mode == "only"):
-            raise error
+        """Go on without the response cache and say so once."""
         self.response_cache = None
         emit(FallbackUsed(purpose="keeping replies", reason=f"replies are not kept: {error.message}"))
 
@@ -316,7 +295,7 @@ def _seconds_since(began: float) -> float:
 
 def open_model(
     name: str | None = None, *, base_url: str | None = None, api_key: str | None = None, mode: Mode | None = "use",
-    recording: Recording | None = None, timeout_s: float = 60.0, temperature: float = 0.0, seed: int = 0,
+    timeout_s: float = 60.0, temperature: float = 0.0, seed: int = 0,
     reply_tokens: int = 4096, transport: Transport | None = None,
 ) -> LanguageModel:  # fmt: skip
     """Open the model that the user means.
@@ -325,36 +304,29 @@ def open_model(
     :param base_url: of an OpenAI-compatible server, ``OPENAI_BASE_URL`` if not given; servers that need no key work.
     :param api_key: ``OPENAI_API_KEY`` if not given.
     :param mode: what the response cache is used for; ``None`` for nothing.
-    :param recording: takes the place of that store. A replay needs neither a server nor a key.
     :param transport: a function that answers each HTTP request; ``None`` for the network.
     :raises InputError: if it is not clear which server or model is meant.
     :raises ModelError: if the server has to be asked which models it has, and cannot be.
     """
     address = base_url or os.environ.get("OPENAI_BASE_URL")
-    is_replay = recording is not None and recording.mode == "only"
-    if not (address or api_key or os.environ.get(KEY_VARIABLE) or is_replay):
+    if not (address or api_key or os.environ.get(KEY_VARIABLE)):
         raise InputError(
             "no model server is set up",
             hint=f"set {KEY_VARIABLE}, or name a server: --base-url http://localhost:11434/v1",
         )
     client = OpenAIClient(address, api_key=api_key, timeout_s=timeout_s, transport=transport)
     cache = None if mode is None else ResponseCache(cache_directory() / RESPONSE_FILE, mode=mode)
-    name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client, recording)
+    name = name or os.environ.get("KGSPARQL_MODEL") or _only_model(client)
     return LanguageModel(
-        name, client, response_cache=recording or cache, temperature=temperature, seed=seed, reply_tokens=reply_tokens
+        name, client, response_cache=cache, temperature=temperature, seed=seed, reply_tokens=reply_tokens
     )
 
 
-def _only_model(client: OpenAIClient, recording: Recording | None) -> str:
-    """Name the one model that a server lists; the list is recorded or replayed, if there is a recording."""
-
-    def listed() -> dict[str, Any]:
-        with client:  # the next call opens it again
-            return {"models": client.models()}
-
-    what = f"the models of {client.base_url}"
-    found = recording.through(_MODELS, {"server": client.base_url}, listed, what=what) if recording else listed()
-    if len(names := found["models"]) == 1:
+def _only_model(client: OpenAIClient) -> str:
+    """Name the one model that a server lists."""
+    with client:  # the next call opens it again
+        names = client.models()
+    if len(names) == 1:
         return str(names[0])
     shown = f"it has: {', '.join(printable(name, 60) for name in names[:10])}" if names else "it lists no models"
     raise InputError(f"which model of {client.base_url}?", hint=f"name one with -m; {shown}")

@@ -26,7 +26,7 @@ from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import FAILED_S, TRIAL, Trust, keep_failure, keep_trust, kept_failure, kept_trust
+from kgsparql.models.trust import FAILED_S, Trust, keep_failure, keep_trust, kept_failure, kept_trust
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.evaluating import Facts
@@ -306,34 +306,23 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     model = session.model
     if model is None or not asking.trial or asking.oracle is not None:
         return
-    recording = model.recording
-
-    def found() -> dict[str, Any]:
-        trial = begun_trial(model, anew=asking.require_model)
-        if trial is not None and asking.require_model:
-            while trial.is_alive():
-                trial.join(_POLL_S)
-                if asking.cancel.is_set():
-                    raise CancelledError("stopped")
-            if trial.error is not None:
-                raise trial.error
-        running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
-        said = trial.outcome if trial is not None and trial.error is not None else running
-        own = model.trust and (_trust_on(session.graph, model) or model.trust)
-        trust, said = (None, said) if own is None else (own.to_json(), "")
-        return {"trust": trust, "note": said, "tokens": _uncounted_tokens(model)}
-
-    if recording is None:
-        known = found()
-    else:
-        known = recording.recorded_value(TRIAL, tried_as(model), found() if recording.mode == "write" else {})
-    session.usage.trial_tokens = known["tokens"]
-    session.trust = trust = None if known["trust"] is None else Trust.of_json(known["trust"])
+    trial = begun_trial(model, anew=asking.require_model)
+    if trial is not None and asking.require_model:
+        while trial.is_alive():
+            trial.join(_POLL_S)
+            if asking.cancel.is_set():
+                raise CancelledError("stopped")
+        if trial.error is not None:
+            raise trial.error
+    session.usage.trial_tokens = _uncounted_tokens(model)
+    session.trust = trust = model.trust and (_trust_on(session.graph, model) or model.trust)
     session.model = model if trust is not None and trust.chooses else None
     session.judge = model if trust is not None and trust.judges and session.model is None else None
     if trust is None:
         session.writer = None  # nothing of the question is sent before
-        session.notes.append(known["note"], code="trial")
+        running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
+        said = trial.outcome if trial is not None and trial.error is not None else running
+        session.notes.append(said, code="trial")
     elif session.model is None and session.judge is None:
         session.writer = None
         session.notes.append(_WORSE, code="trial")

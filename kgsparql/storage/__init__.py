@@ -1,4 +1,4 @@
-"""Files on disk: SQLite files, kept replies of servers, recordings, LanceDB tables, locks, atomic replacement.
+"""Files on disk: SQLite files, kept replies of servers, LanceDB tables, locks, atomic replacement.
 
 May use: ``rdf``. Open first: ``sqlite_file.py``, then ``response_cache.py``.
 """

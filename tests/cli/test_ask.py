@@ -18,7 +18,6 @@ from kgsparql.errors import InputError, QueryTimeoutError, UnreachableError
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.kept import replace_in_replies
 
 NOBEL = FIXTURES / "nobel.ttl"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -73,9 +72,7 @@ def test_U01_U02_what_is_wrong_is_said_in_a_line_with_what_helps(
         assert "Traceback" not in done.stderr
 
 
-def test_trig_says_when_unless_it_is_to_be_the_same_twice_and_a_replay_when_it_was_recorded(
-    run: Run, tmp_path: Path
-) -> None:
+def test_trig_says_when_unless_it_is_to_be_the_same_twice(run: Run) -> None:
     asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q", "-vv")
     done = run(*asked)
     assert (done.exit_code, done.stderr) == (0, ""), "quiet whatever else is asked for"
@@ -86,13 +83,6 @@ def test_trig_says_when_unless_it_is_to_be_the_same_twice_and_a_replay_when_it_w
     again = [run(*asked, "--reproducible").stdout for _ in range(2)]
     assert again[0] == again[1]
     assert "prov:endedAtTime" not in again[0]
-    asked = ("ask", BORN, "-k", NOBEL, "-f", "trig", "-q")
-    recorded = run(*asked, "--record", tmp_path / "S").stdout
-    said = re.search(r'prov:endedAtTime "([^"]+)"', recorded)
-    assert said is not None
-    replace_in_replies(tmp_path / "S" / "exchanges.sqlite", said[1], "2020-01-01T00:00:00+00:00")
-    replayed = run(*asked, "--replay", tmp_path / "S").stdout
-    assert replayed == recorded.replace(said[1], "2020-01-01T00:00:00+00:00")
 
 
 def test_questions_from_stdin_one_json_line_each_whatever_happens_to_the_others(run: Run) -> None:

@@ -214,7 +214,7 @@ def test_the_same_bytes_twice_and_replayed_with_the_server_down(
         script = PLAYERS["never enough"]
         with ResponseCache(tmp_path / "x.sqlite") as response_cache:
             again = ask(nobel, question, method, script, response_cache=response_cache)
-        with ResponseCache(tmp_path / "x.sqlite", mode="only") as response_cache:
+        with ResponseCache(tmp_path / "x.sqlite") as response_cache:
             replayed = ask(nobel, question, method, script, response_cache=response_cache)
         assert replayed.requests == []
         assert all(event.cached for event in replayed.events if isinstance(event, ModelCalled))

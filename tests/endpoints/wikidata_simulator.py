@@ -305,9 +305,3 @@ def records_of_run(
     config = {"dataset": {"name": "simulated"}, "methods": [{"label": method}], "model": ""}
     run(knowledge, plan, Run.begin(path, config, questions))
     return list(Run.open(path).records(method).values())
-
-
-def answers_of_run(path: Path) -> bytes:
-    """The answers that a run wrote; questions that are asked at the same time end in any order."""
-    files = sorted((path / "answers").iterdir())
-    return b"".join(line for file in files for line in sorted(file.read_bytes().splitlines(keepends=True)))

@@ -32,7 +32,6 @@ from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.linking import graph_indexes
 from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels
@@ -361,8 +360,6 @@ def test_graphs_that_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert kgsparql.open(store, embedder="none").index_paths() == 0  # its owner may change it
     assert kgsparql.open(file, directory, embedder="none").index_paths() == 0
     built(open_store(directory))
-    with Snapshot(tmp_path / "snapshot", "write") as snapshot:
-        assert opened(directory, recording=snapshot.recording).adjacency_view() is None
     assert open_store(directory).adjacency_view() is not None
     monkeypatch.setattr(adjacency_building, "MIN_TRIPLES", 1_000)
     assert kgsparql.open(file, embedder="none").index_paths() == 0  # small

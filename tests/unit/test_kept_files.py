@@ -35,7 +35,6 @@ from kgsparql.graphs.files import ReadOptions, rdf_files
 from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.manifest import corrupt_store
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.snapshots import Snapshot
 from kgsparql.graphs.stores import graph_in_cache, place_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
@@ -44,7 +43,7 @@ from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.storage.question_log import QuestionLog
-from kgsparql.storage.response_cache import Recording, ResponseCache, sealed, unsealed
+from kgsparql.storage.response_cache import ResponseCache, sealed, unsealed
 from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
@@ -129,18 +128,6 @@ def _replies(directory: Path) -> object:
     return {i: reply for i, reply in found.items() if reply is not None}
 
 
-def _snapshot(directory: Path) -> None:
-    with Snapshot(directory, "write", about={"command": "ask"}) as snapshot:
-        snapshot.about_graph(_nobel())
-        snapshot.recording.put("query", {"text": "ASK {}"}, {"body": "true"})
-
-
-def _replay(directory: Path) -> object:
-    with Snapshot(directory, "only") as snapshot:
-        snapshot.about_graph(_nobel())
-        return snapshot.recording.get("query", {"text": "ASK {}"})
-
-
 def _run(directory: Path) -> None:
     run = Run.begin(directory, {**CONFIG, "questions": 1}, [QUESTION])
     run.add(RECORD, [{"kind": "finished"}])
@@ -199,7 +186,6 @@ KINDS = {
     "label index": Kind(_label_index, _found_labels, r'"version": 1'),
     "vectors": Kind(_vectors, _kept_vectors),
     "exchanges": Kind(_exchanges, _replies),
-    "snapshot": Kind(_snapshot, _replay, r'"format": 1'),
     "run": Kind(_run, _records, r'"format": 1'),
     "page run": Kind(
         lambda d: KeptRuns(d).put("a" * 32, {"text": "Marie Curie", "n": [1, 2.5, None]}),
@@ -305,16 +291,13 @@ def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[
         assert _check(name, copy, expected, what=f"{name} of version {number}") != "same"
 
 
-def test_a_damaged_reply_of_a_recording_is_said_and_not_called_missing(tmp_path: Path) -> None:
+def test_a_damaged_reply_is_not_used(tmp_path: Path) -> None:
     _exchanges(tmp_path)
     with closing(sqlite3.connect(tmp_path / "e.sqlite")) as connection, connection:
         connection.execute("UPDATE exchange SET reply = replace(reply, 'answer is 7', 'answer is 8')")
     with ResponseCache(tmp_path / "e.sqlite") as cache:
         assert cache.get("model", {"q": 7}) is None
         assert cache.get("model", {"q": 8}) == {"answer": "the answer is 8", "tokens": 8}
-    with Recording(tmp_path / "e.sqlite", mode="only") as replay, pytest.raises(KgsparqlError) as caught:
-        replay.get("model", {"q": 7})
-    assert caught.value.code == "E_STORE_CORRUPT"
 
 
 def test_a_store_with_a_damaged_table_is_called_damaged_by_each_way_to_read_it(tmp_path: Path) -> None:
@@ -425,7 +408,7 @@ def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path)
             file.write_bytes(data.replace(b"\n", b"\r\n"))
             changed.add(name)
         assert kind.read(place) == expected, name
-    assert changed >= {"store", "label index", "snapshot", "run", "page run"}
+    assert changed >= {"store", "label index", "run", "page run"}
 
 
 def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:

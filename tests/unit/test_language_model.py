@@ -19,9 +19,7 @@ from kgsparql.errors import (
     ModelTimeoutError,
     OptionError,
     RateLimitError,
-    ReplayMissError,
     RequestRefusedError,
-    StoreError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
 from kgsparql.models.chat_completion import Call, Capabilities, Message, fenced, object_schema, plain
@@ -259,17 +257,7 @@ def test_another_request_or_model_is_another_exchange_with_capabilities_of_its_o
     assert model(server, cache, name="yet another").capabilities == Capabilities()
 
 
-def test_a_reply_of_no_use_is_kept_for_replay_and_else_asked_for_again(tmp_path: Path) -> None:
-    replies: tuple[Reply, ...] = (Refusal(), Length('{"answer": "Par'), Html(), NullContent())
-    for number, reply in enumerate(replies):
-        path, came, server = tmp_path / f"{number}.sqlite", [], ModelServer([reply])
-        for mode in ("use", "only"):
-            usage = Usage()
-            with ResponseCache(path, mode=mode) as kept:
-                error = failure(ModelReplyError, model(server, kept), usage)
-            came.append((error.code, str(error), spent(usage)[1:]))
-        assert came[0] == came[1]
-        assert len(server.requests) == 1 + (number == 3)  # an empty one is asked for once more
+def test_a_reply_of_no_use_is_asked_for_again(tmp_path: Path) -> None:
     server = ModelServer([Refusal(), Text("Paris"), Refusal()])
     with ResponseCache(tmp_path / "again.sqlite") as cache:
         failure(ModelReplyError, model(server, cache))
@@ -292,15 +280,6 @@ def test_a_reply_that_cannot_be_kept_is_still_a_reply(tmp_path: Path) -> None:
             assert ask(model(ModelServer(["Paris"]), kept), None, events) == "Paris"
         (reason,) = [event.reason for event in events if isinstance(event, FallbackUsed)]
         assert "x.sqlite" in reason
-
-
-def test_only_recorded_replies_are_used_where_that_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "broken.sqlite").write_bytes(b"this is not a database at all " * 200)
-    usage, server = Usage(), ModelServer(["Paris"])
-    for name, kind in (("none", ReplayMissError), ("broken", StoreError)):
-        with ResponseCache(tmp_path / f"{name}.sqlite", mode="only") as kept:
-            failure(kind, model(server, kept), usage)
-    assert (server.requests, usage.model_calls) == ([], 0)
 
 
 def test_a_temperature_that_the_server_does_not_take_is_said(cache: ResponseCache) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.errors import DiskFullError, ReplayMissError, StoreError, StoreLockedError
+from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
 from kgsparql.storage import sqlite_file as module
 from kgsparql.storage.response_cache import Mode, ResponseCache
 
@@ -51,22 +51,17 @@ def test_a_reply_is_found_again_by_an_equal_request_of_its_kind(kept: ResponseCa
 def test_modes_say_what_a_kept_reply_is_good_for_and_nothing_is_made_before_one_is_kept(
     kept: ResponseCache, path: Path
 ) -> None:
-    modes: dict[Mode, object] = {"use": REPLY, "write": None, "only": REPLY}
+    modes: dict[Mode, object] = {"use": REPLY, "write": None}
     for mode in modes:
         with ResponseCache(path, mode=mode) as opened:
             assert (opened.lookup("model", REQUEST), opened.summary(), opened.clear()) == (None, {}, 0)
-            with pytest.raises(ReplayMissError) if mode == "only" else contextlib.nullcontext():
-                assert opened.get("model", REQUEST) is None
+            assert opened.get("model", REQUEST) is None
     assert not path.parent.exists()
     kept.put("model", REQUEST, REPLY)
     for mode, found in modes.items():
         with ResponseCache(path, mode=mode) as opened:
             assert opened.get("model", REQUEST) == found
             assert opened.lookup("model", REQUEST) == REPLY
-    with ResponseCache(path, mode="only") as replay, pytest.raises(ReplayMissError) as caught:
-        replay.get("model", {"another": 1})
-    assert str(path) in caught.value.message
-    assert (caught.value.code, caught.value.exit_code) == ("E_REPLAY", 5)
 
 
 def test_each_kind_is_counted_and_cleared_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:

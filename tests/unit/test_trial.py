@@ -12,7 +12,7 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust, keep_trust, kept_trust
 from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
-from kgsparql.storage.response_cache import Recording, ResponseCache
+from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Status, Text
 from tests.scripted import Body, question_of
 from tests.tried import PLANS, Script, eager, erratic, judgement, path_of, strong, weak
@@ -24,9 +24,9 @@ def trial_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
 
 
-def model_of(server: ModelServer, tmp_path: Path, recording: Recording | None = None) -> LanguageModel:
+def model_of(server: ModelServer, tmp_path: Path) -> LanguageModel:
     client = OpenAIClient("http://model.test/v1", timeout_s=5.0, transport=server.transport)
-    return LanguageModel("m", client, response_cache=recording or ResponseCache(tmp_path / "replies.sqlite"))
+    return LanguageModel("m", client, response_cache=ResponseCache(tmp_path / "replies.sqlite"))
 
 
 def tried(script: Script, tmp_path: Path, **options: Any) -> tuple[Trial, ModelServer]:
@@ -167,19 +167,6 @@ def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
     assert doubted.status == "partial"
     assert 1 < doubted.usage["model_calls"] <= 8
     assert doubted.answers[0].label == "Passy"
-
-
-def test_a_replay_knows_what_was_found_and_asks_nobody(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
-    replies = {"numbers": [1]}
-    with Recording(tmp_path / "r.sqlite", mode="write") as recording:
-        model = model_of(ModelServer(lambda _: Text(replies)), tmp_path, recording)
-        keep_trust(tried_as(model), Trust(chooses=True))
-        recorded = ask(nobel, model)
-    (tmp_path / "exchanges.sqlite").unlink()
-    with Recording(tmp_path / "r.sqlite", mode="only") as recording:
-        model = model_of(ModelServer(lambda _: Status(504)), tmp_path, recording)
-        assert ask(nobel, model).text == recorded.text
-        assert trial_of(model) is None
 
 
 def test_without_a_trial_a_model_chooses_from_lists(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:

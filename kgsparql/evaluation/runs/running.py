@@ -160,15 +160,12 @@ class Asking:
     def _completed_outcomes(
         self, pool: Executor, ask: Callable[[Question], QuestionOutcome], questions: Sequence[Question]
     ) -> Generator[QuestionOutcome]:
-        """Ask a question only when the outcome of another is dealt with, so that none begins after a run stopped.
-
-        With a snapshot the outcomes come in the order of the questions: the speed of threads must not show in it.
-        """
+        """Ask a question only when the outcome of another is dealt with, so that none begins after a run stopped."""
         waiting = iter(questions)
         asked = [pool.submit(ask, question) for question in islice(waiting, self._plan.workers)]
         try:
             while asked:
-                done = asked[:1] if self._knowledge.snapshot else wait(asked, return_when=FIRST_COMPLETED).done
+                done = wait(asked, return_when=FIRST_COMPLETED).done
                 for future in [one for one in asked if one in done]:
                     asked.remove(future)
                     yield future.result()
@@ -241,7 +238,7 @@ def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Q
         answer = knowledge.answer(question.text, asking)
         record = Record.of(
             answer, question=question.id, method=method.label, degrees=_answer_degrees(knowledge, answer),
-            model_seconds=_replayed_seconds(knowledge, method, question, "model", model_seconds(events)),
+            model_seconds=model_seconds(events),
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
         )  # fmt: skip
         error = answer.error if isinstance(answer.error, KgsparqlError) else None
@@ -250,7 +247,7 @@ def outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: Q
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
-        seconds = _replayed_seconds(knowledge, method, question, "whole", time.monotonic() - began)
+        seconds = time.monotonic() - began
         record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
         return QuestionOutcome(question, record, _written_events(events), known)
 
@@ -274,12 +271,6 @@ def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, i
     terms = dict.fromkeys(a.term for a in first)
     found = degrees(knowledge.graph, terms, skip=())
     return {term: found[term] for term in terms}
-
-
-def _replayed_seconds(knowledge: KnowledgeBase, method: Method, question: Question, what: str, seconds: float) -> float:
-    """Return the seconds that were measured; in a replay, those of the snapshot."""
-    named = {"run": method.label, "question": question.id, "text": question.text, "what": what}
-    return float(knowledge.measured(named, {"seconds": seconds})["seconds"])
 
 
 def model_seconds(events: Iterable[Event]) -> float:

@@ -101,7 +101,7 @@ class SparqlRequest:
     :param secrets: what a server may echo and nobody may see.
     :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it;
         patient waits come on top (:attr:`until`).
-    :param sent: called before it is sent; not where the reply comes out of a cache or a recording.
+    :param sent: called before it is sent; not where the reply comes out of a cache.
     :param keep_s: how long the reply may be used again, if not as long as the profile says.
     :param of: the fingerprint of the graph, with which that ends, too.
     """
@@ -177,7 +177,7 @@ class SparqlRequest:
 
 
 class Sender(Protocol):
-    """Brings a request to an endpoint: over HTTP, within rate limits, or out of a cache or a recording."""
+    """Brings a request to an endpoint: over HTTP, within rate limits, or out of a cache."""
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status."""

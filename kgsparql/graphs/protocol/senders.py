@@ -1,9 +1,8 @@
-"""Senders of requests: over HTTP, within an endpoint's rate limits, or out of a cache or a recording."""
+"""Senders of requests: over HTTP, within an endpoint's rate limits, or out of a cache."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import shlex
 import time
@@ -15,7 +14,6 @@ from urllib.parse import urljoin
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
-    SHORTEST,
     EndpointRateLimitError,
     EndpointTimeoutError,
     InputError,
@@ -23,15 +21,12 @@ from kgsparql.errors import (
     QueryError,
     StoreError,
     UnreachableError,
-    is_word,
     unreadable_url,
-    without,
 )
 from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
-    CONTACT_VARIABLE,
     Form,
     Sender,
     SparqlRequest,
@@ -44,7 +39,7 @@ from kgsparql.graphs.protocol.request import (
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transport, in_words, retry_after_s, send
 from kgsparql.rdf.terms import printable
-from kgsparql.storage.response_cache import QUERY, Recording, ResponseCache
+from kgsparql.storage.response_cache import QUERY, ResponseCache
 
 MAX_REDIRECTS = 3
 _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
@@ -75,8 +70,6 @@ MOST_S = 7 * 24 * 3600.0  # seconds after which nothing is used again, whatever 
 
 _HEADERS = re.compile(r"content-type|retry-after|server|link|(?:x-sql|x-sparql|fuseki)-.+")
 """The headers that are read and kept; others may tell who asked, such as their address."""
-_CREDENTIALS = re.compile(rb"(?i)\b(basic|bearer) +[A-Za-z0-9+/=._~-]{6,}")
-"""Our own header, in the reply of a server that shows what it was sent."""
 
 
 @dataclass(slots=True)
@@ -360,32 +353,6 @@ def built_request(
 
 
 @dataclass(slots=True)
-class RecordedSender:
-    """A sender for a snapshot: a recording keeps all outcomes, failures too; in a replay nothing is sent."""
-
-    sender: Sender
-    recording: Recording
-    asker: int = 0
-
-    def send(self, request: SparqlRequest) -> HttpReply:
-        """Return the recorded reply, or send the request and record what comes of it."""
-        exchange, recording = _exchange_key(request, self.asker), self.recording
-        with recording.exclusive(QUERY, exchange, within_s=request.until - time.monotonic(), cancel=request.cancel):
-            what = "a query that this run needs" if request.name else "the query"
-            kept = recording.get(QUERY, exchange, what=f"{what}, to {request.url}", asked=request.name)
-            if kept is not None:
-                return reply_of(kept)
-            try:
-                reply = self.sender.send(request)
-            except UnreachableError as error:
-                recording.fail(QUERY, exchange, error)
-                raise
-            reply = _without_secrets(reply, request)
-            recording.put(QUERY, exchange, _entry_of(reply), again=reply.status != 200)
-            return reply
-
-
-@dataclass(slots=True)
 class CachedSender:
     """A sender that uses complete results again for as long as the endpoint's profile, or the request, says.
 
@@ -403,7 +370,7 @@ class CachedSender:
 
     def send(self, request: SparqlRequest) -> HttpReply:
         """Return a kept reply, or send the request and keep the reply where it may be used again."""
-        exchange = _exchange_key(request) | ({"of": request.of} if request.of else {})
+        exchange = _exchange_key(request)
         keep_s = min(max(request.profile.keep_s, request.keep_s), MOST_S)
         if keep_s and (kept := self.lookup(QUERY, exchange, keep_s)) is not None:
             return reply_of(kept)
@@ -421,8 +388,8 @@ class CachedSender:
             if not self._is_pruned and not self._is_broken:
                 self._is_pruned = True
                 cache.prune(QUERY, at_most_s=MOST_S, most_bytes=MOST_BYTES)
-            if cache.mode != "write" and not self._is_broken:
-                kept = cache.lookup(kind, request, at_most_s=at_most_s)
+            if not self._is_broken:
+                kept = cache.get(kind, request, at_most_s=at_most_s)
         return kept
 
     def keep(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
@@ -455,11 +422,11 @@ def _is_complete(reply: HttpReply, request: SparqlRequest) -> bool | None:
     return True
 
 
-def _exchange_key(request: SparqlRequest, asker: int = 0) -> dict[str, Any]:
-    """Return the key of a request: what two requests must share to be the same; not who asks, but its number."""
+def _exchange_key(request: SparqlRequest) -> dict[str, Any]:
+    """Return the key of a request: what two requests must share to be the same."""
     given = dict(sorted(request.parameters.items()))
     exchange = {"endpoint": request.url, "form": request.form, "query": request.text, "parameters": given}
-    return {**exchange, "asker": asker} if asker else exchange
+    return exchange | ({"of": request.of} if request.of else {})
 
 
 def _entry_of(reply: HttpReply) -> dict[str, Any]:
@@ -472,26 +439,3 @@ def reply_of(kept: Mapping[str, Any]) -> HttpReply:
     """Return the reply that was kept."""
     body = str(kept["body"]).encode("utf-8", "surrogateescape")
     return HttpReply(int(kept["status"]), dict(kept["headers"]), body, float(kept["seconds"]))
-
-
-def _without_secrets(reply: HttpReply, request: SparqlRequest) -> HttpReply:
-    """Return the reply without the credentials that the server echoed; where it is no result, without the contact, too.
-
-    Results stay as they are: our password, or the contact, may be a term of the graph.
-
-    :raises StoreError: for results with what can only be credentials.
-    """
-    contact = os.environ.get(CONTACT_VARIABLE, "").strip()
-    secrets = [secret for secret in (*request.secrets, contact) if len(secret) >= SHORTEST]
-    headers = {name: without(value, *secrets) for name, value in reply.headers.items()}
-    met, body = [secret for secret in secrets if secret.encode() in reply.body], reply.body
-    if (met or _CREDENTIALS.search(body)) and _is_complete(reply, request) is None:
-        body = _CREDENTIALS.sub(rb"\1 ***", body)
-        for secret in secrets:
-            body = body.replace(secret.encode(), b"***")
-    elif not all(secret == contact or is_word(secret) for secret in met):
-        raise StoreError(
-            f"{request.url}: the results of {request.what} repeat the password, or the key, and are not recorded",
-            hint="record it as another user, or with another key",
-        )
-    return replace(reply, body=body, headers=headers)
