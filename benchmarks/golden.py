@@ -19,7 +19,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ import kgsparql
 from benchmarks.meaning import OUTCOMES
 from kgsparql.answering.answer import Answer
 from kgsparql.budget import Budget
-from kgsparql.plans.wording import in_words
 from kgsparql.rdf.terms import Term
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -47,9 +45,9 @@ def lines(file: Path = FILE) -> dict[str, list[Line]]:
     return {graph: list(own) for graph, own in groupby(every, key=lambda line: str(line["graph"]))}
 
 
-def asked_anew(graph: str, questions: Iterable[Line]) -> list[Line]:
+def asked_anew(graph: str, questions: Iterable[Line], embedder: str = "none") -> list[Line]:
     """Ask questions of one graph, and return the lines with what comes of them now."""
-    with kgsparql.open(FIXTURES / graph, embedder="none") as knowledge:
+    with kgsparql.open(FIXTURES / graph, embedder=embedder) as knowledge:
         return [_line(question, knowledge.ask) for question in questions]
 
 
@@ -66,20 +64,27 @@ def _line(question: Line, ask: Callable[..., Answer]) -> Line:
 def outcome(answer: Answer) -> Line:
     """Say in short what is answered, what is doubted, and what it rests on."""
     found, cited = answer.computed, answer.cited
-    way = (
-        in_words(found.plan, partial(_name, answer))
-        if found is not None
-        else answer.evidence[cited[0]].text
-        if cited
-        else ""
-    )
+    first = answer.evidence[cited[0]].text if cited else ""
+    way = first if found is None else answer.text.splitlines()[-1]  # for what is computed, how it was read
     said: Line = {"status": str(answer.status), "method": answer.retriever}
     said["best"] = _some([one.label for one in answer.best])
     if found is not None and found.is_table:
         said["columns"], said["rows"] = list(found.columns), _some(rows_of(answer))
     said["doubts"] = [gap.text[:MOST_CHARACTERS] for gap in answer.gaps]
     said["notes"] = sorted({note.code for note in answer.notes})
-    return said | {"way": way[:MOST_CHARACTERS], "evidence": len(answer.evidence)}
+    said |= {"way": way[: 2 * MOST_CHARACTERS], "evidence": len(answer.evidence), "faults": faults(answer)}
+    return {key: value for key, value in said.items() if value not in ([], "", 0)}
+
+
+def faults(answer: Answer) -> list[str]:
+    """Say what no answer may have: triples that were not found again, and a line of evidence twice."""
+    texts = [item.text for item in answer.evidence]
+    found = {
+        "a triple was not found again": all(cited.verified for item in answer.evidence for cited in item.triples),
+        "evidence is said twice": len(texts) == len(set(texts)),
+        "the facts give another value": answer.computed is None or answer.computed.is_confirmed is not False,
+    }
+    return [fault for fault, is_well in found.items() if not is_well]
 
 
 def _name(answer: Answer, term: Term) -> str:
@@ -103,7 +108,7 @@ def verdict(gold: Any, answer: Answer, came: Mapping[str, Any]) -> str:
         return "not judged"
     if came["status"] == "not_in_graph":
         is_empty = gold in ("doubt", [], ["false"], ["0"])
-        return OTHER if not is_empty else DOUBTED if came["doubts"] else RIGHT
+        return OTHER if not is_empty else DOUBTED if came.get("doubts") else RIGHT
     if gold == "doubt":
         return WRONG if came["status"] == "answered" else DOUBTED
     if gold and isinstance(gold[0], list):
