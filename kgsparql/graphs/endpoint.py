@@ -42,7 +42,7 @@ from kgsparql.graphs.profiles import (
     known_endpoints,
     limits_in_words,
 )
-from kgsparql.graphs.protocol.replies import boolean, media_type, solutions_of, triples
+from kgsparql.graphs.protocol.replies import boolean, media_type, solutions, triples
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
@@ -294,7 +294,7 @@ class EndpointGraph(KnowledgeGraph):
         if query.empty:
             return Solutions()
         with self._request_limits(None, timeout_s) as limits:
-            return solutions_of(query, *self._reply_to(query, "SELECT", limits))
+            return solutions(*self._reply_to(query, "SELECT", limits))
 
     def ask(self, query: Query) -> bool:
         """Get the answer to an ASK, with the errors of :meth:`select`."""
@@ -411,20 +411,20 @@ class EndpointGraph(KnowledgeGraph):
         """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
         timeout_s = min(limits.timeout_s, _NAMED_GRAPHS_S, limits.left_s)
 
-        def solutions(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
+        def looked_for(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
             in_time = replace(limits, timeout_s=min(timeout_s, max(0.001, limits.left_s)))
-            found = solutions_of(query, *self._send_query(query, "SELECT", parameters, in_time))
+            found = solutions(*self._send_query(query, "SELECT", parameters, in_time))
             if not found.complete and len(found) < enough:  # which says nothing about what is not there
                 raise replace(in_time, name=query.name).timed_out(said=found.missing)
             return found
 
         try:
-            sample = solutions(Query.load("named_graph_triples").limit(_SAMPLE), {}, 1)
+            sample = looked_for(Query.load("named_graph_triples").limit(_SAMPLE), {}, 1)
             triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
             if not triples:
                 return GraphView()
             shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
-            if len({tuple(s.values()) for s in solutions(shown, _UNION, len(triples))}) == len(triples):
+            if len({tuple(s.values()) for s in looked_for(shown, _UNION, len(triples))}) == len(triples):
                 return GraphView(_UNION)
         except KgsparqlError as error:
             is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)

@@ -48,7 +48,6 @@ class Solutions:
 
     :param cut: why there are more than these, in a clause; asking for less may bring them.
     :param invalid: how many solutions are missing because a term in them is invalid.
-    :param unasked: how many are missing because the query cannot have them.
     :param failed: the members of a federation that did not reply.
     :param left_out: how many solutions were dropped because of an ignored predicate.
     """
@@ -59,7 +58,6 @@ class Solutions:
     invalid: int = 0
     failed: tuple[str, ...] = ()
     left_out: int = 0
-    unasked: int = 0
 
     @classmethod
     def together(
@@ -70,20 +68,19 @@ class Solutions:
             variables, solutions, cut="; ".join(dict.fromkeys(part.cut for part in parts if part.cut)),
             invalid=sum(part.invalid for part in parts),
             failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
-            left_out=sum(part.left_out for part in parts), unasked=sum(part.unasked for part in parts),
+            left_out=sum(part.left_out for part in parts),
         )  # fmt: skip
 
     @property
     def complete(self) -> bool:
         """Tell whether nothing is missing."""
-        return not (self.cut or self.invalid or self.unasked or self.failed)
+        return not (self.cut or self.invalid or self.failed)
 
     @property
     def missing(self) -> str:
         """Say in a clause why a graph that replied lacks some solutions; nothing if it lacks none."""
-        broken = ((self.invalid, "with invalid terms"), (self.unasked, "not asked for"))
-        dropped = [f"{number:,} solution{'s' * (number > 1)} {why} left out" for number, why in broken if number]
-        return ", and ".join(filter(None, (self.cut, *dropped)))
+        dropped = f"{self.invalid:,} solution{'s' * (self.invalid > 1)} with invalid terms left out"
+        return ", and ".join(filter(None, (self.cut, dropped * (self.invalid > 0))))
 
     def __getitem__(self, index: int) -> Solution:
         return self.solutions[index]

@@ -156,12 +156,7 @@ class Variables:
 
 def select_query(name: str, select: Select) -> Query:
     """Write the query of a SELECT."""
-    asked: dict[tuple[str, ...], list[tuple[Term]]] = {
-        (part.variable.name,): [(term,) for term in part.terms]
-        for part in select.group
-        if isinstance(part, Values) and all(isinstance(term, IRI) for term in part.terms)
-    }
-    return Query(name, _select_text(select, ""), asked=asked, lookup=_lookup_of(select), made_of=select)
+    return Query(name, _select_text(select, ""), lookup=_lookup_of(select), made_of=select)
 
 
 def _lookup_of(select: Select) -> Lookup | None:

@@ -52,8 +52,7 @@ def walk_triples(
     for i, terms in by_text.items():
         join = join.bound(f"n{i}", terms)
     text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
-    asked: dict[tuple[str, ...], list[tuple[Literal]]] = {} if number is None else {("walk",): [(Literal(number),)]}
-    query = Query("walk" if ends_only else "walk_triples", text, join=join, triples=join.shown, asked=asked)
+    query = Query("walk" if ends_only else "walk_triples", text, join=join)
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 

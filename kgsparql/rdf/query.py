@@ -9,7 +9,7 @@ which binding replaces by terms. Only terms become text, after they are validate
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
@@ -50,9 +50,6 @@ class Query:
     :param empty: a parameter was bound to no term at all: the query has no solutions and is never sent.
     :param counts: variables that count triples; the counts of several graphs are added.
     :param join: its triple patterns, for triples that are in different graphs.
-    :param triples: the triples of the graph that each solution shows, as patterns of its variables.
-    :param asked: variables → the terms, one for each, that they may be in a solution: those of ``VALUES`` blocks that
-        hold IRIs alone, as an engine may write a literal otherwise.
     :param lookup: all that it asks for, where that is the triples of some terms.
     :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
@@ -65,9 +62,7 @@ class Query:
     empty: bool = False
     counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     join: Join | None = field(default=None, compare=False, repr=False)
-    triples: tuple[TriplePattern, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
-    asked: Mapping[tuple[str, ...], Collection[Sequence[Term]]] = field(default_factory=dict, compare=False, repr=False)
     lookup: Lookup | None = field(default=None, compare=False, repr=False)
     made_of: Any = field(default=None, compare=False, repr=False)
 
@@ -138,12 +133,9 @@ class Query:
             for at, name in enumerate(names):
                 join = join.bound(name, [rows[row][at] for row in data])
         arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
-        asked = self.asked
-        if _VALUES in pieces[1::2] and all(isinstance(term, IRI) for row in rows.values() for term in row):
-            asked = {**asked, names: rows.values()}
         given = {names: [rows[row] for row in data]}
         lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
-        return Query(self.name, text, self.empty or not data, self.counts, join, self.triples, arms, asked, lookup)
+        return Query(self.name, text, self.empty or not data, self.counts, join, arms, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -234,12 +226,12 @@ def _query_in_file(name: str) -> Query:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
-    join, triples, lookup = Join.declared(header), TriplePattern.declared(header), None
+    join, lookup = Join.declared(header), None
     if "lookup" in header:
         skipped = frozenset(_header_list(header, "skipped"))
-        places = triples[0].subject, str(triples[0].predicate), triples[0].object
-        lookup = Lookup(places, skipped=skipped, is_of_texts=header["lookup"] == "texts")
-    return Query(name, text, counts=counts, join=join, triples=triples, lookup=lookup)
+        subject, predicate, far = (place.removeprefix("?") for place in header["triples"].strip("[]").split())
+        lookup = Lookup((subject, predicate, far), skipped=skipped, is_of_texts=header["lookup"] == "texts")
+    return Query(name, text, counts=counts, join=join, lookup=lookup)
 
 
 def _values_head(names: Sequence[str]) -> str:
@@ -298,11 +290,6 @@ class TriplePattern:
         subject, predicate, far = (place.removeprefix("?") for place in text.split())
         return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
 
-    @classmethod
-    def declared(cls, header: Mapping[str, str]) -> tuple[TriplePattern, ...]:
-        """Read the triples that every solution shows: ``triples`` in the head of a query, else ``joins``."""
-        return tuple(map(cls.parse, _header_list(header, "triples" if "triples" in header else "joins")))
-
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
@@ -354,15 +341,6 @@ class Join:
         names = [p.predicate for p in self.patterns if isinstance(p.predicate, str) and p.predicate not in self.skipped]
         return tuple(
             tuple(term for term in self.values[name] if isinstance(term, IRI)) for name in names if name in self.values
-        )
-
-    @property
-    def shown(self) -> tuple[TriplePattern, ...]:
-        """Its patterns, with the names that variables have in a solution."""
-        names = dict(self.head)
-        return tuple(
-            TriplePattern(names.get(p.subject, p.subject), p.predicate, names.get(p.object, p.object))
-            for p in self.patterns
         )
 
     def bound(self, name: str, terms: Sequence[Term]) -> Join:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import kgsparql
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     CancelledError,
@@ -24,6 +25,7 @@ from kgsparql.errors import (
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
+    NotFoundError,
     QueryError,
     QuerySyntaxError,
 )
@@ -432,29 +434,15 @@ def labelled(value: bytes, more: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("spelt", "read"),
-    [
-        (b"a\tb\x01\r\n\\u0000", "a\tb\x01\r\n\x00"),
-        (rb"O\'Hara \x41\U0001F600", "O'Hara A\N{GRINNING FACE}"),
-        (rb"C:\data", "C:\ufffdata"),
-        (rb"a\ud83d \ud83d\ude00 \ude00", "a\ufffd \N{GRINNING FACE} \ufffd"),
-        (b"\xed\xa0\xbd\xed\xb8\x80 \xed\xa0\xbd", "\N{GRINNING FACE} \ufffd"),
-    ],
+    "body",
+    [labelled(spelt) for spelt in (b"a\tb", rb"O\'Hara", rb"C:\data", rb"a\ud83d", b"\xed\xa0\xbd")]
+    + [labelled(b"a", b',"xml:lang":' + tag) for tag in (b'"en_US"', b'"x"', b"null")]
+    + [XML_OF.format(text).encode() for text in ('<literal xml:lang="en_US">a</literal>', "<literal>b & c</literal>")],
 )
-def test_strings_that_are_no_json_are_read_as_they_are_meant(spelt: bytes, read: str) -> None:
-    (found,) = selected(answering(labelled(spelt)))
-    assert found["s"] == Literal(read)
-    cut = failure(answering(labelled(spelt)[:-4]))
-    assert cut.code == "E_PARTIAL"
-
-
-def test_a_language_tag_that_is_none_costs_no_label() -> None:
-    for tag, meant in ((b'"en_US"', "en-us"), (b'"zh_Hant_TW"', "zh-hant-tw"), (b'"x"', None), (b"null", None)):
-        (found,) = selected(answering(labelled(b"a", b',"xml:lang":' + tag)))
-        assert found["s"] == Literal("a", language=meant)
-    body = XML_OF.format('<literal xml:lang="en_US">a &amp; b & c\x01&#xD83D; xml:lang="a_b"</literal>').encode()
-    (found,) = selected(answering(body, type=XML))
-    assert found["s"] == Literal('a & b & c\ufffd\ufffd xml:lang="a_b"', language="en-us")
+def test_what_is_no_valid_document_is_an_error_that_says_where_and_is_not_mended(body: bytes) -> None:
+    error = failure(answering(body, type=JSON if body[:1] == b"{" else XML))
+    assert (error.code, "is malformed" in error.message or "malformed" in error.message) == ("E_FORMAT", True)
+    assert "operator must mend it" in error.hint
 
 
 def test_results_in_the_charset_that_they_declare() -> None:
@@ -488,3 +476,32 @@ def test_an_error_that_comes_with_status_200_is_one(body: dict[str, Any], kind: 
     error = failure(answering(json.dumps(body).encode(), type="application/json"))
     assert type(error) is kind
     assert said in error.message
+
+
+def test_a_variable_that_the_server_left_out_is_an_error_of_the_reply() -> None:
+    """Virtuoso now and then does so."""
+    found = selected(answering(JSON_OF.format('{"type":"uri","value":"http://e.org/a"}').encode()))
+    with pytest.raises(EndpointReplyError, match=r"lacks the variable \?entity") as caught:
+        found[0]["entity"]
+    assert caught.value.code == "E_FORMAT"
+
+
+def test_what_stands_beside_the_results_or_is_missing_in_the_head_costs_nothing_and_an_error_there_all() -> None:
+    row = (
+        '{"s":{"type":"typed-literal","value":"1","datatype":"http://e.org/t"},"n":{"type":"uri","value":"http://e/"}}'
+    )
+    for head in ('"head":{"vars":["s"]},', ""):
+        found = selected(answering(f'{{{head}"results":{{"bindings":[{row}]}},"meta":{{"time-ms":5}}}}'.encode()))
+        assert (len(found), found.complete, set(found[0])) == (1, True, {"s", "n"})
+    long = json.dumps("0" * 2**16)
+    told = f'{{"head":{{}},"results":{{"bindings":[{row}]}},"meta":{long},"exception":"heap space"}}'
+    assert "heap space" in failure(answering(told.encode())).message
+
+
+def test_a_server_that_gives_nothing_back_is_told_from_a_graph_without_the_names() -> None:
+    fake = answering(b'{"head":{"vars":["s"]},"results":{"bindings":[]}}')
+    with pytest.raises(NotFoundError, match="gives nothing back: even whether there is any triple") as caught:
+        kgsparql.open(fake.url, embedder="none", transport=fake).ask("Where was Marie Curie born?")
+    assert (caught.value.code, caught.value.message.split()[0]) == ("E_EMPTY_GRAPH", fake.url)
+    why = kgsparql.open(fake.url, embedder="none", transport=fake).why_nothing("SELECT * { ?s ?p ?o }")
+    assert "even whether there is any triple" in why

@@ -1,14 +1,13 @@
-"""Reads replies of an endpoint: only whole documents, with results of the form and about the terms that were asked for.
+"""Reads replies of an endpoint: only whole documents, with results of the form that was asked for.
 
-An endpoint may be wrong, or lie. What comes after relies on this: a term that the query names is a key of what is asked
-for, a count is a number, and a result that was cut says so.
+A result that was cut says so. What is no valid results document is an error, and is not mended.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,8 @@ from xml.parsers import expat  # only looks at the markup; the results are read 
 
 import pyoxigraph as ox
 
-from kgsparql.errors import EndpointReplyError, EndpointTimeoutError, KgsparqlError, QueryError
+from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
+from kgsparql.graphs.decoding import DECLARED_ENCODING, text_codec
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
@@ -32,27 +32,29 @@ from kgsparql.graphs.protocol.request import (
     of_status,
     trace_in,
 )
-from kgsparql.graphs.protocol.spelling import JSON_STRING, mended, respelt, utf8_body, valid_tag
 from kgsparql.http.transport import HttpReply
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Term, Triple, printable
-from kgsparql.rdf.terms import Literal as RdfLiteral
+from kgsparql.rdf.terms import Term, Triple, printable
 
 MAX_SOLUTIONS = 1_000_000  # of one reply
 MAX_DEPTH = 100  # levels of triples inside triples that are read; some thousands would crash the process
 _MAX_QUOTED_TRIPLES = 10_000
 _WORKED_S = 1.0  # a result that took so long and is not whole ended with its time
 _USUAL_CAP = 10_000  # of solutions; an endpoint without a profile may be one that silently gives no more
-_MAX_REPAIRED_BYTES = 2**24  # repairing takes some ten times as much memory
+_MAX_PARSED_BYTES = 2**24  # a Python object takes some ten times as much memory
 _SOLUTIONS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 _LIMIT = re.compile(r"\bLIMIT\s+(\d+)\s*\Z", re.IGNORECASE)
 _GROUPED = re.compile(r"\bGROUP\s+BY\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX)\s*\(", re.IGNORECASE)
-_COUNT = re.compile(r"\+?[0-9]{1,18}")
 _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
-_NO_CHARACTER = {"not well-formed (invalid token)", "reference to invalid character number", "undefined entity"}
 _BRACE_STEP = {ord("{"): 1, ord("}"): -1}
+_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
+_NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
+"""Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
+_TRUTH = re.compile(rb'(XMLSchema#boolean"(?:\s*,\s*"value"\s*:\s*"|>))([01])(?=["<])')
+"""Virtuoso writes truth values as numbers."""
 _Read = TypeVar("_Read")
 
 
@@ -66,12 +68,9 @@ class Bindings(dict[str, Term]):
         self._request = request
 
     def __missing__(self, name: str) -> NoReturn:
-        raise _other_query_error(self._request, f"lacks the variable ?{name}")
-
-
-def solutions_of(query: Query, reply: HttpReply, request: SparqlRequest) -> Solutions:
-    """Read the solutions of a query of ours, as :func:`solutions`, and keep those that are about what it asks."""
-    return about_the_query(solutions(reply, request), query, request)
+        hint = "the server does not reply to what it was asked: is this the URL of the endpoint itself?"
+        message = f"the reply to {self._request.what} lacks the variable ?{name}"
+        raise self._request.reply_error(message, "E_FORMAT", hint)
 
 
 def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
@@ -86,12 +85,12 @@ def solutions(reply: HttpReply, request: SparqlRequest) -> Solutions:
 
 
 def read_solutions(reply: HttpReply, request: SparqlRequest, reader: Callable[[Any], _Read]) -> tuple[_Read, int]:
-    """Read a SELECT, as :func:`read`, repaired if need be; count the solutions that were left out for that."""
+    """Read a SELECT, as :func:`read`; solutions in JSON with an invalid term are left out, and counted."""
     try:
         return read(reply, request, "SELECT", reader), 0
     except EndpointReplyError as error:
-        whole_reply, invalid = _repaired_reply(reply, error, request)
-        return read(whole_reply, request, "SELECT", reader), invalid
+        body, invalid = _without_invalid_rows(reply, error, request)
+        return read(replace(reply, body=body), request, "SELECT", reader), invalid
 
 
 def boolean(reply: HttpReply, request: SparqlRequest) -> bool:
@@ -157,19 +156,8 @@ def read(reply: HttpReply, request: SparqlRequest, form: Form, reader: Callable[
     """
     if (failure := of_status(reply, request)) is not None:
         raise failure
-    body = respelt(_utf8_body(reply, request))
+    body = _respelt_body(reply, request)
     format_ = _format_of(body, reply, request)
-    try:
-        return _read_body(body, format_, request, form, reader)
-    except (EndpointReplyError, EndpointTimeoutError):
-        if (better := mended(body)) == body:
-            raise
-    return _read_body(better, format_, request, form, reader)
-
-
-def _read_body(
-    body: bytes, format_: ox.QueryResultsFormat, request: SparqlRequest, form: Form, reader: Callable[[Any], _Read]
-) -> _Read:
     is_json = format_ == ox.QueryResultsFormat.JSON
     _refuse_deep(body, request, is_json=is_json)
     if not is_json:
@@ -177,8 +165,8 @@ def _read_body(
     found = None
     try:
         found = ox.parse_query_results(body, format=format_)
-        if isinstance(found, ox.QueryBoolean) and is_json and not _is_json(body):
-            raise _broken_error(body, request)
+        if isinstance(found, ox.QueryBoolean) and is_json:
+            _refuse_broken_json(body, request)  # of which pyoxigraph reads the first member
         if not isinstance(found, ox.QuerySolutions if form == "SELECT" else ox.QueryBoolean):
             has, wanted = ("true or false", "solutions") if form == "SELECT" else ("solutions", "true or false")
             raise QueryError(f"{request.what}: the result is {has}, not {wanted}", **request.detail())
@@ -189,8 +177,8 @@ def _read_body(
         why = excerpt(str(error).encode(), request)  # it repeats parts of the body
     finally:
         found = None  # it may not be dropped by another thread, and an error keeps the variables of its frames
-    if is_json and not _is_closed(body):
-        raise _broken_error(body, request)
+    if is_json:
+        _refuse_broken_json(body, request)
     if not (b'"results"' in body or b'"boolean"' in body if is_json else b"sparql-results#" in body[:2048]):
         raise _no_results_error(body, request)
     raise _malformed_error(why, request, said=excerpt(body, request))
@@ -242,30 +230,46 @@ def _format_of(body: bytes, reply: HttpReply, request: SparqlRequest) -> ox.Quer
     raise _no_results_error(body, request)
 
 
-def _is_json(body: bytes) -> bool:
-    """Tell whether this is one whole JSON document; of a very large one, nobody looks."""
-    with suppress(ValueError, RecursionError):
-        if len(body) <= _MAX_REPAIRED_BYTES:
-            json.loads(body)
-            return True
-    return False
+def _refuse_broken_json(body: bytes, request: SparqlRequest) -> None:
+    """Refuse what is not one whole document of JSON; of a very large one that cannot be read, that is taken for it."""
+    try:
+        if len(body) > _MAX_PARSED_BYTES:
+            raise _broken_error(body, request)
+        json.loads(body)
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Invalid"):  # an escape or a control character in a string
+            raise _malformed_error(f"{error.msg} at character {error.pos:,}", request) from None
+        raise _broken_error(body, request) from None
+    except (ValueError, RecursionError):
+        raise _broken_error(body, request) from None
 
 
-def _is_closed(body: bytes) -> bool:
-    """Tell whether the braces of this document close where it ends, so that nothing was cut off, or put after it."""
-    braces = JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
-    closing = (at for at, depth in enumerate(accumulate(map(_BRACE_STEP.__getitem__, braces)), 1) if depth == 0)
-    return body.endswith(b"}") and next(closing, 0) == len(braces)
+def _respelt_body(reply: HttpReply, request: SparqlRequest) -> bytes:
+    """Return the body in UTF-8, with Virtuoso's own spellings replaced by those of the specifications."""
+    body = _utf8_body(reply, request)
+    node_id = _NODE_ID_IN_JSON if body[:1] == b"{" else _NODE_ID_IN_XML
+    return _TRUTH.sub(lambda found: found[1] + (b"true" if found[2] == b"1" else b"false"), node_id.sub(rb"\1", body))
 
 
 def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
+    """Return the body in UTF-8; what is not is read as its type, or its XML declaration, names it."""
+    body, charset = reply.body, _CHARSET.search(reply.headers.get("content-type", ""))
+    codec = json.detect_encoding(body[:4])  # by a mark, or NULs beside the first characters
     try:
-        return utf8_body(reply)
+        try:
+            text = body.decode(codec)
+        except UnicodeDecodeError:
+            declared = DECLARED_ENCODING.match(body)
+            named = text_codec(charset[1] if charset else declared[2].decode() if declared else "")
+            if named in {None, "utf-8"}:
+                raise
+            text = body.decode(str(named))
     except UnicodeDecodeError as error:
-        if error.end >= len(reply.body):
-            raise _broken_error(reply.body, request) from None
+        if error.end >= len(body):
+            raise _broken_error(body, request) from None
         why = f"byte {error.start:,} is not valid {error.encoding.upper()}, and no other charset is declared"
         raise _malformed_error(why, request) from None
+    return DECLARED_ENCODING.sub(rb"\1UTF-8", text.encode().strip(), count=1)
 
 
 def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
@@ -279,8 +283,8 @@ def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
     try:
         parser.Parse(body, True)
     except expat.ExpatError as error:
-        if (why := expat.ErrorString(error.code)) in _NO_CHARACTER and body.endswith(b"sparql>"):
-            why = f"line {error.lineno:,}, column {error.offset + 1:,}: {why}"
+        if body.endswith(b"sparql>"):
+            why = f"line {error.lineno:,}, column {error.offset + 1:,}: {expat.ErrorString(error.code)}"
             raise _malformed_error(why, request) from None
         raise _broken_error(body, request) from error
 
@@ -290,7 +294,7 @@ def _refuse_deep(body: bytes, request: SparqlRequest, *, is_json: bool) -> None:
     # Names have no escapes in XML, so each level is a tag that can be counted.
     is_deep = not is_json and body.count(b"triple") > _MAX_QUOTED_TRIPLES
     if is_json and body.count(b"subject") + body.count(b"\\u") > MAX_DEPTH:
-        braces = JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
+        braces = _JSON_STRING.sub(b"", body).translate(None, _NO_BRACE)
         is_deep = max(accumulate(map(_BRACE_STEP.__getitem__, braces)), default=0) > 2 * MAX_DEPTH
     if is_deep:
         raise _depth_error(request)
@@ -320,59 +324,30 @@ def _broken_error(body: bytes, request: SparqlRequest) -> KgsparqlError:
     return request.partial_error("is not one whole document", said=end[-200:])
 
 
-# Results that break the W3C format a little
-
-
-def _repaired_reply(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[HttpReply, int]:
-    """Repair a reply to a SELECT that could not be read, and count the solutions that were left out for that.
-
-    Tolerated are a missing head, variables that the head does not name, unbound variables that are null, any names of
-    blank nodes, language tags that are none, and anything beside the results. Solutions with an invalid term are left
-    out.
+def _without_invalid_rows(reply: HttpReply, error: EndpointReplyError, request: SparqlRequest) -> tuple[bytes, int]:
+    """Write results in JSON again without the solutions that cannot be read, and without what stands beside them.
 
     :raises EndpointReplyError: the same error, if it is no whole JSON, or no solution would be left.
     """
-    body = mended(_utf8_body(reply, request))
-    nodes: dict[str, str] = {}
+    if error.code != "E_FORMAT":
+        raise error
     try:
-        document: Any = json.loads(body) if error.code == "E_FORMAT" and len(body) <= _MAX_REPAIRED_BYTES else {}
-        rows = [_tidy_row(row, nodes) for row in document["results"]["bindings"] if isinstance(row, dict)]
-        number = len(document["results"]["bindings"])
-        head, beside = document.get("head"), [document.get(name) for name in ERRORS_BESIDE]
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        document: Any = json.loads(_respelt_body(reply, request))
+        rows = [row for row in document["results"]["bindings"] if isinstance(row, dict)]
+        declared = (document.get("head") or {}).get("vars") or ()  # some servers name none, or not all
+        names = list(dict.fromkeys([*declared, *(name for row in rows for name in row)]))
+        number, beside = len(document["results"]["bindings"]), [document.get(name) for name in ERRORS_BESIDE]
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise error from None
     if any(beside):  # what came before it is not all
         raise _no_results_error(json.dumps(beside).encode(), request)
-    named = head.get("vars") if isinstance(head, dict) else None
-    declared = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    names = list(dict.fromkeys([*declared, *(name for row in rows for name in row)]))
-    if not _is_readable(names, rows):
-        rows = [row for row in rows if _is_readable(names, [row], request)]
-    if not _is_readable(names, []) or (number and not rows):
+    whole = rows if _is_readable(names, rows) else [row for row in rows if _is_readable(names, [row], request)]
+    if not _is_readable(names, []) or (number and not whole):
         raise error
-    return replace(reply, body=_results_document(names, rows)), number - len(rows)
+    return _results_document(names, whole), number - len(whole)
 
 
-def _tidy_row(row: dict[str, Any], nodes: dict[str, str]) -> dict[str, Any]:
-    return {name: _tidy_term(term, nodes) for name, term in row.items() if term is not None}
-
-
-def _tidy_term(term: Any, nodes: dict[str, str]) -> Any:
-    if not isinstance(term, dict):
-        return term
-    value = term.get("value")
-    if term.get("type") == "bnode" and isinstance(value, str):
-        return {"type": "bnode", "value": nodes.setdefault(value, f"b{len(nodes)}")}
-    if isinstance(value, dict):
-        return {**term, "value": _tidy_row(value, nodes)}
-    if "xml:lang" in term:  # of a tag that is none, the text is known all the same
-        untagged = {name: part for name, part in term.items() if name not in {"xml:lang", "datatype"}}
-        tag = valid_tag(term["xml:lang"])
-        return {**untagged, "xml:lang": tag} if tag else untagged
-    return term
-
-
-def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]], request: SparqlRequest | None = None) -> bool:
+def _is_readable(names: Sequence[Any], rows: Sequence[Any], request: SparqlRequest | None = None) -> bool:
     if request is not None:
         request.raise_if_over()
     with suppress(SyntaxError, ValueError, OSError):
@@ -381,60 +356,6 @@ def _is_readable(names: Sequence[str], rows: Sequence[dict[str, Any]], request: 
     return False
 
 
-def _results_document(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
+def _results_document(names: Sequence[Any], rows: Sequence[Any]) -> bytes:
     document = {"head": {"vars": list(names)}, "results": {"bindings": list(rows)}}
     return json.dumps(document, separators=(",", ":")).encode()
-
-
-# A reply to this query, and not to another
-
-
-def about_the_query(found: Solutions, query: Query, request: SparqlRequest) -> Solutions:
-    """Keep the solutions that the query may have, such as of the terms that it names; others are counted."""
-    for name in query.counts:
-        for term in (solution[name] for solution in found if name in solution):
-            if not isinstance(term, RdfLiteral) or not _COUNT.fullmatch(term.value):
-                raise _other_query_error(request, f"has a count that is none: {printable(str(term), 40)}")
-    if not len(found):
-        return found
-    checks = [_arm_check(arm, is_one_of_many=len(query.arms) > 1) for arm in query.arms or (query,)]
-    kept = tuple(solution for solution in found if any(may_give(solution) for may_give in checks))
-    lost = len(found) - len(kept)
-    return replace(found, solutions=kept, unasked=lost) if lost else found
-
-
-def _arm_check(query: Query, *, is_one_of_many: bool) -> Callable[[Solution], bool]:
-    """Make the check whether a query, or an arm of a union, may give a solution, by its variables and terms."""
-    variables = query.variables if is_one_of_many else frozenset()
-    asked = {names: {tuple(map(_comparable_term, row)) for row in rows} for names, rows in query.asked.items()}
-    subjects = {pattern.subject for pattern in query.triples}
-    predicates = {pattern.predicate for pattern in query.triples if isinstance(pattern.predicate, str)}
-
-    def may_give(solution: Solution) -> bool:
-        return (
-            (not variables or solution.keys() <= variables)
-            and all(
-                tuple(_comparable_term(solution[name]) for name in names) in rows
-                for names, rows in asked.items()
-                if solution.keys() >= set(names)
-            )
-            and all(isinstance(solution[name], IRI) for name in predicates.intersection(solution))
-            and all(isinstance(solution[name], IRI | BlankNode) for name in subjects.intersection(solution))
-        )
-
-    return may_give
-
-
-def _comparable_term(term: Term) -> object:
-    return term.value if isinstance(term, RdfLiteral) else term  # an engine may give a number another datatype
-
-
-def refuse_other_variables(names: Iterable[str], request: SparqlRequest) -> None:
-    """Refuse a reply with variables that are nowhere in the query."""
-    if odd := [f"?{name}" for name in names if f"?{name}" not in request.text and f"${name}" not in request.text]:
-        raise _other_query_error(request, f"has the variable {printable(', '.join(odd), 80)}, which the query has not")
-
-
-def _other_query_error(request: SparqlRequest, why: str) -> EndpointReplyError:
-    hint = "the server does not reply to what it was asked: is this the URL of the endpoint itself?"
-    return request.reply_error(f"the reply to {request.what} {why}", "E_FORMAT", hint)

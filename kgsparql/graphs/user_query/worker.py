@@ -29,7 +29,7 @@ from kgsparql.errors import (
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
 from kgsparql.graphs.child_process import END_S, Child, Frame
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.protocol.replies import boolean, read_solutions, refuse_other_variables, triples, why_cut
+from kgsparql.graphs.protocol.replies import boolean, read_solutions, triples, why_cut
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.patterns import patterns_of, why_nothing
 from kgsparql.graphs.user_query.results import BoundedLines, QueryResult
@@ -218,9 +218,6 @@ def run_on_endpoint(
             lines, complete = taken((boolean if query.form == "ASK" else triples)(reply, request))
     except QuerySyntaxError as error:
         raise _placed_syntax_error(str(error.detail.get("said", error.message)), query) from error
-    if query.form == "SELECT" and lines.rows:
-        names = bytes(lines.content).partition(b"\n")[0].decode().replace("?", "").split("\t")
-        refuse_other_variables(names, request)
     why = why_cut(reply, request, lines.rows + invalid, "solutions" if query.form == "SELECT" else "triples")
     is_whole, seconds = complete and not why and not invalid, time.monotonic() - began
     return QueryResult(query.form, bytes(lines.content), lines.rows, is_whole, seconds, why, invalid)
