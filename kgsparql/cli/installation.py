@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
@@ -123,7 +124,7 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
 
 def _clear_folder(directory: Path, folder: str, failures: list[StoreError]) -> tuple[int, int]:
     """Remove what nobody is writing; an endpoint that wants peace keeps its entry, for nobody else would know."""
-    from kgsparql.graphs.protocol.rate_limiter import FOLDER, is_to_be_left_alone
+    from kgsparql.graphs.protocol.rate_limiter import FOLDER, kept_until
     from kgsparql.storage.files import remove, size_of, writer_lock
 
     entries: dict[Path, set[Path]] = {}
@@ -131,7 +132,7 @@ def _clear_folder(directory: Path, folder: str, failures: list[StoreError]) -> t
         entries.setdefault(_target_of(entry), set()).add(entry)
     count, size = 0, 0
     for target, beside in entries.items():
-        if folder == FOLDER and is_to_be_left_alone(target):
+        if folder == FOLDER and kept_until(target, time.time()) > time.time():
             continue
         try:
             with writer_lock(target):

@@ -29,7 +29,7 @@ Failure: TypeAlias = Literal["unreachable", "no reply", "late", "cut", "badly pa
 
 REACH_S = 8.0  # seconds for name server, connection and TLS handshake together
 ERROR_BYTES = 2**17  # of the body of an error no more is read
-LONGEST_S = 86_400.0  # a server that asks for a longer wait is taken to mean this
+LONGEST_S = 3_600.0  # a server that asks for a longer wait is asked again after this
 _POLL_S = 0.05
 _NETWORK_HINT = "check the URL and the network"
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from kgsparql.graphs.protocol.rate_limiter import RateState, state_file
+from kgsparql.graphs.protocol.rate_limiter import kept_until, kept_until_file
 from kgsparql.models.embedders import VECTORS, CachedEmbedder
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
@@ -222,15 +222,13 @@ def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_on
 ) -> None:
     now = time.time()
     for server, closed_until in (("https://a.example", 0.0), ("https://b.example", now + 600)):
-        file = state_file(server)
+        file = kept_until_file(server)
         file.parent.mkdir(parents=True, exist_ok=True)
-        RateState(ended=now, closed_until=closed_until).write(file)
+        file.write_text(str(closed_until))
     found = kinds(run)["rate-limits"]
     assert found["count"] == 2
     assert str(found["newest"]) >= "2026"
     done = run("cache", "--clear", "all")
     assert (done.exit_code, "rate-limits: 1 removed" in done.stdout) == (0, True), done.stderr
     assert kinds(run)["rate-limits"]["count"] == 1
-    heard = RateState.read(state_file("https://b.example"), now)
-    assert heard is not None
-    assert heard.closed_until == pytest.approx(now + 600)
+    assert kept_until(kept_until_file("https://b.example"), now) == pytest.approx(now + 600)

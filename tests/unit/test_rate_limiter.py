@@ -1,12 +1,13 @@
 """When an endpoint is asked: in turn, within its limits, not while it wants to be left alone. By a clock of our own."""
 
-import itertools
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +21,11 @@ from kgsparql.errors import (
     OptionError,
     RateLimitError,
 )
-from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter, rate_limiter_of
+from kgsparql.graphs.profiles import PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
+from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, REST_S, RateLimiter, kept_until_file
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
     MAX_WAIT_S,
-    OUTAGE_S,
     SparqlRequest,
     Waiting,
     checked_contact,
@@ -145,17 +145,6 @@ def test_a_query_that_would_wait_longer_than_it_may_is_told_at_once() -> None:
     assert ask.server.clock.now == 1000.0
 
 
-def test_E10_all_urls_of_a_server_have_its_limits_whoever_asks() -> None:
-    public, server = EndpointProfile(is_public=True, concurrency=1, pause_s=0.05), Server(Clock(), [GOOD])
-    for url in (
-        "http://limits.example.org/a", "https://Limits.Example.org.:443/b", "https://limits.example.org?x=1",
-    ):  # fmt: skip
-        client = RateLimitedSender(server)
-        client.send(within(30.0, SparqlRequest(url, "walk", "", 30.0, (), public)))
-        assert client._limiter_for(SparqlRequest(url, "", "", 1.0, (), public)) is rate_limiter_of("limits.example.org")
-    assert rate_limiter_of("e.org") is rate_limiter_of("e.org") is not rate_limiter_of("e.org:81")
-
-
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     running, most, lock = 0, 0, threading.Lock()
@@ -178,29 +167,6 @@ def test_no_more_queries_at_once_than_the_profile_says(at_once: int) -> None:
     with ThreadPoolExecutor(12) as threads:
         assert list(threads.map(lambda _: client.send(within(30, sent)), range(12))) == [GOOD] * 12
     assert most == at_once
-
-
-def test_who_is_told_to_come_back_is_not_put_behind_who_came_later() -> None:
-    """Else one query may be told so until its tries are used up, while others are answered."""
-    others_wait, asked = threading.Event(), []
-
-    class Busy:
-        def send(self, sent: SparqlRequest) -> HttpReply:
-            asked.append(sent.name)
-            if len(asked) > 1:
-                return GOOD
-            assert others_wait.wait(20)
-            return status(429, retry_after="0")
-
-    limiter = RateLimiter()
-    client, one_at_a_time = RateLimitedSender(Busy(), limiter=limiter), EndpointProfile(concurrency=1)
-    with ThreadPoolExecutor(2) as threads:
-        for name, has_begun in (("early", lambda: asked), ("late", lambda: limiter._line)):
-            threads.submit(client.send, within(30, about(one_at_a_time, name)))
-            while not has_begun():
-                time.sleep(0.01)
-        others_wait.set()
-    assert asked == ["early", "early", "late"]
 
 
 def test_who_waits_for_a_turn_stops_in_time_and_when_told() -> None:
@@ -239,17 +205,6 @@ def test_E10_one_wait_as_long_as_the_server_wants_by_its_own_clock_then_success(
     assert ask.server.asked == at(0.0, 30.0)
 
 
-def test_E11_a_wait_that_is_none_is_a_minute_on_public_endpoints_and_short_on_others() -> None:
-    for value in ("-1", "abc", "", "1.5.2", "٣"):
-        public = asked_of(PUBLIC, status(429, retry_after=value), GOOD)
-        public()
-        assert public.server.asked == at(0.0, PUBLIC_PAUSE_S)
-        private = asked_of(PRIVATE, status(429, retry_after=value))
-        private.refused(match="after 3 tries")
-        first, second, third = private.server.asked
-        assert 0.1 < second - first < 0.5 < 2 * (third - second) < 2
-
-
 def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times_within_two_minutes() -> None:
     ask = asked_of(PUBLIC, status(429, b"slow down", retry_after="10"))
     error = ask.refused(match="slow down, after 3 tries")
@@ -260,40 +215,6 @@ def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times_within_two_min
     ask.refused()
     assert ask.server.asked == at(0.0, 70.0)
     assert ask.server.clock.now - 1000 <= MAX_WAIT_S
-
-
-def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
-    for value, wait_s in (
-        ("1.5", 2.0),
-        ("5, 90, 7", 90.0),
-        ("abc, 5", 5.0),
-        ("Wed, 21 Oct 2015 07:28:40 GMT", 30.0),
-        ("9" * 5000, LONGEST_S),
-        ("," * 100_000, None),
-        ("-5, x", None),
-    ):
-        assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
-
-
-def test_E11_a_wait_that_is_too_long_is_not_waited_for_but_said() -> None:
-    for value, said in (("86400", "24 h"), ("9" * 300, "24 h"), ("3600", "60 min")):
-        ask = asked_of(PUBLIC, status(429, retry_after=value))
-        assert ask.refused().hint == f"wait {said}"
-        ask.refused(match=said)
-        assert ask.server.asked == [0.0], "nobody asks inside the time it wants to be left alone"
-
-
-def test_E10_a_wait_that_comes_with_any_status_is_kept_by_the_next_query() -> None:
-    for number, profile in itertools.product((200, 301, 400, 403, 404, 413, 500, 504), (PUBLIC, PRIVATE)):
-        first = status(number, b"<html>no</html>", retry_after="60")
-        ask = asked_of(profile, first, GOOD)
-        assert ask() is first
-        assert ask.said == []
-        ask.refused(match="left alone", left_s=30.0)
-        assert ask() is GOOD
-        assert ask.server.asked == at(0.0, 60.0)
-        (said,) = ask.said
-        assert re.fullmatch(r"http://e.org/sparql.*: waiting 60 s, until \d\d:\d\d", said)
 
 
 def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:
@@ -403,20 +324,6 @@ def test_E24_one_of_many_questions_waits_as_long_as_an_endpoint_that_answered_wa
         assert re.search(r": waiting \d+ (s|min)(, until \d\d:\d\d)?$", ask.said[-1])
 
 
-def test_E01_nobody_waits_long_for_an_endpoint_that_never_answered_or_is_gone_for_good() -> None:
-    def gives_up_after_s(ask: Asking) -> float:
-        began = ask.server.clock.now
-        with pytest.raises(EndpointError):
-            ask(1.0, Waiting(3_900.0, is_patient=True))
-        return ask.server.clock.now - began
-
-    gone = asked_of(PRIVATE, GOOD, down())
-    gone()
-    assert OUTAGE_S / 2 < gives_up_after_s(gone) <= OUTAGE_S
-    assert gives_up_after_s(gone) < 2, "and not for each of many questions"
-    assert gives_up_after_s(asked_of(PRIVATE, down())) < 2, "it may be a wrong URL"
-
-
 def test_E24_the_stop_comes_before_the_ban() -> None:
     ask, stopped = asked_of(EndpointProfile(is_public=True, errors_per_minute=30), status(400), takes_s=0.5), 0
     for _ in range(300):
@@ -431,15 +338,64 @@ def test_E24_the_stop_comes_before_the_ban() -> None:
         assert sum(began - 60 < other <= began for other in ask.server.asked) <= 15
 
 
-def test_E24_what_a_private_endpoint_cannot_run_or_was_given_little_time_for_is_no_failure_of_it() -> None:
-    ask = asked_of(PRIVATE, status(400, b"no"))
-    for _ in range(50):
-        ask()
-    assert len(ask.server.asked) == 50
-    ask = asked_of(PRIVATE, about(PRIVATE).timed_out())
-    for left_s in (*[1.0] * 20, *[500.0] * MOST_FAILURES):
-        ask.refused(EndpointTimeoutError, left_s=left_s)
-    ask.refused(EndpointError, "in a row")
+def next_process(clock: Clock) -> RateLimiter:
+    """A limiter as a process makes it; its clock counts from another day than that of the others."""
+    return RateLimiter("seed", clock, clock.wait, is_kept=True, time_of_day=lambda: clock.now + 1_700_000_000)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_E11_E24_the_next_process_leaves_a_public_service_alone_as_long_as_this_one(cache: Path) -> None:
+    told, failing = [status(429, retry_after="600")], [status(500, b"geheim")] * MOST_FAILURES
+    for profile, replies, wait_s in ((PUBLIC, told, 600.0), (PUBLIC, failing, REST_S), (PRIVATE, told, 0.0)):
+        server = Server(Clock(), [*replies, GOOD])
+        first = Asking(server, profile, next_process(server.clock))
+        for reply in replies:
+            first() if reply.status == 500 else first.refused()
+        if wait_s:
+            Asking(server, profile, next_process(server.clock)).refused(match="wants to be left alone", left_s=9.0)
+            assert [b"geheim" in file.read_bytes() for file in (cache / FOLDER).iterdir()] == [False]
+        server.clock.now += wait_s
+        assert Asking(server, profile, next_process(server.clock))(9.0) is GOOD
+        shutil.rmtree(cache / FOLDER, ignore_errors=True)
+
+
+def test_E11_another_service_on_the_same_server_is_asked_meanwhile() -> None:
+    ask = asked_of(PUBLIC, status(429, retry_after="999999999999999999999"), GOOD)
+    ask.refused()
+    other = replace(about(PUBLIC), url="http://e.org/other")
+    assert ask.client.send(within(9.0, other, ask.server.clock)) is GOOD
+    ask.refused(match="left alone", left_s=9.0)
+    ask.server.clock.now += LONGEST_S
+    assert ask() is GOOD
+
+
+def test_E25_what_cannot_have_been_kept_is_nothing(cache: Path) -> None:
+    clock = Clock()
+    kept_until_file(about(PUBLIC).url).parent.mkdir()
+    for kept in ("", "[]", "nan", "inf", "-1", f"{1_700_001_000 + 40 * 86_400}", "é"):
+        kept_until_file(about(PUBLIC).url).write_text(kept)
+        assert Asking(Server(clock, [GOOD]), PUBLIC, next_process(clock))(9.0) is GOOD, kept
+    shutil.rmtree(cache / FOLDER)
+    (cache / FOLDER).write_text("")  # where nothing can be kept, the next process is told by the server
+    Asking(Server(clock, [status(429, retry_after="600")]), PUBLIC, next_process(clock)).refused()
+
+
+def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:
+    for value, wait_s in (
+        ("1.5", 2.0),
+        ("5, 90, 7", 90.0),
+        ("abc, 5", 5.0),
+        ("Wed, 21 Oct 2015 07:28:40 GMT", 30.0),
+        ("9" * 5000, LONGEST_S),
+        ("," * 100_000, None),
+        ("-5, x", None),
+    ):
+        assert retry_after_s({"retry-after": value, "date": "Wed, 21 Oct 2015 07:28:10 GMT"}) == wait_s
 
 
 def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,6 @@ class RateLimitedSender:
     sender: Sender
     note: Callable[[str], None] | None = None
     limiter: RateLimiter | None = None
-    _is_trouble_noted: bool = field(default=False, init=False)
     _told_until: float = field(default=0.0, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
@@ -90,7 +89,7 @@ class RateLimitedSender:
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
-        limiter = self._limiter_for(request)
+        limiter = self.limiter or rate_limiter_of(Address.parse(request.url).server)
         began, tries = limiter.clock(), 0
         while True:
             tries += 1
@@ -109,7 +108,7 @@ class RateLimitedSender:
             finally:  # only now that the pause is known: else the next in line would send during it
                 took_s = limiter.clock() - entered
                 runs_on_s = _runs_on_s(outcome, request, took_s) if is_sent else 0.0
-                limiter.leave(took_s, closed_s=closed_s, runs_on_s=runs_on_s)
+                limiter.leave(request, took_s, closed_s=closed_s, runs_on_s=runs_on_s)
             if pause_s is None:
                 if isinstance(outcome, HttpReply):
                     return outcome
@@ -119,11 +118,6 @@ class RateLimitedSender:
             if is_long or (tries >= MAX_TRIES and not is_waited_for):
                 limiter.answers = False  # the next of many questions need not wait as long for nobody
                 raise _given_up_error(outcome, request, pause_s, tries)
-
-    def _limiter_for(self, request: SparqlRequest) -> RateLimiter:
-        address = Address.parse(request.url)
-        is_shared = request.profile.is_public and not address.is_loopback
-        return self.limiter or rate_limiter_of(address.server, share=is_shared)
 
     def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
@@ -153,12 +147,6 @@ class RateLimitedSender:
             why = limiter.said or f"{request.url} wants to be left alone"
             clock = f", until {time.strftime('%H:%M', time.localtime(until))}" if pause_s >= REST_S else ""
             self.note(f"{why}: waiting {in_words(pause_s)}{clock}")
-        if limiter.trouble and not self._is_trouble_noted:
-            self._is_trouble_noted = True
-            what = "runs of kgsparql at the same time do not wait for each other"
-            self.note(
-                f"{request.url}: {what} (KGSPARQL_CACHE_DIR names a directory for their locks): {limiter.trouble}"
-            )
 
 
 def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
