@@ -149,7 +149,7 @@ class ComputedObject(TypedDict):
 
 
 class TrustObject(TypedDict):
-    """What a model was found good for: choosing from lists, judging single paths (with a weight), writing plans.
+    """What a model was found good for: choosing from lists, judging single paths, writing plans.
 
     `right` says of each part of the trial how many of how many it had right, and `tokens` what that took.
     """
@@ -157,7 +157,6 @@ class TrustObject(TypedDict):
     chooses: bool
     judges: bool
     plans: bool
-    weight: float
     right: dict[str, list[int]]
     tokens: int
 

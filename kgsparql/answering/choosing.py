@@ -18,6 +18,7 @@ from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.trust import WEIGHT
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
@@ -192,7 +193,7 @@ def judged(candidates: Sequence[Candidate], session: Session) -> list[Candidate]
     The order is all that it has a say in: a path that it puts first leads by no more than the ranker says, which is
     nothing where the ranker had another. Where the model fails, the order stays as it is.
     """
-    model, weight = session.judge, 0.0 if session.trust is None else session.trust.weight
+    model = session.judge
     ranked = sorted(candidates, key=lambda own: -(own.score or 0.0))
     best, others = ranked[:MOST_JUDGED], ranked[MOST_JUDGED:]
     if model is None or len(best) < 2:
@@ -209,7 +210,7 @@ def judged(candidates: Sequence[Candidate], session: Session) -> list[Candidate]
     if None in odds:
         session.fall_back("judge", "the server tells no log-probabilities")
         return list(candidates)
-    sums = [(own.score or 0.0) + weight * (one or 0.0) for own, one in zip(best, odds, strict=True)]
+    sums = [(own.score or 0.0) + WEIGHT * (one or 0.0) for own, one in zip(best, odds, strict=True)]
     order = [best[at] for at in np.argsort(-np.array(sums), kind="stable")]
     least = np.minimum.accumulate([own.score or 0.0 for own in order])
     return [replace(own, score=float(score)) for own, score in zip(order, least, strict=True)] + others

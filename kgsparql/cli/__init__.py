@@ -21,7 +21,7 @@ _FUNCTIONS = {
     "query": "query.query", "check": "check.check", "diff": "check.diff",
     "load": "graph.load", "index": "graph.index", "info": "graph.info", "words": "graph.words",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
-    "models": "models.models", "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
+    "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
     "tools": "reference.tools",
     "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",
 }  # fmt: skip

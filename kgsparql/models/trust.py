@@ -7,14 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 from kgsparql.dataclasses import asdict, dataclass, field
-from kgsparql.errors import KgsparqlError, StoreError, error_from
+from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 TRIAL = "trial"  # the kind of exchange that keeps what a trial found
 WEIGHT = 0.2  # of a judgement beside the ranking: more made some things worse for a small model, less gained nothing
-_FAILED = "failed trial"  # the kind of exchange that keeps why a trial found nothing
-_KEPT_S, FAILED_S = 30 * 86_400.0, 600.0
+_KEPT_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +21,9 @@ class Trust:
     """What a model may do.
 
     :param chooses: it chooses readings from numbered lists. :param plans: it writes plans.
-    :param judges: it judges one path at a time, which counts ``weight`` beside the ranking.
+    :param judges: it judges one path at a time, which counts :data:`WEIGHT` beside the ranking.
     :param right: how many of how many it had right, of each part of the trial that it came to.
-    :param tokens: what the trial took. :param graph: the name of the graph on which it was tried, too.
+    :param tokens: what the trial took.
 
     >>> Trust(judges=True, right={"lists": (1, 5), "paths": (9, 10)}).in_words
     'it judges paths one by one, beside the ranking (1 of 5 lists, 9 of 10 paths right)'
@@ -33,21 +32,18 @@ class Trust:
     chooses: bool = False
     judges: bool = False
     plans: bool = False
-    weight: float = WEIGHT
     right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     tokens: int = 0
-    graph: str = ""
 
     @property
     def in_words(self) -> str:
         """Say how the model is used, and why."""
         if self.chooses:
             use = f"it chooses from lists{' and writes plans' if self.plans else ', and writes no plans'}"
-        elif self.judges and self.weight:
+        elif self.judges:
             use = "it judges paths one by one, beside the ranking"
         else:
             use = "it chooses worse than the ranking, and is not asked"
-        use = f"on {self.graph} {use}" if self.graph else use
         counts = ", ".join(f"{right} of {asked} {part}" for part, (right, asked) in self.right.items())
         return f"{use} ({counts} right)" if counts else use
 
@@ -71,31 +67,6 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
         known = cache.lookup(TRIAL, tried, at_most_s=_KEPT_S)
         return None if known is None else Trust.of_json(known)
     return None
-
-
-def all_kept() -> list[dict[str, str]]:
-    """List the models that were tried in the last 30 days: each with its server and graph, its use, and since when."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
-    with suppress(StoreError, TypeError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        for request, reply, made in cache.kept(TRIAL, at_most_s=_KEPT_S):
-            own, trust = {name: str(request[name]) for name in ("model", "server")}, Trust.of_json(reply)
-            named = {**own, "graph": trust.graph, "made": made, "use": trust.in_words}
-            found[own["model"], own["server"], str(request.get("graph", ""))] = named
-    return [*found.values()]
-
-
-def kept_failure(tried: Mapping[str, str]) -> KgsparqlError | None:
-    """Return why a model could not be tried in the last ten minutes; ``None`` if that is not known."""
-    with suppress(StoreError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        known = cache.lookup(_FAILED, tried, at_most_s=FAILED_S)
-        return None if known is None else error_from(known)
-    return None
-
-
-def keep_failure(tried: Mapping[str, str], error: KgsparqlError) -> None:
-    """Keep why a model could not be tried, so that the next process need not wait for it again."""
-    with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        cache.put(_FAILED, tried, {**error.to_record(), "detail": {}})
 
 
 def keep_trust(tried: Mapping[str, str], found: Trust) -> None:

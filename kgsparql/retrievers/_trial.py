@@ -23,10 +23,9 @@ from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
-from kgsparql.models.trust import FAILED_S, Trust, keep_failure, keep_trust, kept_failure, kept_trust
+from kgsparql.models.trust import Trust, keep_trust, kept_trust
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName, read_plan
 from kgsparql.plans.evaluating import Facts
@@ -34,19 +33,17 @@ from kgsparql.plans.term_lists import TermLists
 from kgsparql.rdf.terms import IRI, Literal, Triple, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
-from kgsparql.storage.files import digest_of
 
 T = TypeVar("T")
 
 MOST_TOKENS = 3_000
 STEPS = 40  # calls, at most, as far as progress is concerned
 _ALLOWED_MISSES = 0.1
-_REPLY, _LONG_REPLY = 300, 1_000  # tokens: a small model may write numbers without end, one that reasons needs many
+_REPLY = 300  # tokens: a small model may write numbers without end, one that reasons needs many
 _REASONED_REPLY = 2_000  # of one that was cut: it may have reasoned
 _TOGETHER = 5  # questions of one list
-_PLANS = 1  # that the short trial asks for
 _POLL_S = 0.05
-_COSTLY_S = 3.0  # a failure that took longer is kept, lest each process wait for it again
+_FAILED_S = 600.0  # after which a model that could not be tried is tried again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
@@ -76,15 +73,9 @@ def bundled() -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath("trial.toml").read_text(encoding="utf-8"))
 
 
-def tried_as(model: LanguageModel, graph: KnowledgeGraph | None = None) -> dict[str, str]:
-    """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing.
-
-    :param graph: what is tried on its questions, too.
-    """
-    tried = {**model.server_and_model, "prompts": _prompts_digest()}
-    if graph is None:
-        return tried
-    return {**tried, "graph": digest_of([own.name if own.is_remote else own.fingerprint for own in graph.members])}
+def tried_as(model: LanguageModel) -> dict[str, str]:
+    """Name what is tried: the server, the model, the prompts; what was found with other prompts says nothing."""
+    return {**model.server_and_model, "prompts": _prompts_digest()}
 
 
 @cache
@@ -95,19 +86,16 @@ def _prompts_digest() -> str:
 class Trial(Thread):
     """One trial, on a thread of its own; it ends early where it is decided, and keeps what it found if it ends well.
 
-    :param is_long: a model that chooses is also asked to judge, and more plans are wanted.
-    :param failure: why another process could not try it a moment ago: nobody is asked then.
     :ivar trust: what was found. :ivar error: why nothing was.
     """
 
-    def __init__(self, model: LanguageModel, *, is_long: bool = False, failure: KgsparqlError | None = None) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         super().__init__(daemon=True, name=f"trial of {model.name}")
         self.asked = model
-        self.model = model.uncached(reply_tokens=_LONG_REPLY if is_long else _REPLY)
-        self.is_long = is_long
+        self.model = model.uncached(reply_tokens=_REPLY)
         self.usage = Usage(Budget(max_queries=None, max_rows=None, max_seconds=None))
         self.trust: Trust | None = None
-        self.error, self.is_kept = failure, failure is not None
+        self.error: KgsparqlError | None = None
         self.ended = 0.0
         self.is_counted = False
 
@@ -131,20 +119,13 @@ class Trial(Thread):
         if self.trust is not None:
             return f"{name} was tried out, with {self.tokens:,} tokens: {self.trust.in_words}"
         why = "it was stopped" if self.error is None else printable(self.error.message, 300)
-        again = f"; that is tried again after {FAILED_S / 60:.0f} minutes, or by kgsparql models trial {name}"
-        return f"{name} could not be tried out, and is not asked: {why}{again * self.is_kept}"
+        return f"{name} could not be tried out, and is not asked: {why}"
 
     def run(self) -> None:
         """Try the model."""
-        began = time.monotonic()
         try:
-            if self.error is not None:
-                return
             found = self._measured_trust()
         except KgsparqlError as error:
-            self.is_kept = time.monotonic() - began > _COSTLY_S and not isinstance(error, CancelledError)
-            if self.is_kept and self.asked.response_cache is not None:
-                keep_failure(tried_as(self.asked), error)
             self.error = error
         else:
             self.trust = self.asked.trust = found
@@ -155,7 +136,7 @@ class Trial(Thread):
 
     def _measured_trust(self) -> Trust:
         items = [_Item(**{**own, "paths": tuple(own["paths"])}) for own in bundled()["items"]]
-        plans = bundled()["plans"][: None if self.is_long else _PLANS]
+        plans = bundled()["plans"]
         right: dict[str, tuple[int, int]] = {}
 
         def passes(part: str, total: int, results: Iterable[bool]) -> bool:
@@ -168,7 +149,7 @@ class Trial(Thread):
             return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
 
         chooses = passes("lists", len(items), self._list_results(items))
-        judges = (self.is_long or not chooses) and passes("paths", len(items), self._path_results(items))
+        judges = not chooses and passes("paths", len(items), self._path_results(items))
         writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
         known = {part: counts for part, counts in right.items() if counts[1]}
         return Trust(chooses, judges, writes, right=known, tokens=self.tokens)
@@ -211,7 +192,7 @@ class Trial(Thread):
     def _path_results(self, items: Sequence[_Item]) -> Iterator[bool]:
         """Judge the paths of each question by log-probability; nothing, where the server tells none."""
         for item in items:
-            if self.tokens > MOST_TOKENS and not self.is_long:
+            if self.tokens > MOST_TOKENS:
                 return
             asked = [judging(item.question, path) for path in item.paths]
             odds = self.model.log_odds("judge", asked, self.usage, ignore)
@@ -228,19 +209,8 @@ class Trial(Thread):
             written = self._reply_with_room(plan_call(item["question"], TermLists(names, lines)))
         except ModelReplyError:
             return False
-        return written.plan is not None and _comes_to(written.plan) == _comes_to(
-            read_plan(arrays_of(item["plan"]), names)
-        )
-
-
-def _comes_to(plan: a.Plan) -> object:
-    """Evaluate a plan on the bundled facts."""
-    facts = Facts(_bundled_facts())
-    if isinstance(plan, a.ItemSet):
-        return facts.items(plan)
-    if isinstance(plan, a.Number):
-        return facts.number(plan)
-    return facts.holds(plan) if isinstance(plan, a.Condition) else plan
+        facts, right = Facts(_bundled_facts()), read_plan(arrays_of(item["plan"]), names)
+        return isinstance(written.plan, a.Number) and facts.number(written.plan) == facts.number(right)
 
 
 def _bundled_facts() -> Iterator[Triple]:
@@ -263,31 +233,22 @@ def trial_of(model: LanguageModel) -> Trial | None:
     return model.trial if isinstance(model.trial, Trial) else None
 
 
-def use_of(model: LanguageModel, graph: KnowledgeGraph | None = None) -> str:
+def use_of(model: LanguageModel) -> str:
     """Say how a model is used, as far as it was tried out."""
-    known = _trust_on(graph, model) or model.trust or kept_trust(tried_as(model))
+    known = model.trust or kept_trust(tried_as(model))
     return "not tried out yet" if known is None else known.in_words
 
 
-def _trust_on(graph: KnowledgeGraph | None, model: LanguageModel) -> Trust | None:
-    """Return what a model was found good for on a graph, where that was tried."""
-    return None if graph is None or model.response_cache is None else kept_trust(tried_as(model, graph))
-
-
-def begun_trial(model: LanguageModel, *, anew: bool = True) -> Trial | None:
-    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed.
-
-    :param anew: also where another process has just failed to try it.
-    """
+def begun_trial(model: LanguageModel) -> Trial | None:
+    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed."""
     if model.trust is None and model.response_cache is not None:
         model.trust = kept_trust(tried_as(model))
     if model.trust is not None:
         return None
     with _TRYING:
         known = trial_of(model)
-        if known is None or (not known.is_alive() and time.monotonic() - known.ended > FAILED_S):
-            failure = None if anew or model.response_cache is None else kept_failure(tried_as(model))
-            known = model.trial = Trial(model, failure=failure)
+        if known is None or (not known.is_alive() and time.monotonic() - known.ended > _FAILED_S):
+            known = model.trial = Trial(model)
             known.start()
     return known
 
@@ -306,7 +267,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     model = session.model
     if model is None or not asking.trial or asking.oracle is not None:
         return
-    trial = begun_trial(model, anew=asking.require_model)
+    trial = begun_trial(model)
     if trial is not None and asking.require_model:
         while trial.is_alive():
             trial.join(_POLL_S)
@@ -315,7 +276,7 @@ def admit_model(session: Session, asking: AskOptions) -> None:
         if trial.error is not None:
             raise trial.error
     session.usage.trial_tokens = _uncounted_tokens(model)
-    session.trust = trust = model.trust and (_trust_on(session.graph, model) or model.trust)
+    session.trust = trust = model.trust
     session.model = model if trust is not None and trust.chooses else None
     session.judge = model if trust is not None and trust.judges and session.model is None else None
     if trust is None:

@@ -82,8 +82,7 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
     if asking.model is not None:
         from kgsparql.retrievers._trial import use_of
 
-        graph = None if knowledge is None else knowledge.graph
-        use = use_of(asking.model, graph) if asking.trial else "not tried out"
+        use = use_of(asking.model) if asking.trial else "not tried out"
         facts |= {"model": asking.model.name, "model_use": use}
     if knowledge is None:
         return facts

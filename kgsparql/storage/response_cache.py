@@ -62,13 +62,6 @@ class ResponseCache(SqliteFile):
         rows = self.rows(select, (key, _earliest_time(at_most_s)))
         return unsealed(key, rows[0][0]) if rows else None
 
-    def kept(self, kind: str, *, at_most_s: float) -> list[tuple[dict[str, Any], dict[str, Any], str]]:
-        """List what is kept of a kind and at most so old: requests, replies, and when; the newest last."""
-        select = "SELECT key, request, reply, made FROM exchange WHERE kind = ? AND made >= ? ORDER BY made, rowid"
-        rows = self.rows(select, (kind, _earliest_time(at_most_s)))
-        found = [(json.loads(request), unsealed(key, reply), made) for key, request, reply, made in rows]
-        return [(request, reply, made) for request, reply, made in found if reply is not None]
-
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply in place of an earlier one."""
         key = _key_of(kind, request)
