@@ -45,7 +45,7 @@ layers: $(VENV)/.installed-dev
 
 # Two processes more than the two processors that there are at least: many tests wait for a server or a clock.
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 4 --dist loadscope
+	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
 
 test-deep: $(VENV)/.installed-dev
 	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or longer or hypothesis"

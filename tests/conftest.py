@@ -30,6 +30,18 @@ os.environ["KGSPARQL_TRIAL"] = "off"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# A process takes the tests of whole files: those that take longest begin first, so that none is waited for at the end.
+LONGEST = (
+    "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "questions", "kept_answers",
+    "mcp", "patience", "meaning", "check", "answers_on_the_page", "several_graphs", "eval_compare",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first."""
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+
+
 @pytest.fixture(scope="session")
 def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all tests of a process: a label index is made once, as for a user; a model for all processes."""

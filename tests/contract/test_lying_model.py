@@ -59,7 +59,7 @@ def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(
     nobel: kgsparql.KnowledgeBase, method: str
 ) -> None:
     for i, (name, liar) in enumerate(LIES.items()):
-        for question in QUESTIONS if DEEP else (BORN, QUESTIONS[1 + i % 3]):
+        for question in QUESTIONS if DEEP else (QUESTIONS[i % 4],):
             asked = ask(nobel, question, liar, retriever=method, options=METHODS[method], prose=True)
             assert asked.bodies, "the model was asked"
             assert told_lies(told_parts(answer_to_json(asked.answer)), liar) == [], (name, question)
@@ -85,6 +85,8 @@ def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_d
     for i, (name, liar) in enumerate(LIES.items()):
         model = sworn(replace(liar, plan="(* (count C1) 365)"))
         for j, method in enumerate(METHODS):
+            if not DEEP and (i + j) % 3:
+                continue
             for question in QUESTIONS if DEEP else (QUESTIONS[(i + j) % 4],):
                 answer = nobel.ask(question, model=model, retriever=method, prose=True, trial=True)
                 assert answer.trust is not None, "it passed"

@@ -41,6 +41,7 @@ def made(facts: Facts) -> list[Question]:
     return questions(facts)
 
 
+@pytest.mark.deep
 def test_a_graph_and_a_seed_give_the_same_questions(facts: Facts, made: list[Question]) -> None:
     assert questions(Facts(NOBEL)) == made
     assert questions(facts, seed=1) != made

@@ -278,8 +278,9 @@ HOSTILE = [
 
 
 def test_any_text_is_read_in_a_moment_and_of_ten_thousand_words_the_first() -> None:
+    linker = linker_of()
     for text in HOSTILE:
-        read = chunked(text, linker_of())
+        read = chunked(text, linker)
         begun = time.process_time()
         found = read_question(read)
         assert time.process_time() - begun < 0.2, text[:80]

@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -130,6 +131,7 @@ def constants_of(tree: ast.Module) -> dict[str, str]:
     return {name: text for name, text in named.items() if isinstance(text, str) and name.isupper()}
 
 
+@cache
 def sentences_of_doubts() -> set[str]:
     """Every sentence that the package makes a doubt of, and what answers say."""
     folder = Path(kgsparql.__file__).parent
