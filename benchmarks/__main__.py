@@ -67,7 +67,7 @@ def start(_: Path, *, quick: bool) -> Iterable[Row]:
     for name, seconds in found.items():
         if name in limits:
             yield at_most(name, seconds, "s", limits[name])
-        elif name == "150 texts, onnxruntime":
+        elif name == "150 texts, NumPy":
             yield times_at_most(
                 "150 texts as vectors", seconds, "s", 0.2, other=found[by_torch], beside="sentence-transformers"
             )

@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable
-from math import isnan
 from pathlib import Path
 
-from kgsparql.evaluation.comparison import scored
+from kgsparql.evaluation.comparison import scored_rows
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.runs.directory import Run
 
@@ -89,21 +88,18 @@ def mean(values: Iterable[float]) -> str:
 
 def table(paths: list[Path]) -> list[list[str]]:
     """The lines: kind, questions, always no or 0, and each method."""
-    scores = [scored(run, method, METRICS) for run in map(Run.open, paths) for method in run.methods]
-    asked = {question.id: question for one in scores for question in one.questions}
-    lines = [["kind", "n", "always no/0", *(one.method for one in scores)]]
+    runs = list(map(Run.open, paths))
+    scored = [scored_rows([run], METRICS) for run in runs]
+    scores = [own for _, frame in scored for _, own in frame.groupby("row")]
+    asked = {question.id: question for run in runs for question in run.questions}
+    lines = [["kind", "n", "always no/0", *(m for rows, _ in scored for m in rows.loc[rows["n"] > 0, "method"])]]
     for kind in (*KINDS, "yes/no: true", "yes/no: false", "computed"):
-        own = {key for key, question in asked.items() if kind in kinds_of(question)}
-        if own:
-            cells = [
-                share(
-                    [v for q, v in zip(one.questions, one.values["exact"], strict=True) if q.id in own and not isnan(v)]
-                )
-                for one in scores
-            ]
-            lines.append([kind, str(len(own)), share([float(always_no(asked[key])) for key in own]), *cells])
-    wrong = [share([float(v) for v in one.defined("wrong_yes_no")]) for one in scores]
-    costs = [[name.replace("_", " "), "", "", *(mean(one.defined(name)) for one in scores)] for name in COSTS]
+        ids = {key for key, question in asked.items() if kind in kinds_of(question)}
+        if ids:
+            cells = [share(list(own.loc[[key[0] in ids for key in own["key"]], "exact"].dropna())) for own in scores]
+            lines.append([kind, str(len(ids)), share([float(always_no(asked[key])) for key in ids]), *cells])
+    wrong = [share(list(own["wrong_yes_no"].dropna())) for own in scores]
+    costs = [[name.replace("_", " "), "", "", *(mean(own[name].dropna()) for own in scores)] for name in COSTS]
     return [*lines, ["wrong yes/no", "", "", *wrong], *costs]
 
 

@@ -27,7 +27,7 @@ from benchmarks.startup import processor_s
 from kgsparql.evaluation.datasets import load as load_questions
 
 COLD = 5
-HEAVY = ("lancedb", "pandas", "pyarrow", "torch", "onnxruntime")
+HEAVY = ("lancedb", "pandas", "pyarrow", "torch")
 
 
 def measure(folder: Path, *, questions: int = 20) -> dict[str, float]:

@@ -26,10 +26,9 @@ sys.path.insert(0, str(ROOT))  # the scripted server is among the tests, the pee
 
 import kgsparql  # noqa: E402
 from benchmarks import peers  # noqa: E402
-from kgsparql.evaluation.comparison import Comparison, Leaderboard, Row, Slice, compare  # noqa: E402
+from kgsparql.evaluation.comparison import Comparison, compare  # noqa: E402
 from kgsparql.evaluation.datasets import load as load_questions  # noqa: E402
 from kgsparql.evaluation.runs.directory import Run  # noqa: E402
-from kgsparql.evaluation.statistics import Interval  # noqa: E402
 from kgsparql.retrievers import load, names  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 from tests.scripted import Player  # noqa: E402
@@ -114,7 +113,7 @@ HEAD = """\
 # Results
 
 Written by `python benchmarks/results.py DATA` from the runs it made. kgsparql {version}, on the open questions of each
-set, no language model anywhere: none could be reached where this was made. `kgsparql eval compare --explain` defines
+set, no language model anywhere: none could be reached where this was made. `kgsparql/evaluation/metrics/` defines
 the metrics. Figures are means over questions; in brackets are 95 % intervals (Wilson's for hits@1, else bootstrap).
 
 - *no model*: the entities are linked from the question, nobody is told the number of hops, options are as by default.
@@ -174,7 +173,7 @@ def section(one: Set, runs: Sequence[Run]) -> Iterator[str]:
     triples = f"{config['graph']['triples']:,} triples" if config["graph"]["triples"] else "an endpoint"
     yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}; ranked with {config['embedder']}."
     for run in runs:
-        found = compare([run])
+        (found,) = compare([run])
         yield ""
         yield f"### {one.name}, {'oracle' if run.model else 'no model'}"
         yield ""
@@ -184,50 +183,49 @@ def section(one: Set, runs: Sequence[Run]) -> Iterator[str]:
 
 def table(found: Comparison) -> Iterator[str]:
     """A row for each method."""
-    (leaderboard,) = found.leaderboards
-    shown = [m for m in (*QUALITY, *TRIPLES) if any(row.means[m] is not None for row in leaderboard.rows)]
+    rows = rows_of(found)
+    shown = [m for m in (*QUALITY, *TRIPLES) if any(row[f"{m} n"] for row in rows)]
     columns = ["method", "n", *shown, *RELIABILITY, "queries"]
     yield row_of(columns)
     yield row_of(["---"] * len(columns))
-    for row in rows_of(leaderboard):
-        quality = [cell(row.means[m], interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
-        trust = [cell(row.means[m], share=True) for m in RELIABILITY]
-        yield row_of([f"`{row.name}`", str(row.n), *quality, *trust, cell(row.means["queries"], digits=1)])
+    for row in rows:
+        quality = [cell(row, m, interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
+        trust = [f"{100 * row[m]:.0f} %" if row[f"{m} n"] else "–" for m in RELIABILITY]
+        yield row_of([f"`{row['name']}`", str(row["n"]), *quality, *trust, cell(row, "queries", digits=1)])
 
 
-def rows_of(leaderboard: Leaderboard) -> list[Row]:
+def rows_of(found: Comparison) -> list[dict[str, Any]]:
     """The rows that mean something: of an oracle's run those in which it could choose."""
-    return [row for row in leaderboard.rows if row.model != "oracle" or row.method in CHOOSING]
+    rows = found.whole.to_dict("records")
+    return [row for row in rows if row["model"] != "oracle" or row["method"] in CHOOSING]
 
 
 def by_slice(found: Comparison) -> Iterator[str]:
     """``hits@1`` by number of hops, else by type where there are a few."""
-    (leaderboard,) = found.leaderboards
     for kind in ("hops", "type"):
-        values = list(leaderboard.rows[0].slices.get(kind, {}))
+        own = found.means[found.means["by"] == kind]
+        values = sorted(set(own["slice"]))
         if not 1 < len(values) <= 8:
             continue
+        cells = {(row["name"], row["slice"]): row for row in own.to_dict("records")}
         yield ""
         yield row_of([f"hits@1 by {kind}", *values])
         yield row_of(["---"] * (len(values) + 1))
-        for row in rows_of(leaderboard):
-            yield row_of([f"`{row.name}`", *(sliced(row, kind, value) for value in values)])
+        for row in rows_of(found):
+            yield row_of([f"`{row['name']}`", *(sliced(cells.get((row["name"], value))) for value in values)])
 
 
-def sliced(row: Row, kind: str, value: str) -> str:
+def sliced(row: dict[str, Any] | None) -> str:
     """``hits@1`` of some of the questions of a row, and how many they are."""
-    own: Slice | None = row.slices[kind].get(value)
-    return "" if own is None else f"{cell(own.means['hits@1'])} (n {own.n})"
+    return "" if row is None else f"{cell(row, 'hits@1')} (n {row['n']})"
 
 
-def cell(found: Interval | None, *, interval: bool = False, share: bool = False, digits: int = 3) -> str:
+def cell(row: dict[str, Any], metric: str, *, interval: bool = False, digits: int = 3) -> str:
     """A figure as the tables write it."""
-    if found is None:
+    if not row[f"{metric} n"]:
         return "–"
-    if share:
-        return f"{100 * found.mean:.0f} %"
-    text = f"{found.mean:.{digits}f}"
-    return f"{text} ({found.low:.2f}–{found.high:.2f})" if interval else text
+    text = f"{row[metric]:.{digits}f}"
+    return f"{text} ({row[f'{metric} low']:.2f}–{row[f'{metric} high']:.2f})" if interval else text
 
 
 def row_of(cells: Sequence[str]) -> str:

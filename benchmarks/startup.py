@@ -3,8 +3,8 @@
     python benchmarks/startup.py [GRAPH_FILE --questions FILE] [--rounds 3]
 
 `again` asks a question whose vectors are kept; `new question` one whose texts are new, of a graph whose labels are
-embedded; `new graph` also has the labels to embed; `first use` also exports the embedding model, once for ever.
-Beside them 150 texts as vectors, by ONNX Runtime and by sentence-transformers, each with its import.
+embedded; `new graph` also has the labels to embed; `first use` also compiles the package.
+Beside them 150 texts as vectors, by NumPy and by sentence-transformers, each with its import.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOBEL_QUESTIONS = ROOT / "fixtures" / "nobel_questions.jsonl"
 TEXTS = (
     "texts = [f'{word} of place {i}' for i in range(50) for word in ('birth', 'award received', 'doctoral student')]\n"
 )
-BY_ONNX = f"{TEXTS}from kgsparql.models.embedders import open_embedder\nopen_embedder('auto').embed(texts)"
+BY_NUMPY = f"{TEXTS}from kgsparql.models.embedders import open_embedder\nopen_embedder('auto').embed(texts)"
 BY_TORCH = f"""{TEXTS}from kgsparql.models.embedding import DEFAULT_MODEL, find_model
 from kgsparql.models.embedding import SentenceTransformerEmbedder
 SentenceTransformerEmbedder(find_model(DEFAULT_MODEL)).embed(texts)"""
@@ -79,7 +79,7 @@ def measure(graph: Path = NOBEL, questions: Path = NOBEL_QUESTIONS, *, rounds: i
                 "ask, new question": ask(question),
                 "ask, again": ask(question),
                 "ask, no embedder": ask(question, "--embedder", "none"),
-                "150 texts, onnxruntime": ["-c", BY_ONNX],
+                "150 texts, NumPy": ["-c", BY_NUMPY],
                 "150 texts, sentence-transformers": ["-c", BY_TORCH],
             }
             for name, arguments in runs.items():

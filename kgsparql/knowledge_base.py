@@ -378,12 +378,11 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         They do so in endpoints, several graphs, small graphs, and where no adjacency can be kept (a note says why).
         """
         from kgsparql.graphs import OxigraphGraph
-        from kgsparql.graphs.adjacency_building import build_adjacency
 
         built = None
         try:
             if isinstance(self.graph, OxigraphGraph):
-                built = build_adjacency(self.graph, progress=self.indexes.progress)
+                built = self.graph.built_adjacency(self.indexes.progress)
         except StoreError as error:
             self._note(f"paths are still searched by queries: {error.message}")
         return 0 if built is None else built.edges

@@ -11,7 +11,6 @@ from hypothesis import settings
 import kgsparql
 from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.protocol import rate_limiter
-from kgsparql.models.onnx import FOLDER as MODELS
 from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
 from tests.world import FIXTURES, PREFIXES, ROOT, open_nobel
@@ -44,13 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all tests of a process: a label index is made once, as for a user; a model for all processes."""
-    cache = tmp_path_factory.mktemp("cache")
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        exported = tmp_path_factory.getbasetemp().parent / "exported_models"
-        exported.mkdir(exist_ok=True)
-        (cache / MODELS).symlink_to(exported)
-    return cache
+    """One cache for all tests of a process: a label index is made once, as for a user."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(autouse=True)

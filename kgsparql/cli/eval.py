@@ -329,7 +329,6 @@ def compare(
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
     baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
-    plots: Annotated[Path | None, c.option("--plots DIR", "Draw plots into this directory, as PNG and SVG.")] = None,
     failures: Annotated[
         bool, c.option("--failures", "Show questions on which methods differ, and what each found.")
     ] = False,
@@ -337,7 +336,6 @@ def compare(
     reproducible: Annotated[
         bool, c.option("--reproducible", "Leave out what differs when the same is run again: time, paid cost.")
     ] = False,
-    explain: Annotated[bool, c.option("--explain", "Say how each metric is defined, and stop.")] = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
 ) -> None:
@@ -345,8 +343,8 @@ def compare(
 
     Runs are scored from their files; nothing is asked again. Rows are tested on the questions they share.
     """
-    from kgsparql.evaluation import comparison as comparing
     from kgsparql.evaluation import comparison_report as report
+    from kgsparql.evaluation.comparison import compare as compared
     from kgsparql.evaluation.runs.directory import Run
 
     write = {
@@ -356,16 +354,10 @@ def compare(
     form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
     if failures and form in {"csv", "json"}:
         raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
-    names = comma_separated(metrics)
-    if explain:
-        c.write(comparing.metric_definitions(comparing.chosen_metrics(names)), output)
-        return
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
-    found = comparing.compare(list(opened), metrics=names, baseline=baseline, reproducible=reproducible)
-    if plots is not None:
-        c.say(f"{len(report.save_plots(found, plots))} files of plots: {plots}", quiet=quiet)
+    found = compared(opened, metrics=comma_separated(metrics), baseline=baseline, reproducible=reproducible)
     text = write[form](found)
     if failures:
         text += f"\n{report.disagreements_text(found, limit, markdown=form == 'md')}"

@@ -54,7 +54,7 @@ def load(
         lines.append(f"loaded {source.source}: {source.triples:,} triples{skipped if source.skipped else ''}")
     lines += [f"unchanged {name}" for name in report.unchanged]
     for line in [*lines, f'ask it: kgsparql ask "…" -k {shlex.quote(str(store))}']:
-        c.say(line, quiet=quiet)
+        c.say(printable(line, 2_000), quiet=quiet)
 
 
 @c.command

@@ -26,7 +26,7 @@ _FOLDERS = {
     "graphs": "files kept as stores",
     "labels": "label indexes",
     "adjacency": "adjacencies of graphs, for paths",
-    "models": "the embedding model in a form that starts fast",
+    "models": "the embedding model as kgsparql 0.2 kept it; no more needed",
     "runs": "answers of the page, by their addresses",
     "rate-limits": "when public endpoints were asked last, and whether they want peace",
 }

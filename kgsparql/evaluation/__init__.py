@@ -6,7 +6,7 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     record.py       the result of a question with a method    runs/         asking, and the directory of a run
     metrics/        figures from question and record          matching.py   which given answers are right
     comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
-    comparison_report.py  tables, files, plots
+    comparison_report.py  tables and files
     validation.py   does the graph give the gold answers?     oracle.py     a perfect chooser, for ceilings
     closed_book.py  the model alone, a baseline
 
@@ -16,6 +16,6 @@ Scoring reads questions and records alone, so that a new metric scores an old ru
     from kgsparql.evaluation.comparison import compare
     from kgsparql.evaluation.runs.directory import Run
 
-    for row in compare([Run.open(Path("RUN"))]).rows:
-        print(row.name, row.means["hits@1"])
+    for found in compare([Run.open(Path("RUN"))]):
+        print(found.whole[["name", "hits@1"]])
 """

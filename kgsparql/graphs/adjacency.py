@@ -17,7 +17,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import damaged, digest_of, read_sealed_json
+from kgsparql.storage.files import digest_of, read_sealed_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,13 +28,13 @@ Marks: TypeAlias = "npt.NDArray[np.bool_]"
 
 FOLDER = "adjacency"  # of the cache directory
 ABOUT_FILE = "about.json"
-RECIPE = "adjacency-6"  # changes whenever the arrays would be made differently
+RECIPE = "adjacency-7"  # changes whenever the arrays would be made differently
 
 IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a class
-NAMES_TOGETHER = 64  # of so many terms, what their texts begin with alike is kept once
 MAX_DEGREE = 10_001  # up to here the degrees of terms are kept
 _TERMS_KEPT = 65_536  # terms that are kept as they were read
 MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take milliseconds there
+MOST_TRIPLES = 10_000_000  # one of more, too: building takes 200 bytes and more of memory for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ class Adjacency:
 
     A triple that is in several named graphs is there once. Literals are no neighbours; only their predicates are kept.
 
-    :param names: the texts of all terms in UTF-8, of ``NAMES_TOGETHER`` at a time: what all of these begin with, and
-        the rest of each, in lines; ``name_starts``: where such a block begins and the last one ends.
+    :param names: the texts of all terms in UTF-8, one after the other; ``name_starts``: where each begins.
     :param iris: how many of the terms are IRIs.
     :param starts: where the neighbours of each term begin in ``others``; shape ``(terms + 1,)``.
     :param others: the neighbours, those of one term together.
@@ -103,11 +102,7 @@ class Adjacency:
 
     def place(self, text: str) -> int:
         """Count the IRIs that come before a text."""
-        wanted, firsts = text.encode(), range(0, self.iris, NAMES_TOGETHER)
-        end = NAMES_TOGETHER * bisect_left(firsts, wanted, key=self._name_of)
-        return bisect_left(
-            range(self.iris), wanted, max(0, end - NAMES_TOGETHER), min(end, self.iris), key=self._name_of
-        )
+        return bisect_left(range(self.iris), text.encode(), key=self._name_of)
 
     def predicate_number(self, predicate: IRI) -> int:
         """Return the place of a predicate of the graph in ``predicates``."""
@@ -153,10 +148,8 @@ class Adjacency:
         counts = self.degrees(np.arange(len(self.about))).astype(np.int64)
         walked = np.minimum(np.diff(self.starts.astype(np.int64)) - left_out, MAX_DEGREE)
         counts = np.where((counts < MAX_DEGREE) | (left_out == 0), counts - left_out, walked)[: self.iris]
-        blocks = (self._block(number, NAMES_TOGETHER) for number in range(len(self.name_starts) - 1))
-        names = (shared + rest for shared, *rests in blocks for rest in rests)
-        for name, count in zip(names, counts.tolist(), strict=False):
-            yield name.decode(), count
+        for number, count in enumerate(counts.tolist()):
+            yield self._name_of(number).decode(), count
 
     def term(self, number: int) -> IRI | BlankNode:
         """Return the term with a number."""
@@ -169,14 +162,7 @@ class Adjacency:
         return term
 
     def _name_of(self, number: int) -> bytes:
-        block, place = divmod(number, NAMES_TOGETHER)
-        shared, *rests = self._block(block, place + 1)
-        return shared + rests[place]
-
-    def _block(self, number: int, most: int) -> list[bytes]:
-        """Return what the names of a block begin with, and the rest of each of the first ones."""
-        text = self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
-        return text.split(b"\n", most + 1)[: most + 1]
+        return self.names[self.name_starts[number] : self.name_starts[number + 1]].tobytes()
 
 
 # The arrays that are kept, a file each.
@@ -190,12 +176,12 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
         about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
         if {name: about.get(name) for name in revision.made_of} != revision.made_of:
             return None
-        if damaged(directory, about["files"]):
-            return None
         import numpy as np
 
         # A view without the class memmap, whose slices take several times as long.
         arrays = {name: np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r")) for name in ARRAYS}
+        if about["lengths"] != {name: len(own) for name, own in arrays.items()}:
+            return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
     predicates = tuple(map(IRI, about["predicates"]))

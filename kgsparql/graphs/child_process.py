@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -50,34 +50,20 @@ def _read_frame(pipe: BinaryIO) -> Frame | None:
     return None if len(text) < length or len(body) < body_length else (json.loads(text), body)
 
 
-def _process_of(module: str, output: int, complaints: Any) -> subprocess.Popen[bytes]:
-    paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=output,
-        stderr=complaints,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
-        start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
-    )
-
-
-def start_alone(module: str, request: dict[str, Any]) -> int:
-    """Start a process that goes on when this one ends, and says nothing; returns its number."""
-    process = _process_of(module, subprocess.DEVNULL, subprocess.DEVNULL)
-    with process.stdin or nullcontext() as pipe, suppress(OSError):
-        write_frame(cast("BinaryIO", pipe), {**request, "alone": True})
-    threading.Thread(target=process.wait, daemon=True).start()
-    return process.pid
-
-
 class Child:
     """A module of this package that runs in a process of its own, and the frames that it sends until it is stopped."""
 
     def __init__(self, module: str) -> None:
-        self.is_left = False
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is stopped
-        self._process = _process_of(module, subprocess.PIPE, self._complaints)
+        paths = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"},
+            start_new_session=True,  # Ctrl-C reaches the parent, which kills the child
+        )
         self._frames: queue.Queue[Frame | None] = queue.Queue()
         self._reader = threading.Thread(target=self._put_frames, daemon=True)
         self._reader.start()
@@ -97,19 +83,8 @@ class Child:
         timeout_s: float = math.inf, cancel: threading.Event | None = None,
     ) -> Frame | None:  # fmt: skip
         """Send a frame and return the reply, ``None`` if it ended; what comes for who is ``told`` is passed on."""
-        self.send(request, content)
-        return self.reply(told=told, timeout_s=timeout_s, cancel=cancel)
-
-    def send(self, request: dict[str, Any], content: bytes = b"") -> None:
-        """Send a frame, and wait for no reply."""
         with suppress(OSError):  # it has ended: no frame comes
             write_frame(cast("BinaryIO", self._process.stdin), request, content)
-
-    def reply(
-        self, *, told: Mapping[str, Callable[..., None] | None], timeout_s: float = math.inf,
-        cancel: threading.Event | None = None,
-    ) -> Frame | None:  # fmt: skip
-        """Wait for the reply to what was sent, as :meth:`reply_to` does."""
         until = time.monotonic() + timeout_s
         while True:
             try:
@@ -148,17 +123,6 @@ class Child:
             with suppress(BrokenPipeError):  # the child never read what is still in the buffer
                 pipe.close()
 
-    def leave(self, last: dict[str, Any]) -> None:
-        """Send it the last frame, after which it goes on alone: also when this process ends."""
-        self.is_left = True
-        self.send({**last, "alone": True})
-
-        def close() -> None:
-            self._process.wait()
-            self.stop()
-
-        threading.Thread(target=close, daemon=True).start()
-
     def _put_frames(self) -> None:
         while (frame := _read_frame(cast("BinaryIO", self._process.stdout))) is not None:
             self._frames.put(frame)
@@ -168,8 +132,7 @@ class Child:
 def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
     """Return, in the child, the first frame, the later ones as they arrive, and where frames are written.
 
-    What a library prints goes to standard error instead. The process ends when its parent does, but where a frame
-    says that it is ``alone``.
+    What a library prints goes to standard error instead. The process ends when its parent does.
     """
     replies, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
@@ -177,14 +140,10 @@ def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
     if first is None:
         sys.exit()
     frames: queue.Queue[Frame] = queue.Queue()
-    if first[0].get("alone"):
-        return first, frames, replies
 
     def receive() -> None:
         while (frame := _read_frame(requests)) is not None:
             frames.put(frame)
-            if frame[0].get("alone"):
-                return
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(END_S)
         os._exit(0)

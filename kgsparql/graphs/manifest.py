@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import StoreError
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import damaged, digest_of, read_sealed_json, replace_text, sealed_json, seals
+from kgsparql.storage.files import digest_of, read_sealed_json, replace_text, sealed_json
 
 MANIFEST = "kgsparql.json"
 _VERSION = 1
@@ -51,10 +51,9 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The sources of a store in the order they were loaded, and the seals of its tables, which never change."""
+    """The sources of a store in the order they were loaded. Its tables have checksums of the engine's."""
 
     sources: tuple[StoredSource, ...] = ()
-    tables: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -68,9 +67,8 @@ class Manifest:
 
     def write(self, directory: Path) -> None:
         """Write the manifest into the directory of a store."""
-        tables = seals(directory, sorted([*directory.glob("*.sst"), *directory.glob("MANIFEST-*")]))
         sources = [asdict(source) for source in self.sources]
-        replace_text(directory / MANIFEST, sealed_json({"version": _VERSION, "sources": sources, "tables": tables}))
+        replace_text(directory / MANIFEST, sealed_json({"version": _VERSION, "sources": sources}))
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -78,20 +76,13 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     try:
         data = read_sealed_json(path, version=_VERSION)
-        return Manifest(tuple(map(StoredSource.from_json, data["sources"])), data["tables"])
+        return Manifest(tuple(map(StoredSource.from_json, data["sources"])))
     except FileNotFoundError:
         return Manifest()
     except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, StoreError):
             raise
         raise corrupt_store(directory, f"{path.name} cannot be read: {error}") from error
-
-
-def check_tables(directory: Path, manifest: Manifest) -> None:
-    """Check that the tables of a store are those that were written; one that is gone is left to the engine."""
-    there = {name: seal for name, seal in manifest.tables.items() if (directory / name).exists()}
-    if bad := damaged(directory, there):
-        raise corrupt_store(directory, f"{bad[0]} is not as it was written")
 
 
 def corrupt_store(directory: str | Path, why: str) -> StoreError:

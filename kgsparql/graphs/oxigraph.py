@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property
 from itertools import chain, islice, product
 from pathlib import Path
@@ -17,9 +15,8 @@ from typing import Any, Self, TypeVar, cast
 import pyoxigraph as ox
 
 from kgsparql.errors import KgsparqlError, QueryError, QuerySyntaxError
-from kgsparql.graphs.adjacency import MIN_TRIPLES, Adjacency, AdjacencyView, Revision, open_adjacency
-from kgsparql.graphs.child_process import Child, start_alone
-from kgsparql.graphs.files import RdfFile
+from kgsparql.graphs.adjacency import MIN_TRIPLES, MOST_TRIPLES, Adjacency, AdjacencyView, Revision, open_adjacency
+from kgsparql.graphs.files import Progress, RdfFile
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
 from kgsparql.rdf.query import Lookup, Query
@@ -27,7 +24,6 @@ from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _Result = TypeVar("_Result")
-ADJACENCY_BUILDER = "kgsparql.graphs.adjacency_building"
 _REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _NEWEST = 64
@@ -48,7 +44,6 @@ class OxigraphGraph(KnowledgeGraph):
     :param directory: where the store is on disk; ``None`` for one in memory.
     :ivar follow: returns the store that is to be read from now on.
     :ivar reopen: opens it again, of files that may have changed.
-    :ivar builder: the number of the process that builds the adjacency, or has done so.
     :ivar revision: of which an adjacency may be kept; ``None`` for quads that may change, or to do without one.
 
     >>> store = ox.Store()
@@ -74,8 +69,6 @@ class OxigraphGraph(KnowledgeGraph):
         self.prefixes = Manifest(self.stored).prefixes
         self.revision = revision
         self._adjacency: Adjacency | None = None
-        self.builder: int | None = None
-        self._building: Child | None = None
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
         self.follow: Callable[[], ox.Store] = lambda: store
@@ -251,34 +244,21 @@ class OxigraphGraph(KnowledgeGraph):
         return tuple(dict.fromkeys(self.source(name or None) for name in sorted(names)))
 
     def adjacency_view(self) -> AdjacencyView | None:
-        """Its triples as an adjacency; ``None`` where there is none yet, which the next call looks for again.
+        """Return its triples as an adjacency; ``None`` where none is kept."""
+        return None if self.adjacency is None else AdjacencyView(self.adjacency)
 
-        For a large graph it is built by a process that begins with the first call, and goes on if this one ends.
+    def built_adjacency(self, progress: Progress | None = None) -> Adjacency | None:
+        """Return the adjacency, made now if none is kept; ``None`` for a graph so small or large that it has none.
+
+        :raises StoreError: if it cannot be made, or not be kept.
         """
-        if self.adjacency is None and self.builder is None and self._may_be_built:
-            self.builder = start_alone(ADJACENCY_BUILDER, self._to_build())
-        return None if self._adjacency is None else AdjacencyView(self._adjacency)
+        if self.adjacency is None and self.revision is not None:
+            triples = sum(source.triples for source in self.stored) or len(self.store)
+            if MIN_TRIPLES <= triples <= MOST_TRIPLES:
+                from kgsparql.graphs.adjacency_building import build_adjacency
 
-    def built_adjacency(self, cancel: threading.Event) -> Adjacency | None:
-        """Return its triples as an adjacency, which another process makes if need be; ``None`` where it cannot.
-
-        :raises CancelledError: if it is set.
-        """
-        if self.adjacency is None and self._building is not None:
-            self._building.reply(told={}, cancel=cancel)  # none: it ends
-        if self.adjacency is None and self._may_be_built:
-            child = Child(ADJACENCY_BUILDER)
-            try:
-                child.reply_to(self._to_build(), told={}, cancel=cancel)
-            finally:
-                child.stop()
-        return self.adjacency
-
-    def is_built_by(self, child: Child) -> None:
-        """Let a process go on that has begun to build its adjacency, if it is large enough for one."""
-        if self._may_be_built:
-            child.leave(self._to_build())
-            self._building, self.builder = child, child.pid
+                self._adjacency = build_adjacency(self.store, self.revision, progress)
+        return self._adjacency
 
     @property
     def adjacency(self) -> Adjacency | None:
@@ -286,16 +266,6 @@ class OxigraphGraph(KnowledgeGraph):
         if self._adjacency is None and self.revision is not None:
             self._adjacency = open_adjacency(self.revision)
         return self._adjacency
-
-    @property
-    def _may_be_built(self) -> bool:
-        return self.revision is not None and sum(source.triples for source in self.stored) >= MIN_TRIPLES
-
-    def _to_build(self) -> dict[str, Any]:
-        """Say what another process needs to know to build its adjacency."""
-        revision, stored = asdict(cast("Revision", self.revision)), [asdict(source) for source in self.stored]
-        directory = None if self.directory is None else str(self.directory)
-        return {"revision": revision, "stored": stored, "directory": directory}
 
     @contextmanager
     def _results_of(self, query: Query, form: type[_Result]) -> Iterator[_Result]:

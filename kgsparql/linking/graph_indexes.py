@@ -239,7 +239,7 @@ class GraphIndexes:
         """Return what turns texts into vectors; ``None`` if nothing does."""
         if not isinstance(self._embedder, str):
             return self._embedder
-        found = open_embedder(self._embedder, note=self._note)
+        found = open_embedder(self._embedder)
         if found is None and self._embedder == "auto":
             self._note(f"no embedding model: words are compared by spelling, not by meaning ({INSTALL_HINT})")
         return found

@@ -24,6 +24,7 @@ from kgsparql.errors import (
 )
 from kgsparql.models.embedding import (
     DEFAULT_MODEL,
+    DEFAULT_NAME,
     INSTALL_HINT,
     VECTORS_HINT,
     Embedder,
@@ -52,12 +53,11 @@ _CONTENTS = Contents(
 )
 
 
-def open_embedder(spec: str = "auto", *, note: Callable[[str], None] | None = None) -> Embedder | None:
+def open_embedder(spec: str = "auto") -> Embedder | None:
     """Open the embedder that ``spec`` names; nothing heavy is imported before it embeds.
 
     :param spec: ``auto``: the default model if it and sentence-transformers are on this machine, else ``None``.
         ``none``: ``None``. A directory with a model, or a model's name on the hub. ``URL#model`` for a server.
-    :param note: called with each line that a person should read.
     :raises EmbeddingError: if what was named is not there.
     :raises OptionError: for a URL without a model.
 
@@ -81,10 +81,9 @@ def open_embedder(spec: str = "auto", *, note: Callable[[str], None] | None = No
         raise EmbeddingError("sentence-transformers is not installed", hint=INSTALL_HINT)
     else:
         model = find_model(spec) or LocalModel(spec, None)
-    from kgsparql.models.onnx import OnnxEmbedder, has_onnx  # most commands need no vectors
+    from kgsparql.models.bert import BertEmbedder  # most commands need no vectors
 
-    is_exported = model.label == DEFAULT_MODEL and model.directory is not None and has_onnx()
-    return OnnxEmbedder(model, note=note) if is_exported else SentenceTransformerEmbedder(model)
+    return BertEmbedder(model) if model.name == DEFAULT_NAME else SentenceTransformerEmbedder(model)
 
 
 class OpenAIEmbedder:

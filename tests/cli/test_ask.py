@@ -238,20 +238,6 @@ def test_a_spent_budget_gives_a_partial_answer_and_errors_are_json_where_json_is
     assert "kgsparql info -k GRAPH shows some" in run("ask", "-k", NOBEL).stderr
 
 
-def test_U03_no_control_characters_reach_the_terminal(run: Run, tmp_path: Path) -> None:
-    graph = tmp_path / "evil.ttl"
-    label = r"Evil\u001b[31m\u202eName"
-    named = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    graph.write_text(
-        f'<http://e.org/a> {named} "{label}" ; <http://e.org/knows> <http://e.org/b> . '
-        f'<http://e.org/b> {named} "B\\u0007b" .'
-    )
-    for form in ("text", "md"):
-        done = run("ask", "Whom does Evil[31mName know? \x1b[2J", "-k", graph, "-e", "http://e.org/a", "-f", form)
-        assert done.exit_code == 3, done.stderr  # `2j` is no word of the graph
-        assert not any(char in done.stdout + done.stderr for char in "\x1b\u202e\x07")
-
-
 def test_a_picture_is_written_to_a_pipe_and_to_a_file_of_its_suffix_and_of_many_facts_has_the_winner(
     run: Run, tmp_path: Path
 ) -> None:

@@ -1,11 +1,7 @@
 """``kgsparql ask`` with a language model, as a user types it."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +11,7 @@ from kgsparql.cli import _common as c
 from kgsparql.events import Drafted
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES
-from tests.model_server import ModelServer, Slow
+from tests.model_server import ModelServer
 from tests.scripted import by_call, reader
 
 NOBEL = FIXTURES / "nobel.ttl"
@@ -127,25 +123,6 @@ def test_with_one_call_the_linker_finds_the_names_and_steps_are_told_as_far_as_i
     assert "You find the names" not in once
     assert all(said in twice for said in ("You find the names", "kept reply", "  reply\n    {"))
     assert chart.stdout.startswith("flowchart LR\n")
-
-
-def test_ctrl_c_stops_a_waiting_model_at_once(tmp_path: Path) -> None:
-    with ModelServer([Slow(60)]) as server:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kgsparql", "ask", FEYNMAN, "-k", NOBEL, "--embedder", "none", "-m", "any",
-             "--base-url", server.url],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path)},
-        )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert server.requests, "the model was asked"
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert time.monotonic() - began < 10
-    assert (process.returncode, out) == (130, b"")
-    assert b"Traceback" not in err
 
 
 def test_model_knowledge_is_labelled_and_no_answer(run: Run) -> None:

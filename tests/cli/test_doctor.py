@@ -2,9 +2,6 @@
 
 import importlib.metadata
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +13,7 @@ import pytest
 
 from kgsparql.models.embedding import has_sentence_transformers
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES, ROOT
+from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, sends
@@ -250,23 +247,3 @@ def test_an_endpoint_is_asked_and_one_that_wants_to_know_who_asks(
     assert code == 0
     assert found["graph"]["found"].startswith(f"wikidata ({url}): answers SPARQL")
     assert found["graph"]["found"].endswith("labels are looked up for each question")
-
-
-def test_I14_ctrl_c_while_a_server_hangs_keeps_what_was_found() -> None:
-    with ModelServer([FOUR], models=Slow(30)) as server:
-        command = [sys.executable, "-m", "kgsparql", "doctor", "--embedder", "none", "--base-url", server.url]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        deadline = time.monotonic() + 30
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert server.requests
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        shown, said = process.communicate(timeout=20)
-        assert time.monotonic() - began < 10
-    assert process.returncode == 130
-    assert b"Traceback" not in said
-    assert shown.startswith(b"ok    kgsparql")
-    assert b"ok    model" not in shown

@@ -59,12 +59,6 @@ def test_lines_of_stdin_and_errors_are_logged_too_and_hostile_text_is_shown_as_t
     ):  # fmt: skip
         done = run("log", *words, "--log", tmp_path / "q.sqlite")
         assert (done.exit_code, "hint" in done.stderr) == (2, True), words
-    asked(run, tmp_path / "q.sqlite", "What is \x1b[31m\u202ered <script>?")
-    for words in ("list",), ("show", "3"):
-        shown = run("log", *words, "--log", tmp_path / "q.sqlite").stdout
-        assert "red <script>" in shown
-        assert "\x1b" not in shown
-        assert "\u202e" not in shown
 
 
 def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
 """Every command over an endpoint: the same results as over the file it serves, and clear errors in time."""
 
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 import threading
 import time
@@ -24,7 +21,7 @@ from kgsparql.graphs import EndpointGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES, ROOT
+from tests.conftest import FIXTURES
 from tests.endpoints import faults
 from tests.endpoints.faults import FaultServer, Request, reply, results
 from tests.endpoints.ports import free_port
@@ -315,21 +312,3 @@ def test_a_stream_that_is_stopped_ends_the_reading_of_labels(tmp_path: Path, mon
         while (more := set(threading.enumerate()) - before - set(server._threads)) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not more
-
-
-def test_I14_ctrl_c_while_an_endpoint_hangs(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "kgsparql", "ask", "Who?", "--no-model", "--embedder", "none", "-k"]
-    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(tmp_path)}
-    with FaultServer(faults.hang, looking=True) as server:
-        process = subprocess.Popen(
-            [*command, server.url], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        deadline = time.monotonic() + 30
-        while not server.requests and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert server.requests
-        process.send_signal(signal.SIGINT)
-        with faults.taking(less_than=10):
-            _, said = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert b"Traceback" not in said

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql.exploration import PredicatePath, adjacency_search, neighbours, predicate_paths, shortest_paths
-from kgsparql.graphs import OxigraphGraph, adjacency_building
+from kgsparql.graphs import OxigraphGraph, oxigraph
 from kgsparql.graphs.adjacency import Revision
-from kgsparql.graphs.adjacency_building import build_adjacency
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
@@ -31,7 +30,7 @@ numbers = itertools.count()
 
 @pytest.fixture(autouse=True)
 def small_graphs_have_one() -> Iterator[None]:
-    with patch.object(adjacency_building, "MIN_TRIPLES", 0):
+    with patch.object(oxigraph, "MIN_TRIPLES", 0):
         yield
 
 
@@ -41,8 +40,7 @@ def graphs_of(quads: list[ox.Quad]) -> tuple[OxigraphGraph, OxigraphGraph]:
     store.extend(quads)
     revision = Revision(f"test {next(numbers)}", "1")
     fast = OxigraphGraph(store, name="fast", fingerprint="0", revision=revision)
-    assert build_adjacency(fast) is not None
-    assert fast.adjacency_view() is not None
+    assert fast.built_adjacency() is not None
     shutil.rmtree(revision.directory)  # it stays open
     return fast, OxigraphGraph(store, name="slow", fingerprint="0")
 
@@ -56,8 +54,6 @@ def graphs_of(quads: list[ox.Quad]) -> tuple[OxigraphGraph, OxigraphGraph]:
     max_hops=st.integers(0, 6),
     skip=st.sampled_from([UNWALKED, frozenset({ex("p")}), frozenset()]),
     limit=st.sampled_from([1, 2, 1_000]),
-    bucket=st.sampled_from([1, 7, 1_000]),
-    chunk=st.sampled_from([1, 3, 1_000]),
 )
 def test_paths_equal_brute_force_and_those_of_queries(
     triples: list[Triple],
@@ -67,8 +63,6 @@ def test_paths_equal_brute_force_and_those_of_queries(
     max_hops: int,
     skip: frozenset[IRI],
     limit: int,
-    bucket: int,
-    chunk: int,
 ) -> None:
     """Blank nodes, literals, classes, self loops, parallel predicates, named graphs that repeat triples."""
     quads = [
@@ -76,8 +70,7 @@ def test_paths_equal_brute_force_and_those_of_queries(
         for t, some in zip(triples, graphs, strict=False)
         for graph in some
     ]
-    with patch.multiple(adjacency_building, _BUCKET=bucket, _CHUNK=chunk, _RUN=chunk):
-        fast, slow = graphs_of(quads)
+    fast, slow = graphs_of(quads)
     start, end = ends
     options = {"direction": direction, "max_hops": max_hops, "skip": skip}
     whole = shortest_paths(fast, start, end, **options)

@@ -250,7 +250,7 @@ def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: QueryW
 def test_a_child_that_ended_is_waited_for_once_more_at_once() -> None:
     child = child_process.Child("kgsparql.graphs.user_query.process")
     os.kill(child.pid, signal.SIGKILL)
-    assert [child.reply(told={}, timeout_s=30) for _ in range(2)] == [None, None]
+    assert [child.reply_to({}, told={}, timeout_s=30) for _ in range(2)] == [None, None]
     child.stop()
 
 

@@ -1,4 +1,18 @@
-"""Whether answers are right, singly and as a whole; and the lenient "exact match" of papers, to compare with them."""
+"""Whether answers are right, singly and as a whole; and the lenient "exact match" of papers, to compare with them.
+
+Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there is
+no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None given: 0. A
+failed question, also for want of its model: 0. Not defined while nobody knows the right answers.
+
+Candidates that nobody chose among, right behind each other, of the same score and with the same first piece of
+evidence are in the order of their degree, the highest first, then of their labels. Where somebody chose, the order
+given stands.
+
+The leading answers are the first, and those right behind it that have the same score and the same first piece of
+evidence. Of a method that ranks paths, these are all ends of the best one; of methods that rank entities (entity,
+mindmap), often the first answer alone. The set, of precision and recall, is the leading answers where nobody chose
+among the candidates, else all answers.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +25,9 @@ from typing import TypeAlias, TypeVar
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.metrics.judging import Judgement, Metric, defined, f1, judgement, without_markers
+from kgsparql.evaluation.metrics.judging import Judgement, Metric, f1, judgement, without_markers
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import Literal, parse_term
-
-_RULE = (
-    "Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there"
-    " is no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None"
-    " given: 0. A failed question, also for want of its model: 0. Not defined while nobody knows the right answers."
-)
-_ORDER = (
-    "Candidates that nobody chose among, right behind each other, of the same score and with the same first piece of"
-    " evidence are in the order of their degree, the highest first, then of their labels. Where somebody chose, the"
-    " order given stands."
-)
-_LEADING = (
-    "The leading answers are the first, and those right behind it that have the same score and the same first piece of"
-    " evidence. Of a method that ranks paths, these are all ends of the best one; of methods that rank entities"
-    " (entity, mindmap), often the first answer alone."
-)
-_SET = f"The set is the leading answers where nobody chose among the candidates, else all answers. {_LEADING}"
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _BOOLEANS = frozenset({"true", "false"})
@@ -46,14 +43,17 @@ _Formula: TypeAlias = Callable[[Judgement], float]
 
 
 def _hits_at(first: int) -> _Formula:
+    """Whether any of the first answers is right."""
     return lambda found: float(found.right(first) > 0)
 
 
 def _expected_hits(found: Judgement) -> float:
+    """Divide the right ones of the leading answers by these: Hits@1 if one of them is drawn at random."""
     return found.right(found.leading) / found.leading if found.leading else 0.0
 
 
 def _reciprocal_rank(found: Judgement) -> float:
+    """Return 1 / rank of the first right answer among all; 0 without one."""
     return next((1 / place for place, numbers in enumerate(found.found, 1) if numbers), 0.0)
 
 
@@ -65,14 +65,14 @@ def _set_recall(found: Judgement) -> float:
     return found.gold_found(found.predicted) / found.gold
 
 
-def _answer_metric(name: str, formula: _Formula, about: str) -> Metric:
+def _answer_metric(name: str, formula: _Formula) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         found = judgement(question, record)
         if found is None:
             return None
         return formula(found) if found.settled is None else found.settled
 
-    return Metric(name, "answer", "higher", value, f"{about} {_RULE}")
+    return Metric(name, "answer", "higher", value)
 
 
 def _lenient_em(question: Question, record: Record) -> float | None:
@@ -196,25 +196,14 @@ def _literal_text(term: str) -> str:
 
 
 METRICS: tuple[Metric, ...] = (
-    _answer_metric("hits@1", _hits_at(1), f"Whether the first answer is right. {_ORDER}"),
-    _answer_metric(
-        "expected_hits@1", _expected_hits,
-        f"Right ones of the leading answers / leading answers: Hits@1 if one of them is drawn at random. {_LEADING}",
-    ),
-    *(
-        _answer_metric(f"hits@{k}", _hits_at(k), f"Whether any of the first {k} answers is right. {_ORDER}")
-        for k in (3, 5, 10)
-    ),
-    _answer_metric(
-        "mrr", _reciprocal_rank, f"1 / rank of the first right answer among all; 0 without one. {_ORDER}"
-    ),
-    _answer_metric("precision", _set_precision, f"Right answers of the set / answers of the set. {_SET}"),
-    _answer_metric("recall", _set_recall, f"Right answers that are in the set / right answers. {_SET}"),
-    _answer_metric(
-        "f1", lambda found: f1(_set_precision(found), _set_recall(found)),
-        f"2 · precision · recall / (precision + recall), of each question; 0 if both are 0. {_SET}"
-    ),
-    defined("lenient_em", "answer", "higher", _lenient_em),
-    defined("exact", "answer", "higher", _is_exact),
-    defined("wrong_yes_no", "grounding", "lower", _wrong_verdict),
-)  # fmt: skip
+    _answer_metric("hits@1", _hits_at(1)),
+    _answer_metric("expected_hits@1", _expected_hits),
+    *(_answer_metric(f"hits@{k}", _hits_at(k)) for k in (3, 5, 10)),
+    _answer_metric("mrr", _reciprocal_rank),
+    _answer_metric("precision", _set_precision),
+    _answer_metric("recall", _set_recall),
+    _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question
+    Metric("lenient_em", "answer", "higher", _lenient_em),
+    Metric("exact", "answer", "higher", _is_exact),
+    Metric("wrong_yes_no", "grounding", "lower", _wrong_verdict),
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from inspect import cleandoc
 from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
@@ -30,7 +29,6 @@ class Metric:
     :param better: which way is better; empty where neither is.
     :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
         some questions (those without an answer, say) is a mean too.
-    :param about: its definition: the formula, and what empty and failed answers count.
     :param prepare: what makes scoring many questions faster.
     """
 
@@ -38,13 +36,7 @@ class Metric:
     group: Group
     better: Better
     of: Score
-    about: str
     prepare: Callable[[Iterable[tuple[Question, Record]]], None] = ignore
-
-
-def defined(name: str, group: Group, better: Better, of: Score) -> Metric:
-    """Make a metric of a function whose docstring is its definition."""
-    return Metric(name, group, better, of, cleandoc(of.__doc__ or ""))
 
 
 def f1(precision: float, recall: float) -> float:

@@ -1,4 +1,12 @@
-"""How near the words of an answer are to a reference: ROUGE and BERTScore, by the packages that papers use."""
+"""How near the words of an answer are to a reference: ROUGE and BERTScore, by the packages that papers use.
+
+Compared are the words of a model without citations, else the labels of the predicted set, with the reference answer
+of the dataset, else the labels of the right answers; of labels the first 100, with commas between. Nothing said, or a
+failed question: 0. Not defined without a reference and right answers.
+
+Sources: Lin, ROUGE (2004), words stemmed; Zhang et al., BERTScore (ICLR 2020), by the vectors of the default
+embedding model, without rescaling and weights: figures of papers, which use roberta-large, are not comparable.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +28,6 @@ _LISTED = 100
 """At most so many labels stand for a sentence: the longest common subsequence takes the product of the lengths."""
 
 _LAYERS = 6
-
-_RULE = (
-    f" Compared are the words of a model without citations, else the labels of the predicted set, with the reference"
-    f" answer of the dataset, else the labels of the right answers; of labels the first {_LISTED}, with commas between."
-    " Nothing said, or a failed question: 0. Not defined without a reference and right answers."
-)
 
 _bert_f1: dict[tuple[str, str], float] = {}
 
@@ -70,17 +72,13 @@ def _rouge_f1(text: str, reference: str) -> dict[str, float] | None:
     return {kind: float(score.fmeasure) for kind, score in scores.items()} if is_seen else None
 
 
-def _rouge_metric(kind: str, about: str) -> Metric:
+def _rouge_metric(kind: str) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         pair = _text_and_reference(question, record)
         found = None if pair is None else _rouge_f1(*pair)
         return None if found is None else found[kind]
 
-    about = (
-        f"F1 of {about}, words stemmed, by the package rouge-score.{_RULE} Not defined for a reference without Latin"
-        " letters or digits, which are all that the package sees. Source: Lin, ROUGE (2004)."
-    )
-    return Metric(kind, "text", "higher", value, about)
+    return Metric(kind, "text", "higher", value)
 
 
 @cache
@@ -115,15 +113,7 @@ def _bertscore_f1(question: Question, record: Record) -> float | None:
     return _bert_f1[pair]
 
 
-_ABOUT_BERTSCORE = (
-    f"F1 of the nearest words by the vectors of {DEFAULT_MODEL}, layer {_LAYERS}, without rescaling and weights, by the"
-    " package bert-score. Figures of papers use roberta-large and are not comparable."
-    f"{_RULE} Source: Zhang et al., BERTScore (ICLR 2020)."
-)
-
 METRICS = (
-    _rouge_metric("rouge1", "the words in common"),
-    _rouge_metric("rouge2", "the pairs of words in common"),
-    _rouge_metric("rougeL", "the longest common subsequence"),
-    Metric("bertscore_f1", "text", "higher", _bertscore_f1, _ABOUT_BERTSCORE, prepare),
+    *map(_rouge_metric, ("rouge1", "rouge2", "rougeL")),
+    Metric("bertscore_f1", "text", "higher", _bertscore_f1, prepare),
 )

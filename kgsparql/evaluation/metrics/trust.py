@@ -1,6 +1,12 @@
 """Whether an answer can be relied on, and what it cost: triples, citations, silence, what was cut, calls, seconds.
 
 Evidence is compared with the triples that an answer must rest on; what was linked, with the entities of the question.
+
+Triples are equal if their terms are: IRIs by their characters, literals by value. No evidence: 0. A failed question:
+0. Not defined for a question without golden triples. Of the first ten, the places are the triples in the order in
+which they are read: item after item, in each from its first to its last; a triple that was there before takes a place
+and is not counted again. That is as in the evaluation of HubLink on ORKG, whose published figures ``triple_hit@10``
+reproduces. What a question costs counts for a failed one, too.
 """
 
 from __future__ import annotations
@@ -11,21 +17,11 @@ from typing import TypeAlias
 
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import identity
-from kgsparql.evaluation.metrics.judging import Metric, defined, f1, is_silent, judgement
+from kgsparql.evaluation.metrics.judging import Better, Metric, f1, is_silent, judgement
 from kgsparql.evaluation.record import Record, RecordedCost
 
 _NO_EMBEDDER = "ranking"  # the purpose of the fallback that every question of a run without an embedding model has
 _AT = 10  # places that the metrics of the first ones count
-
-_OF_TRIPLES = (
-    "Triples are equal if their terms are: IRIs by their characters, literals by value. No evidence: 0. A failed"
-    " question: 0. Not defined for a question without golden triples."
-)
-_PLACES = (
-    "The places are the triples in the order in which they are read: item after item, in each from its first to its"
-    " last; a triple that was there before takes a place and is not counted again."
-)
-_PUBLISHED = "As in the evaluation of HubLink on ORKG, whose published figures this reproduces."
 
 _Triple: TypeAlias = tuple[str, str, str]
 _Formula: TypeAlias = Callable[[frozenset[_Triple], list[_Triple]], float]
@@ -54,7 +50,7 @@ def _reciprocal_rank(golden: frozenset[_Triple], places: list[_Triple]) -> float
     return next((1 / place for place in _golden_places(golden, places)), 0.0)
 
 
-def _triple_metric(name: str, formula: _Formula, about: str) -> Metric:
+def _triple_metric(name: str, formula: _Formula) -> Metric:
     def value(question: Question, record: Record) -> float | None:
         if not question.golden_triples:
             return None
@@ -64,7 +60,7 @@ def _triple_metric(name: str, formula: _Formula, about: str) -> Metric:
         places = [_triple_identity(triple) for item in record.evidence for triple in item.triples]
         return formula(frozenset(map(_triple_identity, golden)), places)
 
-    return Metric(name, "evidence", "higher", value, f"{about} {_OF_TRIPLES}")
+    return Metric(name, "evidence", "higher", value)
 
 
 def _triple_identity(triple: _Triple) -> _Triple:
@@ -72,6 +68,12 @@ def _triple_identity(triple: _Triple) -> _Triple:
 
 
 def _linking_recall(first: int) -> Metric:
+    """Divide the entities of a question that are among the first candidates of some mention by its entities.
+
+    The first candidate is the entity that was taken. 1 where the entities were given to the method. Not defined where
+    the dataset names no entities, and for a method that does not look for them.
+    """
+
     def value(question: Question, record: Record) -> float | None:
         topics = {str(topic.iri) for topic in question.topics}
         if not topics or record.linked is None:
@@ -80,13 +82,7 @@ def _linking_recall(first: int) -> Metric:
         found = {term for terms in ranked for term in terms[:first]}
         return 0.0 if record.status == "error" else len(topics & found) / len(topics)
 
-    about = (
-        f"Entities of the question that are among the first {first} candidates of some mention / entities of the"
-        " question. The first candidate is the entity that was taken. 1 where the entities were given to the method. A"
-        " failed question: 0. Not defined for a question whose entities the dataset does not name, and for a"
-        " method that does not look for entities."
-    )
-    return Metric(f"linking_recall@{first}", "linking", "higher", value, about)
+    return Metric(f"linking_recall@{first}", "linking", "higher", value)
 
 
 def _is_grounded(_question: Question, record: Record) -> float | None:
@@ -151,100 +147,55 @@ def _own_confidence(_question: Question, record: Record) -> float | None:
     return None if record.has_failed or is_silent(record) else record.score
 
 
-def _cost_metric(name: str, about: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
+def _cost_metric(name: str, of: Callable[[RecordedCost], float | None] | None = None) -> Metric:
     """Make a metric of what was measured: the field of this name, or what is computed from several."""
     measured = of or attrgetter(name)
+    return Metric(name, "cost", "lower", lambda _, record: measured(record.measured))
 
-    def value(_question: Question, record: Record) -> float | None:
-        found = measured(record.measured)
-        return None if found is None else float(found)
 
-    return Metric(name, "cost", "lower", value, f"{about} A failed question counts with what it cost.")
+def _share(name: str, of: Callable[[Record], bool], better: Better = "lower") -> Metric:
+    """Make a metric that counts questions."""
+    return Metric(name, "grounding", better, lambda _, record: float(of(record)))
 
 
 METRICS: tuple[Metric, ...] = (
-    _triple_metric(
-        "triple_precision", _triple_precision, "Golden triples in the evidence / different triples in it."
-    ),
-    _triple_metric("triple_recall", _triple_recall, "Golden triples in the evidence / golden triples."),
-    _triple_metric(
-        "triple_f1", lambda golden, places: f1(_triple_precision(golden, places), _triple_recall(golden, places)),
-        "2 · precision · recall / (precision + recall) of triples; 0 if both are 0.",
-    ),
-    _triple_metric(
-        "triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden),
-        f"Golden triples at the first 10 places / golden triples. {_PUBLISHED} {_PLACES}",
-    ),
-    _triple_metric(
-        "triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT]),
-        f"Golden triples at the first 10 places / different triples at them. {_PLACES}",
-    ),
-    _triple_metric(
-        "triple_map@10", _average_precision,
-        "Sum over the first 10 places with a golden triple of (golden ones up to there / place), divided by the golden"
-        f" triples, 10 at most. {_PLACES}",
-    ),
-    _triple_metric(
-        "triple_mrr@10", _reciprocal_rank,
-        f"1 / first place with a golden triple, 0 if none of the first 10 has one. {_PLACES}",
-    ),
+    _triple_metric("triple_precision", _triple_precision),
+    _triple_metric("triple_recall", _triple_recall),
+    _triple_metric("triple_f1", lambda golden, own: f1(_triple_precision(golden, own), _triple_recall(golden, own))),
+    _triple_metric("triple_hit@10", lambda golden, places: len(_golden_places(golden, places)) / len(golden)),
+    _triple_metric("triple_precision@10", lambda golden, places: _triple_precision(golden, places[:_AT])),
+    _triple_metric("triple_map@10", _average_precision),
+    _triple_metric("triple_mrr@10", _reciprocal_rank),
     *map(_linking_recall, (1, 3, 5, 10)),
-    defined("grounded", "grounding", "higher", _is_grounded),
-    defined("unsupported_claims", "grounding", "lower", _unsupported_share),
-    Metric(
-        "abstained", "grounding", "", lambda _, record: float(is_silent(record)),
-        "Questions to which nothing was answered: no term, no name, and no model says in words that it knows. A failed"
-        " question is no abstention.",
-    ),
+    Metric("grounded", "grounding", "higher", _is_grounded),
+    Metric("unsupported_claims", "grounding", "lower", _unsupported_share),
+    # no term, no name, and no model says in words that it knows; a failed question is no abstention
+    _share("abstained", is_silent, ""),
+    # of the questions to which nothing was answered, those that have no answer
     Metric(
         "abstention_precision", "grounding", "higher",
         lambda question, record: (
             None if question.answers is None or not is_silent(record) else float(not question.answers)
         ),
-        "Of the questions to which nothing was answered, those that have no answer. Not defined for any other question,"
-        " and while nobody knows the right answers.",
     ),
+    # of the questions that have no answer, those to which nothing was answered
     Metric(
         "abstention_recall", "grounding", "higher",
         lambda question, record: float(is_silent(record)) if question.answers == () else None,
-        "Of the questions that have no answer, those to which nothing was answered. A failed question: 0. Not defined"
-        " for a question that has one, and while nobody knows.",
     ),
-    defined("misleading", "grounding", "lower", _is_misleading),
-    Metric(
-        "without_model", "grounding", "lower", lambda _, record: float(record.is_without_model),
-        "Questions that a model was to help with, and that were answered without it: it failed, or was not trusted.",
-    ),
-    Metric(
-        "fallbacks", "grounding", "lower",
-        lambda _, record: float(any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
-        "Questions where something was done in the second-best way: a reply of a model that could not be used. That"
-        " texts are compared by their words, for want of an embedding model, is how the run was made, and no fallback.",
-    ),
-    defined("truncated", "grounding", "lower", _is_truncated),
-    Metric(
-        "partial", "grounding", "lower", lambda _, record: float(record.status == "partial" and not record.has_failed),
-        "Questions with an answer that is marked as not whole: a limit, words without evidence, a doubt. A failed"
-        " question has no answer.",
-    ),
-    Metric(
-        "failed", "grounding", "lower", lambda _, record: float(record.has_failed),
-        "Questions that an error left without an answer: of the graph, of the method, or of its model. Where a model"
-        " failed once there was evidence, a list of candidates is shown to a person; here it is no answer.",
-    ),
-    _cost_metric("model_calls", "Calls of a model per question."),
-    _cost_metric("rounds", "Calls of a model that waited for each other: the longest chain."),
-    _cost_metric("prompt_tokens", "Tokens of all prompts."),
-    _cost_metric("completion_tokens", "Tokens of all replies."),
-    _cost_metric("tokens", "Tokens of prompts and replies.", lambda m: m.prompt_tokens + m.completion_tokens),
-    _cost_metric("cost", "Price of all calls, those answered from the store too; none if unknown."),
-    _cost_metric("paid_cost", "Price of the calls that were made; none if unknown."),
-    _cost_metric("queries", "SPARQL queries that were sent."),
-    _cost_metric("rows", "Solutions that came back."),
-    _cost_metric("seconds", "Wall time in seconds."),
-    _cost_metric(
-        "seconds_without_model", "Wall time in seconds without waiting for a model.",
-        lambda m: max(0.0, m.seconds - m.model_seconds),
-    ),
-    defined("confidence", "grounding", "", _own_confidence),
+    Metric("misleading", "grounding", "lower", _is_misleading),
+    # a model was to help, and failed, or was not trusted
+    _share("without_model", lambda record: record.is_without_model),
+    # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
+    _share("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
+    Metric("truncated", "grounding", "lower", _is_truncated),
+    # marked as not whole: a limit, words without evidence, a doubt
+    _share("partial", lambda record: record.status == "partial" and not record.has_failed),
+    # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
+    _share("failed", lambda record: record.has_failed),
+    *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
+    _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
+    *map(_cost_metric, ("cost", "paid_cost", "queries", "rows", "seconds")),
+    _cost_metric("seconds_without_model", lambda measured: max(0.0, measured.seconds - measured.model_seconds)),
+    Metric("confidence", "grounding", "", _own_confidence),
 )  # fmt: skip

@@ -8,7 +8,7 @@ import re
 import threading
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import CancelledError, EndpointReplyError, EndpointTimeoutError, LimitError, NotFoundError
+from kgsparql.errors import (
+    CancelledError,
+    EndpointReplyError,
+    EndpointTimeoutError,
+    LimitError,
+    NotFoundError,
+    StoreError,
+)
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
@@ -220,7 +227,10 @@ class _Reader:
 
     def _read_degrees(self, used: Collection[str]) -> Gathered[_Read]:
         """Count in how many triples each IRI is: in an adjacency, whose building takes less time than the query."""
-        adjacency = self.graph.built_adjacency(self.cancel) if isinstance(self.graph, OxigraphGraph) else None
+        adjacency = None
+        if isinstance(self.graph, OxigraphGraph):
+            with suppress(StoreError):  # no place to keep it
+                adjacency = self.graph.built_adjacency(lambda *_: self._poll_s())
         if adjacency is not None:
             return Gathered(_Read, (_Read(iri, degree=n) for iri, n in adjacency.triples_of_iris(UNWALKED)))
         if self.graph.sizes.are_large:
