@@ -440,7 +440,7 @@ def open(
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read (an index that was made, a file kept as a store).
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
-    :param index: the directory, or URI of object storage, below which label indexes are; the cache directory, if none.
+    :param index: the directory below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
     :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, …
     :raises GraphLoadError: for a file that is missing or is not RDF.

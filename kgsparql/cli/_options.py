@@ -108,9 +108,8 @@ class GraphOptions(FileOptions):
     index: Annotated[
         str | None,
         _reading_option(
-            "--index PLACE",
-            "Where label indexes are: a directory, or object storage (s3://bucket/prefix). Default: KGSPARQL_INDEX, "
-            "else the cache directory.",
+            "--index DIR",
+            "The directory where label indexes are. Default: KGSPARQL_INDEX, else the cache directory.",
             envvar="KGSPARQL_INDEX",
         ),
     ] = None

@@ -17,7 +17,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import digest_of, read_sealed_json
+from kgsparql.storage.files import damaged, digest_of, read_sealed_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,12 +176,12 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
         about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
         if {name: about.get(name) for name in revision.made_of} != revision.made_of:
             return None
+        if damaged(directory, about["files"]):
+            return None
         import numpy as np
 
         # A view without the class memmap, whose slices take several times as long.
         arrays = {name: np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r")) for name in ARRAYS}
-        if about["lengths"] != {name: len(own) for name, own in arrays.items()}:
-            return None
     except (OSError, ValueError, LookupError, TypeError):
         return None
     predicates = tuple(map(IRI, about["predicates"]))

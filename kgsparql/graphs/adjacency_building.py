@@ -36,6 +36,7 @@ from kgsparql.storage.files import (
     replace_directory,
     replace_text,
     sealed_json,
+    seals,
     writer_lock,
 )
 
@@ -150,7 +151,7 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     return {
         "predicates": [predicate[1:-1].decode() for predicate in predicates],
         "iris": sum(term[:1] == b"<" for term in names),
-        "lengths": {name: len(own) for name, own in arrays.items()},
+        "files": seals(made, made.iterdir()),
     }
 
 

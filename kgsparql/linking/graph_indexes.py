@@ -29,6 +29,7 @@ from kgsparql.errors import (
     KgsparqlError,
     LimitError,
     ModelMismatchError,
+    OptionError,
     StoreError,
     StoreLockedError,
 )
@@ -54,13 +55,13 @@ from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
 from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
-from kgsparql.storage.lance_tables import Location, Tables, location
+from kgsparql.storage.lance_tables import Tables
 
 KEPT_ROWS = 1_000
 """Fewer labels are read anew: to keep them takes longer, but where they are among the names of a large graph."""
 
 
-def index_directory(graph: KnowledgeGraph, parent: Location) -> Location:
+def index_directory(graph: KnowledgeGraph, parent: Path) -> Path:
     """Return where to keep the index of a graph. Other data or another recipe gives another place."""
     # A large endpoint is known by its URL: asking it for a fingerprint would count all its triples.
     return parent / "labels" / _key_of(graph, graph.url if graph.profile.has_many_labels else graph.fingerprint)
@@ -71,7 +72,7 @@ def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
 
 
 def label_index(
-    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None, progress: Progress = silent,
+    graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None, progress: Progress = silent,
     cancel: threading.Event | None = None, slices: Path | None = None,
 ) -> LabelIndex:  # fmt: skip
     """Return an index that is ready within seconds, whatever was built before.
@@ -79,7 +80,6 @@ def label_index(
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
     :param slices: where the slice of a large endpoint is kept.
     :raises IndexStaleError: if the index there was made from other data or by another recipe.
-    :raises StoreError: if object storage has no index and the labels are many.
     :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
@@ -92,17 +92,13 @@ def label_index(
     except LimitError:
         if not graph.is_remote:
             raise
-        if isinstance(directory, Path):  # so that the next question does not try to read them again
-            with suppress(OSError):  # without a writable cache, the next process finds out for itself
-                directory.parent.mkdir(parents=True, exist_ok=True)
-                _large_mark(directory).touch()
+        with suppress(OSError):  # without a writable cache, the next process finds out for itself
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            _large_mark(directory).touch()
         return _index_with_lookup(graph, slices, embedder)
     takes_long = graph.is_remote or sum(source.triples for source in graph.stored) >= MIN_TRIPLES
-    if len(rows) < (1 if takes_long and isinstance(directory, Path) else KEPT_ROWS):
+    if len(rows) < (1 if takes_long else KEPT_ROWS):
         return memory_index(rows, embedder)
-    if not isinstance(directory, Path):  # no lock keeps two processes apart in object storage
-        hint = f"run: kgsparql index -k {shlex.quote(graph.name)} --index URI"
-        raise StoreError(f"{directory}: there is no index of {graph.name} as it is now", hint=hint)
     try:
         index = _index_builder(graph, directory, None, progress, cancel).build(lambda: rows, wait_s=30.0)
     except StoreLockedError:
@@ -113,10 +109,9 @@ def label_index(
     return open_label_index(graph, directory, embedder=embedder) or index
 
 
-def is_looked_up(graph: KnowledgeGraph, directory: Location) -> bool:
+def is_looked_up(graph: KnowledgeGraph, directory: Path) -> bool:
     """Tell whether the labels of a graph are known to be too many to read."""
-    is_marked = isinstance(directory, Path) and _large_mark(directory).exists()
-    return graph.is_remote and (graph.profile.has_many_labels or is_marked)
+    return graph.is_remote and (graph.profile.has_many_labels or _large_mark(directory).exists())
 
 
 def _large_mark(directory: Path) -> Path:
@@ -141,7 +136,7 @@ def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Emb
 
 
 def build_label_index(
-    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None, progress: Progress = silent
+    graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None, progress: Progress = silent
 ) -> LabelIndex:
     """Build the whole index: full text, and a vector for each distinct text. A run that was stopped goes on.
 
@@ -157,7 +152,7 @@ def build_label_index(
 
 
 def _index_builder(
-    graph: KnowledgeGraph, directory: Location, embedder: Embedder | None, progress: Progress,
+    graph: KnowledgeGraph, directory: Path, embedder: Embedder | None, progress: Progress,
     cancel: threading.Event | None = None,
 ) -> Builder:  # fmt: skip
     """Make the builder of an index, which names the files of the graph: older indexes of them go."""
@@ -172,9 +167,7 @@ def _content_of(graph: KnowledgeGraph) -> dict[str, str]:
     return {"fingerprint": graph.fingerprint, "recipe": recipe(graph.naming)}
 
 
-def open_label_index(
-    graph: KnowledgeGraph, directory: Location, *, embedder: Embedder | None = None
-) -> LabelIndex | None:
+def open_label_index(graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None) -> LabelIndex | None:
     """Open the index that was built; ``None`` if there is no complete one."""
     tables = Tables(directory)
     manifest = tables.manifest()
@@ -216,7 +209,7 @@ class GraphIndexes:
 
     :param embedder: ``auto``, ``none``, a model's name or path, or an OpenAI-compatible ``URL#model``.
     :param note: called with each line a person should read.
-    :param place: a directory or URI of object storage below which indexes are; the cache directory, if ``None``.
+    :param place: a directory below which indexes are; the cache directory, if ``None``.
     """
 
     def __init__(
@@ -228,7 +221,9 @@ class GraphIndexes:
         self._languages = languages
         self._embedder = embedder
         self._note = note
-        self._parent = None if place is None else location(str(place))
+        if "://" in str(place):
+            raise OptionError(f"{str(place)!r} is no place for an index", hint="name a directory")
+        self._parent = None if place is None else Path(place).absolute()
         self._linker: Linker | None = None
         self._of_members: dict[str, LabelIndex] = {}
         self._missing: list[Note] = []
@@ -359,11 +354,11 @@ class GraphIndexes:
         return slice_directory(graph, cache_directory())
 
     @property
-    def directory(self) -> Location:
+    def directory(self) -> Path:
         """Return where the label index of the graph is kept."""
         return self._directory_of(self.graph)
 
-    def _directory_of(self, graph: KnowledgeGraph) -> Location:
+    def _directory_of(self, graph: KnowledgeGraph) -> Path:
         return index_directory(graph, self._parent or cache_directory())
 
     def description(self) -> str:

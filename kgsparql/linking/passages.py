@@ -20,9 +20,9 @@ from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
 from kgsparql.rdf.terms import IRI, printable
+from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import (
     MANIFEST,
-    Location,
     Tables,
     errors_translated,
     lancedb,
@@ -68,7 +68,7 @@ class Passages:
     0
     """
 
-    def __init__(self, locate: Callable[[], Location] | None = None, source: str = "") -> None:
+    def __init__(self, locate: Callable[[], Path] | None = None, source: str = "") -> None:
         self._locate = locate
         self._source = source
 
@@ -99,7 +99,7 @@ class Passages:
     def note(self) -> str:
         """Note that documents were indexed for another state of this graph, but not for this one; else empty."""
         place = self._open_tables.directory if self._open_tables and self._source and not len(self) else None
-        for path in sorted(place.parent.parent.glob(f"*/{FOLDER}/{MANIFEST}")) if isinstance(place, Path) else ():
+        for path in sorted(place.parent.parent.glob(f"*/{FOLDER}/{MANIFEST}")) if place else ():
             with suppress(OSError, ValueError, AttributeError):
                 if json.loads(path.read_text(encoding="utf-8")).get("source") == self._source:
                     return (
@@ -164,7 +164,7 @@ class IndexedTexts:
 
 
 def build_passages(
-    directory: Location, texts: Path, *, source: str, passage_tokens: int = PASSAGE_TOKENS,
+    directory: Path, texts: Path, *, source: str, passage_tokens: int = PASSAGE_TOKENS,
     languages: tuple[str, ...] = ("en",), progress: Progress = silent,
 ) -> IndexedTexts:  # fmt: skip
     """Cut the documents of a directory into passages, and find the entities they mention.
@@ -183,7 +183,7 @@ def build_passages(
     checked_tokens(passage_tokens)
     files, others = files_of(texts)
     tables, index = Tables(directory / FOLDER), Tables(directory)
-    with index.lock():
+    with writer_lock(directory):
         labels = index.manifest()
         if labels is None:
             raise StoreError(f"{directory}: there is no label index", hint="run kgsparql index first")

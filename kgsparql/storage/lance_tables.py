@@ -1,68 +1,35 @@
-"""LanceDB tables and blobs in a directory or in object storage, with a manifest that lists the complete ones."""
+"""LanceDB tables and blobs in a directory, with a manifest that lists the complete ones."""
 
 from __future__ import annotations
 
-import io
 import json
 import mmap
-import re
 import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
-from kgsparql.errors import OptionError, StoreError
+from kgsparql.errors import StoreError
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import (
     damaged,
     disk_full,
     is_disk_full,
+    read_sealed_json,
     replace_text,
     replaced_file,
     sealed_json,
     seals,
-    unsealed_json,
-    writer_lock,
 )
 
-_URI = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://[^/]+(?:/[^/?#]+)*/?")
-_SCHEMES = ("s3", "gs", "az")
-"""Those of the storages that LanceDB reads and writes; who may do so, and where, is in variables such as AWS_…."""
-
-
-class ObjectPrefix(PurePosixPath):
-    """The first part of the names of some objects, such as ``s3://bucket/prefix``."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return super().__str__().replace(":/", "://", 1)
-
-
-Location: TypeAlias = Path | ObjectPrefix
-
-
-def location(text: str) -> Location:
-    """Read the location that a person names: a URI of object storage, else a directory."""
-    if "://" not in text:
-        return Path(text).absolute()
-    found = _URI.fullmatch(text)
-    if found is None or found["scheme"] not in _SCHEMES:
-        raise OptionError(f"{text!r} is no place for an index", hint="a directory, or s3://bucket/prefix")
-    return ObjectPrefix(text)
-
-
 MANIFEST = "kgsparql-index.json"
-"""The file of the manifest in a directory. Object storage has a table for it, beside the tables' own prefix."""
-_MANIFEST_OF = "manifest-of-"
 _VERSION = 1
 _BLOB = ".bin"
-_PIECE_BYTES = 2**24
 _Result = TypeVar("_Result")
 _importing = threading.Lock()
 _REST_CLIENT = "lance_namespace_urllib3_client"
@@ -111,64 +78,40 @@ def _without_checks_of(package: str) -> Iterator[None]:
 class Tables:
     """A directory of tables. Tables that its manifest does not name are leftovers of a stopped writer.
 
-    A writer holds the directory's lock; readers need none, because the manifest is replaced in one step. In object
-    storage there is no lock: who starts two writers of the same tables may get the tables of neither.
+    A writer holds the directory's lock; readers need none, because the manifest is replaced in one step.
     """
 
-    def __init__(self, directory: Location) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def manifest(self) -> dict[str, Any] | None:
         """Return what the last complete writer published; ``None`` if there was none, or a file of it is damaged."""
         try:
-            data = unsealed_json(self._manifest_text(), where=self.directory, version=_VERSION)
+            data = read_sealed_json(self.directory / MANIFEST, version=_VERSION)
         except (OSError, ValueError) as error:
             if isinstance(error, StoreError):
                 raise
             return None
-        if not isinstance(self.directory, ObjectPrefix) and damaged(self.directory, data["files"]):
-            return None
-        return data
-
-    def _manifest_text(self) -> str:
-        if not isinstance(self.directory, ObjectPrefix):
-            return (self.directory / MANIFEST).read_text(encoding="utf-8")
-        table = Tables(self.directory.parent).open(_MANIFEST_OF + self.directory.name)
-        with errors_translated(self.directory):
-            return "" if table is None else str(table.to_arrow()["json"][0])
+        return None if damaged(self.directory, data["files"]) else data
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
         text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)}, indent=None)
         with errors_translated(self.directory):
-            if not isinstance(self.directory, ObjectPrefix):
-                self.directory.mkdir(parents=True, exist_ok=True)
-                replace_text(self.directory / MANIFEST, text, sync=True)
-                return
-            name, above = _MANIFEST_OF + self.directory.name, Tables(self.directory.parent)
-            mode = "create" if above.open(name) is None else "overwrite"  # of nothing, it writes to stderr
-            above._open_database.create_table(name, arrow().table({"json": [text]}), mode=mode)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            replace_text(self.directory / MANIFEST, text, sync=True)
 
     def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
         """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
-        if isinstance(self.directory, ObjectPrefix):
-            return {}
         text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
         with errors_translated(self.directory):
             named = [entry for entry in self.directory.iterdir() if json.dumps(entry.stem) in text]
             files = [file for entry in named for file in (entry, *entry.rglob("*")) if file.is_file()]
             return seals(self.directory, sorted(files))
 
-    def lock(self, *, wait_s: float = 0.0) -> AbstractContextManager[object]:
-        """Take the lock that a writer holds; none in object storage."""
-        return nullcontext() if isinstance(self.directory, ObjectPrefix) else writer_lock(self.directory, wait_s=wait_s)
-
     def names(self) -> list[str]:
         """List all tables and blobs, complete or not."""
-        if not isinstance(self.directory, ObjectPrefix):
-            return sorted(entry.stem for entry in self.directory.glob("*") if entry.suffix in {".lance", _BLOB})
-        with errors_translated(self.directory):
-            return sorted(n for n in self._open_database.list_tables().tables if not n.startswith(_MANIFEST_OF))
+        return sorted(entry.stem for entry in self.directory.glob("*") if entry.suffix in {".lance", _BLOB})
 
     def written(self, name: str, data: Any, table: Any = None) -> Any:
         """Add the rows of a pyarrow table to a table; without one, make it, in place of a table of that name."""
@@ -204,23 +147,14 @@ class Tables:
             return query.select(list(columns)).limit(limit).to_arrow().select(list(columns))
 
     def put_blob(self, name: str, write: Callable[[BinaryIO], _Result]) -> _Result:
-        """Keep what is written to a stream: as a file, which is there whole or not, or a table in object storage."""
+        """Keep what is written to a stream, as a file that is there whole or not."""
         with errors_translated(self.directory):
-            if isinstance(self.directory, ObjectPrefix):
-                result = write(stream := io.BytesIO())
-                data = stream.getbuffer()
-                pieces = [data[at : at + _PIECE_BYTES].tobytes() for at in range(0, len(data), _PIECE_BYTES)]
-                self.written(name, arrow().table({"number": range(len(pieces)), "piece": pieces}))
-                return result
             self.directory.mkdir(0o700, parents=True, exist_ok=True)
             with replaced_file(self.directory / f"{name}{_BLOB}", sync=True) as file:
                 return write(file)
 
-    def blob(self, name: str) -> mmap.mmap | bytes:
+    def blob(self, name: str) -> mmap.mmap:
         """Return a blob that a manifest names: mapped, so that only what is looked at is read."""
-        if isinstance(self.directory, ObjectPrefix):
-            rows = row_tuples(self.rows(self.opened(name).search(), ("number", "piece")))
-            return b"".join(piece for _, piece in sorted(rows))
         try:
             with (self.directory / f"{name}{_BLOB}").open("rb") as file:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -231,21 +165,15 @@ class Tables:
         """Remove tables and blobs, complete or not."""
         with errors_translated(self.directory):
             for name in names:
-                if (
-                    not isinstance(self.directory, ObjectPrefix)
-                    and (blob := self.directory / f"{name}{_BLOB}").exists()
-                ):
-                    with suppress(PermissionError):  # of Windows, where it is open: the next writer removes it
-                        blob.unlink()
-                    continue
-                self._open_database.drop_table(name, ignore_missing=True)
+                if (blob := self.directory / f"{name}{_BLOB}").exists():
+                    blob.unlink()
+                else:
+                    self._open_database.drop_table(name, ignore_missing=True)
 
     @cached_property
     def _open_database(self) -> Any:
         package = lancedb()  # takes a second or more: only when a table is needed
         with errors_translated(self.directory):
-            if isinstance(self.directory, ObjectPrefix):
-                return package.connect(str(self.directory))
             self.directory.mkdir(0o700, parents=True, exist_ok=True)
             return package.connect(self.directory)
 
@@ -266,8 +194,8 @@ def table_tag() -> str:
 
 
 @contextmanager
-def errors_translated(directory: Location) -> Iterator[None]:
-    """Raise errors of LanceDB, of the file system and of the object storage as ours."""
+def errors_translated(directory: Path) -> Iterator[None]:
+    """Raise errors of LanceDB and of the file system as ours."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -278,6 +206,4 @@ def errors_translated(directory: Location) -> Iterator[None]:
         hint = "set KGSPARQL_CACHE_DIR to a directory you may write to"
         if isinstance(error, FileNotFoundError) or "not found" in str(error).lower():
             hint = "it was removed meanwhile; ask again"
-        elif isinstance(directory, ObjectPrefix):
-            hint = "are bucket, credentials and endpoint right (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL …)?"
         raise StoreError(f"{directory}: {printable(str(error), 200)}", hint=hint) from error

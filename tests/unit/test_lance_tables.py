@@ -7,8 +7,10 @@ import pyarrow as pa
 import pydantic
 import pytest
 
-from kgsparql.errors import StoreError
+import kgsparql
+from kgsparql.errors import OptionError, StoreError
 from kgsparql.storage.lance_tables import Tables, _without_checks_of, errors_translated
+from tests.conftest import FIXTURES
 
 
 def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_cannot_be_written_names_another(
@@ -41,3 +43,8 @@ def test_only_the_checks_of_the_named_package_are_left_out_of_an_import() -> Non
         half.__module__ = "no.such.part"
         assert pydantic.validate_call(half) is half
     assert pydantic.validate_call is checked
+
+
+def test_indexes_are_in_a_directory_and_not_in_object_storage() -> None:
+    with pytest.raises(OptionError, match="no place for an index"):
+        kgsparql.open(FIXTURES / "nobel.ttl", index="s3://bucket/prefix")

@@ -19,10 +19,9 @@ from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, nearest_places, p
 from kgsparql.linking.label_index.search import LabelIndex, Progress, Rows, silent
 from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.models.embedding import Embedder
-from kgsparql.storage.files import keep_newest, remove_leftovers
+from kgsparql.storage.files import keep_newest, remove_leftovers, writer_lock
 from kgsparql.storage.lance_tables import (
     MANIFEST,
-    Location,
     Tables,
     errors_translated,
     lancedb,
@@ -91,7 +90,7 @@ class Builder:
     """
 
     content: Mapping[str, Any]
-    directory: Location
+    directory: Path
     embedder: Embedder | None
     progress: Progress = silent
     cancel: threading.Event = field(default_factory=threading.Event)
@@ -100,9 +99,8 @@ class Builder:
     def build(self, read: Callable[[], Rows], *, wait_s: float = 0.0) -> LabelIndex:
         """Do all that was not done before, and open the index."""
         tables, embedder = Tables(self.directory), self.embedder
-        with tables.lock(wait_s=wait_s):
-            if isinstance(self.directory, Path):
-                remove_leftovers(self.directory)
+        with writer_lock(self.directory, wait_s=wait_s):
+            remove_leftovers(self.directory)
             manifest, rows = tables.manifest(), None
             is_known = manifest is not None and is_of(manifest, self.content)
             if manifest is None or not is_known:
@@ -119,7 +117,7 @@ class Builder:
                 manifest["vectors"][embedder.name] = self._embedded_texts(tables, name, texts, embedder)
                 tables.publish(manifest)
             _drop_leftovers(tables, manifest)
-        if isinstance(self.directory, Path) and (sources := self.more.get("made_of")):
+        if sources := self.more.get("made_of"):
             _remove_older(self.directory, sources)
         return opened_index(tables, manifest, embedder)
 

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Literal as OneOf
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -21,7 +22,6 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.words import STOP_WORDS, in_turn, stem, words
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
-from kgsparql.storage.lance_tables import Location
 
 Kind: TypeAlias = OneOf["entity", "predicate", "class"]
 Role: TypeAlias = OneOf["label", "alternative", "derived"]
@@ -215,7 +215,7 @@ class LabelIndex:
     rows: int = 0
     texts: int = 0
     embedder: str | None = None
-    directory: Location | None = None
+    directory: Path | None = None
     note: str = ""
 
 
