@@ -141,7 +141,7 @@ def validate(
         raise typer.Exit(DataError.exit_code)
 
 
-_WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1. Local graphs: in other processes."
+_WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."
 
 
 @dataclass(frozen=True, kw_only=True)

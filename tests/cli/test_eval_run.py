@@ -138,16 +138,16 @@ def test_a_run_is_gone_on_with_by_one_process_as_itself_and_not_paid_twice(
     assert "--resume" in run(*asked, "m", *url).stderr
     (nobel / "questions.jsonl").write_text((nobel / "questions.jsonl").read_text().replace("?", "??"))
     for changed, named in (
-        (("m", "--seed", "5"), "seed: 0 there, 5 now"),
-        (("m", "--no-complete"), "complete: True there, False now"),
-        (("m", "--max-queries", "7"), "budget.max_queries: 500 there, 7 now"),
-        (("m", "-O", "path_ranking.paths_kept=2"), "methods.path_ranking.options.paths_kept: 5 there, 2 now"),
-        (("other",), "model: m there, other now"),
+        (("m", "--seed", "5"), "seed"),
+        (("m", "--no-complete"), "complete"),
+        (("m", "--max-queries", "7"), "budget"),
+        (("m", "-O", "path_ranking.paths_kept=2"), "methods"),
+        (("other",), "model"),
     ):
         done = run(*asked, *changed, *url, "--resume")
         assert done.exit_code == 2, done.stderr
-        assert named in done.stderr
-        assert "dataset.sha256" in done.stderr
+        differ = " ".join(done.stderr.split()).partition(" differs in ")[2].partition(" [")[0].split(", ")
+        assert {named, "dataset"} <= set(differ)
     with writer_lock(out):
         done = run(*asked, "m", *url, "--resume")
     assert done.exit_code == 4

@@ -15,7 +15,6 @@ import errno
 import json
 import os
 import re
-import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -30,12 +29,11 @@ from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 
-FORMAT = 1
+FORMAT = 2
 _T = TypeVar("_T")
 
 _METHOD_LABEL = re.compile(r"\w[\w.+-]*", re.ASCII)  # the label of a method is the name of its files
 _ANEW = "run it again into another directory"
-_CHECKSUM = re.compile(rb',"crc":([0-9]+)}\r?\n')
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Run:
         with store_errors(path):
             for folder in ("answers", "events"):
                 (path / folder).mkdir(parents=True, exist_ok=True)
-            lines = "".join(_checked_line(question.to_json()) for question in questions)
+            lines = "".join(_json_line(question.to_json()) for question in questions)
             replace_text(path / "questions.jsonl", lines)
             run.write_config(config)  # the last: a run is there when this is
         return run
@@ -140,8 +138,8 @@ class Run:
         """Write the record of a question, and before it the steps, so that every answer has its steps."""
         steps = {"question": record.question, "events": list(events)}
         with store_errors(self.path):
-            _append_line(self.path / "events" / f"{record.method}.jsonl", _checked_line(steps))
-            _append_line(self.answers_file(record.method), _checked_line(record.to_json()))
+            _append_line(self.path / "events" / f"{record.method}.jsonl", _json_line(steps))
+            _append_line(self.answers_file(record.method), _json_line(record.to_json()))
 
     def mend(self) -> None:
         """Cut off the half line that a killed process left at the end of a file."""
@@ -155,18 +153,15 @@ class Run:
 
 
 def check_new(path: Path) -> None:
-    """Check that a run may begin in a directory: it holds nothing, or what a run left that was killed as it began.
+    """Check that a run may begin in a directory: it holds nothing.
 
     :raises InputError: if there is a run, or something else.
     :raises StoreError: if it cannot be made.
     """
     if (path / "run.json").is_file():
         raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
-    if path.exists():
-        begun = ("questions.jsonl", "run.json.partial", "answers", "events")
-        is_begun = path.is_dir() and all(entry.name.startswith(begun) for entry in path.iterdir())
-        if not is_begun or any(path.glob("*/*")):
-            raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
     check_room(path)
 
 
@@ -184,21 +179,8 @@ def check_room(directory: Path) -> None:
             raise OSError(code, os.strerror(code))
 
 
-def _checked_line(data: Mapping[str, Any]) -> str:
-    """Write a line with a checksum as its last value; a line that is written by hand needs none."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str)[:-1]
-    return f'{text},"crc":{zlib.crc32(text.encode("utf-8", "replace"))}}}\n'
-
-
-def _line_content(line: bytes) -> dict[str, Any]:
-    found = _CHECKSUM.search(line, max(0, len(line) - 20))
-    if found and zlib.crc32(line[: found.start()]) != int(found[1]):
-        raise ValueError("damaged, or changed by hand")
-    data = json.loads(line)
-    if not isinstance(data, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - as of one that is no JSON
-    data.pop("crc", None)
-    return data
+def _json_line(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
 
 
 def _append_line(file: Path, line: str) -> None:
@@ -226,7 +208,7 @@ def whole_lines(file: Path, read: Callable[[dict[str, Any]], _T]) -> Iterator[_T
             if not line.endswith(b"\n"):
                 return
             try:
-                item = read(_line_content(line))
+                item = read(json.loads(line))
             except (KeyError, TypeError, ValueError) as error:
                 why = "not JSON" if isinstance(error, json.JSONDecodeError) else printable(str(error), 200)
                 raise DataError(f"{file}:{number}: {why}", hint="remove that line, then --resume") from error

@@ -40,8 +40,6 @@ _MAY_DIFFER = frozenset(
 )
 """What may change when a run is resumed; all the rest must be the same."""
 
-_MAX_DIFFERENCES = 6
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
@@ -205,38 +203,10 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
 
     :raises InputError: that says what differs.
     """
-    old, new = (dict(_single_values({k: v for k, v in one.items() if k not in _MAY_DIFFER})) for one in (there, wanted))
-    differ = [
-        f"{name}: {_value_text(old.get(name))} there, {_value_text(new.get(name))} now"
-        for name in dict.fromkeys((*old, *new))
-        if old.get(name) != new.get(name)
-    ]
+    differ = [n for n in {**there, **wanted} if n not in _MAY_DIFFER and there.get(n) != wanted.get(n)]
     if differ:
-        more = f"; and {len(differ) - _MAX_DIFFERENCES} more" if len(differ) > _MAX_DIFFERENCES else ""
-        raise InputError(
-            f"{path} is a run of something else: {'; '.join(differ[:_MAX_DIFFERENCES])}{more}",
-            hint="the same command, or another directory",
-        )
-
-
-def _single_values(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the single values of a configuration with their paths; members of a list are named by their labels.
-
-    >>> dict(_single_values({"seed": 1, "methods": [{"label": "m", "options": {"n": 2}}]}))
-    {'seed': 1, 'methods.m.label': 'm', 'methods.m.options.n': 2}
-    """
-    if isinstance(value, Mapping):
-        for key, own in value.items():
-            yield from _single_values(own, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list) and value and all(isinstance(own, Mapping) for own in value):
-        for place, own in enumerate(value):
-            yield from _single_values(own, f"{name}.{own.get('label', place)}")
-    else:
-        yield name, value
-
-
-def _value_text(value: Any) -> str:
-    return "nothing" if value is None else printable(str(value), 40)
+        about = f"{path} is a run of something else: it differs in {', '.join(differ)}"
+        raise InputError(about, hint="the same command, or another directory")
 
 
 def _questions_hash(questions: Iterable[Question]) -> str:
