@@ -1,7 +1,7 @@
 """What other methods retrieved on the ORKG questions, scored by our metrics, beside the figures their authors printed.
 
     python benchmarks/peers.py DATA/orkg             # DATA/orkg/peers/*.csv.gz, DATA/orkg/questions.jsonl
-    python benchmarks/peers.py DATA/orkg --text      # ROUGE and BERTScore of their answers too: kgsparql[eval]
+    python benchmarks/peers.py DATA/orkg --text      # ROUGE of their answers too: kgsparql[eval]
     python benchmarks/peers.py DATA/orkg -f json
 
 Each row of a peer's file is a question with its golden triples, and the triples of the context it retrieved, in their
@@ -30,7 +30,6 @@ from typing import Any
 from kgsparql.errors import DataError, InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Problem, Question, triple_of
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.text import prepare
 from kgsparql.evaluation.record import Record, RecordedCost, RecordedEvidence
 from kgsparql.rdf.terms import Triple, printable
 
@@ -54,7 +53,6 @@ TEXT_COLUMNS = {
     "rouge1": "rouge_1_f1",
     "rouge2": "rouge_2_f1",
     "rougeL": "rouge_L_f1",
-    "bertscore_f1": "bertscore_f1",
 }
 
 NOTES = """\
@@ -64,8 +62,7 @@ What the figures are, and where they differ from the printed ones:
 - One question (row 68) has the word None among its golden triples. The peers' evaluation counts it as a sixth one that
   nobody finds; here there are five. Every other figure of a single question is the same but for the digits printed.
 - The open questions are 79 rows: two of the 80 were made from one.
-- ROUGE of HubLink's answers is lower here: the peers' evaluation leaves out the list of sources at their end.
-- BERTScore here is by a small model; theirs is by another, and the two are not comparable."""
+- ROUGE of HubLink's answers is lower here: the peers' evaluation leaves out the list of sources at their end."""
 
 LARGEST = 4_000_000
 """Characters of a field that is read; the longest of the published files has 40,000."""
@@ -91,7 +88,7 @@ def main() -> None:
     """Score every peer, print a table for all rows and one for the open questions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--text", action="store_true", help="ROUGE and BERTScore of the answers too")
+    parser.add_argument("--text", action="store_true", help="ROUGE of the answers too")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
     options = parser.parse_args()
     found, problems = tables(options.folder, text=options.text)
@@ -121,8 +118,6 @@ def tables(folder: Path, *, text: bool = False) -> tuple[dict[str, list[dict[str
         peers[method], unread = read(folder / "peers" / f"{method}.csv.gz")
         problems += unread
     names = (*COLUMNS, *(TEXT_COLUMNS if text else ()))
-    if text:
-        prepare((row.question, row.record) for rows in peers.values() for row in rows)
     return {
         "All questions": [summary(method, rows, names) for method, rows in peers.items()],
         "The open questions": [summary(method, rows, names, among=open_ids) for method, rows in peers.items()],

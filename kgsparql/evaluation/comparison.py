@@ -116,8 +116,6 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
         questions = {question.id: question for question in run.questions}
         for method in run.methods:
             pairs = [(questions[id_], record) for id_, record in run.records(method).items()]
-            for metric in metrics:
-                METRICS[metric].prepare(pairs)
             # an oracle that might have chosen, and never did, was not asked
             is_oracle = run.model == ORACLE and (
                 not pairs or any(r.chosen_by is None or ORACLE in r.chosen_by for _, r in pairs)

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
-from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.matching import GoldAnswers, identity, name
@@ -29,14 +28,12 @@ class Metric:
     :param better: which way is better; empty where neither is.
     :param of: gives ``None`` where it is not defined: the question is then left out of the mean, so that a share of
         some questions (those without an answer, say) is a mean too.
-    :param prepare: what makes scoring many questions faster.
     """
 
     name: str
     group: Group
     better: Better
     of: Score
-    prepare: Callable[[Iterable[tuple[Question, Record]]], None] = ignore
 
 
 def f1(precision: float, recall: float) -> float:
