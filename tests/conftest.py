@@ -31,7 +31,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A process takes the tests of whole files: those that take longest begin first, so that none is waited for at the end.
 LONGEST = (
-    "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "questions", "kept_answers",
+    "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "golden", "kept_answers",
     "mcp", "patience", "meaning", "check", "answers_on_the_page", "several_graphs", "eval_compare",
 )  # fmt: skip
 

@@ -1,20 +1,37 @@
-"""Evidence keeps its markers; verification decides what may be cited."""
+"""Evidence: verified and marked, gathered at the ends of paths, and said in rows and words."""
 
+import re
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pyoxigraph
 import pytest
 
-from kgsparql.budget import Budget, Usage
+from kgsparql import BlankNode, Budget, KnowledgeGraph, OxigraphGraph, Query, Session, Source, Usage
+from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.errors import BudgetExceededError, CancelledError
 from kgsparql.events import Event, QueryRun
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.graph import Source
+from kgsparql.evidence.path_expansion import expanded_items, first_to_show, natural_key
+from kgsparql.evidence.term_labels import namesake_groups
+from kgsparql.evidence.verbalising import (
+    DecisionTree,
+    Line,
+    Node,
+    arrow_text,
+    line_text,
+    nested_text,
+    path_text,
+    reversed_text,
+    with_statements,
+)
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
-from tests.world import graph_of
+from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk
+from kgsparql.rdf.terms import IRI, Literal, Term, Triple
+from tests.engines import CountingGraph
+from tests.world import EX, ex, graph_of, labels_of, linked
 
 A, B, P = (IRI(f"http://example.org/{name}") for name in "abp")
 Q = Query("q", "")
@@ -92,3 +109,320 @@ def test_a_stopped_question_sends_nothing_more() -> None:
     for view in (graph, graph.unlimited()):
         with pytest.raises(CancelledError):
             view.select(ANY)
+
+
+def ex_all(names: str) -> tuple[IRI, ...]:
+    return tuple(map(ex, names))
+
+
+def path(*steps: str) -> PropertyPath:
+    return PropertyPath.of(*("^" * s.startswith("^") + EX + s.removeprefix("^") for s in steps))
+
+
+def session_of(graph: KnowledgeGraph, events: list[Event] | None = None, budget: Budget | None = None) -> Session:
+    usage, seen = Usage(budget or Budget()), [] if events is None else events
+    return Session(
+        question="what about it?", labels=labels_of(MeteredGraph(graph, usage, seen.append)), linker=None,
+        ranker=BM25Ranker(), given=(ex("a"),),
+    )  # fmt: skip
+
+
+def expanded(session: Session | KnowledgeGraph, *walks: Walk, **limits: int) -> list[EvidenceItem]:
+    """What the walks lead to, each to something."""
+    session = session if isinstance(session, Session) else session_of(session)
+    items = [item for item in expanded_items(list(walks), session.labels, **limits) if item is not None]
+    assert len(items) == len(walks)
+    return items
+
+
+def from_a(*steps: str) -> Walk:
+    return Walk(ex("a"), path(*steps))
+
+
+def again(graph: KnowledgeGraph, query: Query) -> set[object]:
+    return {solution["answer"] for solution in graph.select(query)}
+
+
+SEVENTY = "".join(f":a :p :o{i:03} ." for i in range(70))
+COLLEAGUES = ":a :at :u , :v . :b :at :u . :c :at :u , :v . :d :at :v ; :field :physics . :b :field :physics , :art ."
+
+
+def test_every_end_is_found_and_the_query_finds_just_these() -> None:
+    graph = graph_of(COLLEAGUES)
+    (item,) = expanded(graph, from_a("at", "^at"))
+    assert item.ends == ex_all("bcd")
+    assert again(graph, item.query) == set(item.ends)
+    assert list(dict.fromkeys(way.end for way in item.ways)) == list(item.ends)
+    assert {way.start for way in item.ways} == {ex("a")}
+    assert len({cited.triple for cited in item.triples}) == len(item.triples)
+    assert item.text.startswith("a —at→ u ←at— b")
+
+
+def test_a_constraint_holds_in_the_ends_the_triples_and_the_query() -> None:
+    graph = graph_of(COLLEAGUES)
+    physics = Constraint(2, Step(ex("field")), (ex("physics"), Literal("nowhere")))
+    (item,) = expanded(graph, Walk(ex("a"), path("at", "^at"), (physics,)))
+    assert item.ends == ex_all("bd")
+    assert again(graph, item.query) == set(item.ends)
+    assert {c.triple.subject for c in item.triples if c.triple.predicate == ex("field")} == set(item.ends)
+    assert item.text.endswith("(where field physics or nowhere)")
+
+
+def test_the_start_is_an_answer_only_if_it_is_the_only_one() -> None:
+    graph = graph_of(":a :spouse :b . :b :spouse :a . :a :near :a , :c .")
+    items = expanded(graph, from_a("spouse", "spouse"), from_a("near"))
+    assert [item.ends for item in items] == [ex_all("a"), ex_all("c")]
+    assert [again(graph, item.query) for item in items] == [set(item.ends) for item in items]
+
+
+def test_the_triples_of_the_first_ends_are_cited_and_more_ends_than_the_limit_are_a_cut() -> None:
+    events: list[Event] = []
+    (item,) = expanded(session_of(graph_of(SEVENTY), events), from_a("p"), shown=10)
+    assert (len(item.ends), len(item.triples), item.cuts) == (70, 10, ())
+    assert "60 more" in item.text
+    names = [event.name for event in events if isinstance(event, QueryRun)]
+    assert [name for name in names if "walk" in name] == ["walk", "walk_triples"]
+    session = session_of(graph_of(SEVENTY))
+    (item,) = expanded(session, from_a("p"), limit=20)
+    assert (len(item.ends), item.cuts[0].limit) == (20, 20)
+    assert any("at most 20" in line for line in session.notes.lines())
+
+
+def test_of_very_many_ends_only_the_first_are_asked_for_their_labels() -> None:
+    events: list[Event] = []
+    things = "".join(f':a :p :o{i:04} . :o{i:04} rdfs:label "thing {9999 - i}" . ' for i in range(2_500))
+    session = session_of(graph_of(things), events)
+    answers = answers_at_ends(Evidence(expanded(session, from_a("p"))), linked(session))
+    assert (len(answers), answers[0].label, answers[-1].label) == (2_500, "thing 9999", "o2499")
+    assert sum(1 for event in events if isinstance(event, QueryRun)) <= 6
+
+
+def test_several_walks_cost_two_queries_and_keep_their_places() -> None:
+    events: list[Event] = []
+    walks = [from_a("at"), from_a("nothing"), Walk(ex("d"), path("field"))]
+    items = expanded_items(walks, session_of(graph_of(COLLEAGUES), events).labels)
+    assert [item and item.ends for item in items] == [ex_all("uv"), None, (ex("physics"),)]
+    assert sum(1 for event in events if isinstance(event, QueryRun) and event.name.startswith("walk")) == 2
+
+
+def test_a_blank_node_is_passed_but_is_no_end_nor_found_by_the_query() -> None:
+    session = session_of(graph_of(":a :job [ :employer :uni ; :since 1999 ] ."))
+    through, only = expanded_items([from_a("job", "employer"), from_a("job")], session.labels)
+    assert through is not None
+    assert through.ends == (ex("uni"),)
+    assert isinstance(through.ways[0].terms[1], BlankNode)
+    assert only is None
+    graph = graph_of(
+        ":ann :employer :acme , :bolt , [ :country :land ] ; :knows :ann , [ :knows :ann ] . :acme :country :land . "
+        ":a :at :u . :b :at :u . [] :at :u ."
+    )
+    steps = [("employer",), ("employer", "country"), ("knows",)]
+    items = expanded(graph, *(Walk(ex("ann"), path(*own)) for own in steps), from_a("at", "^at"))
+    assert [item.ends for item in items] == [(ex("acme"), ex("bolt")), (ex("land"),), (ex("ann"),), (ex("b"),)]
+    assert [again(graph, item.query) for item in items] == [set(item.ends) for item in items]
+    filtered = ["isBlank" in item.query.text for item in items]
+    assert filtered == [True, False, True, True], "only where there is one to leave out"
+
+
+def test_no_query_names_more_ends_at_a_time_than_the_graph_takes() -> None:
+    events: list[Event] = []
+    graph = CountingGraph(graph_of(SEVENTY), chunk_size=20)
+    (item,) = expanded(session_of(graph, events), from_a("p"), shown=70)
+    assert [way.end for way in item.ways] == list(item.ends)
+    (sent,) = [event.text for event in events if isinstance(event, QueryRun) and "walk_triples" in event.name]
+    blocks = [block.split("}")[0].count("<") for block in sent.split("VALUES ?n1 {")[1:]]
+    assert blocks == [20, 20, 20, 10]
+
+
+def answered(turtle: str, *walks: tuple[Walk, float], given: str = "a") -> list[tuple[str, tuple[str, ...], float]]:
+    """The answers at the ends of walks with these scores."""
+    session = session_of(graph_of(turtle))
+    session.given = tuple(map(ex, given.split()))
+    items = expanded(session, *(walk for walk, _ in walks))
+    evidence = Evidence(replace(item, score=score) for item, (_, score) in zip(items, walks, strict=True))
+    return [(a.label, a.markers, a.score) for a in answers_at_ends(evidence, linked(session))]
+
+
+def test_answers_are_the_ends_of_the_best_item_first_and_before_these_what_several_entities_lead_to() -> None:
+    assert answered(COLLEAGUES, (from_a("at"), 0.2), (from_a("at", "^at"), 0.9)) == [
+        ("b", ("P2",), 0.9), ("c", ("P2",), 0.9), ("d", ("P2",), 0.9), ("u", ("P1",), 0.2), ("v", ("P1",), 0.2),
+    ]  # fmt: skip
+    starred = [(Walk(ex(name), path("^star")), 0.0) for name in "ab"]
+    found = answered(":f1 :star :a . :f2 :star :a , :b . :f3 :star :b .", *starred, given="a b")
+    assert [own[:2] for own in found] == [("f2", ("P1", "P2")), ("f1", ("P1",)), ("f3", ("P2",))]
+    turtle = ":a :directed :f . :b :directed :f , :g . :a :year :y . :tag :year :z . :a :like :z ."
+    both = (Walk(ex("b"), path("directed")), 1.0), (from_a("directed"), 0.97)
+    years = (from_a("year"), 1.0), (Walk(ex("tag"), path("year")), 0.9)
+    for walks, labels, why in (
+        (both, ["f", "g"], "a film of both comes before one of the better reading alone"),
+        ((*years, (from_a("like"), 0.8)), ["y", "z"], "what a worse reading about one of them says counts for nothing"),
+        ((*years, (from_a("like"), 0.96)), ["z", "y"], ""),
+    ):
+        assert [label for label, _, _ in answered(turtle, *walks, given="a b tag")] == labels, why
+
+
+# --- what paths of one beginning say side by side, how often, and which of many values are shown
+
+FILMS = (
+    ":f1 :star :joan ; :year 1928 ; :by :tod . :f2 :star :joan ; :year 1930 ; :by :sam , :ann . "
+    ":f3 :star :joan ; :year 1928 . :tod :born :rome . :ann :born :oslo ."
+)
+YEAR, BY = Walk(ex("joan"), path("^star", "year")), Walk(ex("joan"), path("^star", "by"))
+
+
+def items_of(
+    graph: KnowledgeGraph,
+    walks: Sequence[Walk],
+    *,
+    events: list[Event] | None = None,
+    question: str = "",
+    columns: Sequence[Walk] | None = None,
+) -> list[EvidenceItem]:
+    labels = session_of(graph, events).labels
+    found = expanded_items(walks, labels, question=question, columns=walks if columns is None else columns)
+    return [item for item in found if item is not None]
+
+
+def test_what_two_paths_say_of_the_same_things_stands_in_one_row_whose_query_finds_the_table() -> None:
+    graph = graph_of(FILMS)
+    events: list[Event] = []
+    table, alone = items_of(graph, [YEAR, BY], events=events)
+    assert table.text == ("joan ←star— f1 (—by→ tod) —year→ 1928 | f3 —year→ 1928 | f2 (—by→ ann; sam) —year→ 1930")
+    assert alone.text == "joan ←star— f2 —by→ ann; sam | f1 —by→ tod"
+    assert sum(isinstance(event, QueryRun) and "walk" in event.name for event in events) == 3
+    (plain,) = items_of(graph, [YEAR], columns=())
+    assert table.ends == plain.ends
+    assert {s["answer"] for s in graph.select(table.query)} == set(plain.ends)
+    rows = {(str(s["row"]), str(s["answer"].value), str(s.get("value2"))) for s in graph.select(table.query)}
+    assert len(rows) == 4
+    assert (str(ex("f2")), "1930", str(ex("sam"))) in rows
+    assert (str(ex("f3")), "1928", "None") in rows
+    assert verify(Evidence([table]), session_of(graph).graph).lost == ()
+    assert {c.triple.predicate for c in table.triples} == {ex("star"), ex("year"), ex("by")}
+    films = Walk(ex("joan"), path("^star"))
+    born = Walk(ex("joan"), path("^star", "by", "born"))
+    (first, *others) = items_of(graph, [films, YEAR, BY, born])
+    assert first.text == (
+        "joan ←star— f1 (—year→ 1928, —by→ tod —born→ rome); f2 (—year→ 1930, —by→ sam, —by→ ann —born→ oslo); "
+        "f3 (—year→ 1928)"
+    )
+    assert len(others) == 3
+    assert "OPTIONAL" in first.query.text
+    assert {s["answer"] for s in graph.select(first.query)} == set(first.ends)
+
+
+def test_only_what_goes_on_from_the_same_things_is_in_a_row_and_nothing_that_leads_back() -> None:
+    graph = graph_of(":uni :laureate :ann , :bo . :ann :at :uni ; :award :p1 . :bo :at :uni .")
+    laureates = Walk(ex("uni"), path("laureate"))
+    back = [Walk(ex("uni"), path("laureate", "at", "laureate")), Walk(ex("uni"), path("laureate", "^laureate"))]
+    (first, *_) = items_of(graph, [laureates, *back, Walk(ex("uni"), path("laureate", "award"))])
+    assert first.text == "uni —laureate→ ann (—award→ p1); bo"
+    graph = graph_of(FILMS + ":f1 :place :x . :joan :likes :f2 .")
+    here = Constraint(1, Step(ex("place")), (ex("x"),))
+    walks = [YEAR, Walk(ex("joan"), path("^star", "by"), (here,)), Walk(ex("joan"), path("likes", "by"))]
+    assert not any("(—" in item.text for item in items_of(graph, walks))
+    assert not any("(—" in item.text for item in items_of(graph, [YEAR, BY], columns=()))
+
+
+def test_of_many_numbers_the_extremes_are_shown_and_of_names_the_one_of_the_question() -> None:
+    graph = graph_of("".join(f":a :p {i} . " for i in range(1, 101)))
+    (item,) = items_of(graph, [from_a("p")])
+    assert [int(end.value) for end in item.ends] == list(range(1, 101))
+    assert item.text == "a —p→ 1; 2; 3; 4; 5; 6; 95; 96; 97; 98; 99; 100; … 88 more between"
+    people = (f':a :p :o{i} . :o{i} rdfs:label "Person {i}{" Smith" * (i == 77)}" . ' for i in range(90))
+    (item,) = items_of(graph_of("".join(people)), [from_a("p")], question="Did it meet Smith?")
+    named = re.findall(r"Person (\d+)", item.text)
+    assert named == [*map(str, range(11)), "77"]
+    assert item.text.endswith("Person 77 Smith; … 78 more")
+
+
+def test_what_lies_between_is_known_even_of_many_ends_unless_there_are_too_many_ways() -> None:
+    graph = graph_of("".join(f":joan :in :f{i % 30} . :f{i % 30} :with :o{i} . " for i in range(90)))
+    (item,) = items_of(graph, [Walk(ex("joan"), path("in", "with"))])
+    assert (len(item.ends), len(item.between), len(item.between[0])) == (90, 1, 30)
+    dense = graph_of(
+        "".join(f":joan :in :f{i} . :f{i} :with {', '.join(f':o{j}' for j in range(70))} . " for i in range(60))
+    )
+    events: list[Event] = []
+    (item,) = items_of(dense, [Walk(ex("joan"), path("in", "with"))], events=events)
+    assert (len(item.ends), item.between) == (70, ())
+    assert item.cuts
+    assert sum(isinstance(event, QueryRun) and event.name == "walk_triples" for event in events) == 2
+
+
+def test_a_value_that_repeats_says_how_often_and_a_single_example_stands_for_them() -> None:
+    of_many = Walk(ex("joan"), path("^star", "genre"))
+    graph = graph_of("".join(f":f{i} :star :joan ; :genre :{'drama' if i % 4 else 'war'} . " for i in range(40)))
+    (item,) = items_of(graph, [of_many])
+    assert ("drama (30 times)" in item.text, "war (10 times)" in item.text, item.text.count("times")) == (True, True, 2)
+    assert set(item.between[0]) == {ex(f"f{i}") for i in range(40)}
+    few = graph_of("".join(f":f{i} :star :joan ; :genre :drama . " for i in range(3)))
+    (item,) = items_of(few, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama | f1 —genre→ drama | f2 —genre→ drama"
+    many = graph_of("".join(f":f{i} :star :joan ; :genre :drama ; :by :d{i} . " for i in range(40)))
+    (item,) = items_of(many, [of_many])
+    assert item.text == "joan ←star— f0 —genre→ drama (40 times)"
+    table, _ = items_of(many, [of_many, BY])
+    assert table.text.count("(—by→ d") == 12
+
+
+ANN, BEN, CAS, KNOWS = (IRI(f"http://e.org/{name}") for name in "abcp")
+LABELS: dict[Term, str] = {ANN: "Ann", BEN: "Ben", CAS: "Cas", KNOWS: "knows"}
+
+
+def test_a_path_and_a_line_show_the_direction_of_each_triple() -> None:
+    assert path_text(Path(BEN, (Hop(Triple(ANN, KNOWS, BEN), "inverse"),)), LABELS) == "Ben ←knows— Ann"
+    ways = tuple(Path(ANN, (Hop(Triple(ANN, KNOWS, end)),)) for end in (BEN, CAS))
+    line = Line(ways[0].property_path, ways, 3)
+    assert line_text(line, LABELS, times={BEN: 4}) == "Ann —knows→ Ben (4 times); Cas; … 1 more"
+    # What is behind Cas is not told as if it were behind Ben.
+    mids, ends = (BEN, CAS, CAS), [IRI(f"http://e.org/{name}") for name in ("x", "y", "z")]
+    nodes = [IRI(f"http://e.org/n{i}") for i in range(3)]
+    hops = [
+        (Hop(Triple(ANN, KNOWS, mid)), Hop(Triple(node, KNOWS, mid), "inverse"), Hop(Triple(node, KNOWS, end)))
+        for mid, node, end in zip(mids, nodes, ends, strict=True)
+    ]
+    ways = tuple(Path(ANN, own) for own in hops)
+    labels = LABELS | {term: term.value[13:] for term in (*nodes, *ends)}
+    assert line_text(Line(ways[0].property_path, ways, 3), labels) == (
+        "Ann —knows→ Ben ←knows— n0 —knows→ x | Cas ←knows— n1 —knows→ y | n2 —knows→ z"
+    )
+    tree = DecisionTree((Node("Ann", children={(Step(KNOWS), BEN): Node("Ben", "knows", markers=["N1"])}),))
+    assert tree.text() == "Ann\n└─ —knows→ Ben  [N1]"
+    assert tree.mermaid().splitlines()[1:] == ['  n1["Ann"]', '  n2["Ben [N1]"]', '  n1 -- "knows" --> n2']
+
+
+def test_a_ranker_reads_a_property_path_in_three_wordings() -> None:
+    path, kinds = PropertyPath((Step(KNOWS), Step(KNOWS, "inverse"))), ["person", "", "scientist"]
+    named = {KNOWS: "worked at"}
+    assert nested_text(path, ["person", "university", "scientist"], named) == (
+        "scientist whose worked at is worked at of person"
+    )
+    assert arrow_text(path, kinds, named) == "person -> worked at -> thing -> worked at of -> scientist"
+    assert reversed_text(path, kinds, named) == "scientist worked at of worked at"
+
+
+def test_a_statement_is_named_by_what_its_way_does_not_say() -> None:
+    wikidata = "http://www.wikidata.org/"
+    it, job = IRI(wikidata + "entity/statement/q1-a"), IRI(wikidata + "entity/Q2")
+    claim, value, since = (IRI(wikidata + f"prop/{name}") for name in ("P39", "statement/P39", "qualifier/P580"))
+    named = {ANN: "Ann", job: "mayor", claim: "held", since: "since", value: "held", Literal("1999"): "1999"}
+    said = [Triple(ANN, claim, it), Triple(it, value, job)]
+    began = Hop(Triple(it, since, Literal("1999")))
+    ways = [Path(ANN, (Hop(said[0]), began)), Path(job, (Hop(said[1], "inverse"), began))]
+    assert [path_text(way, with_statements(named, [way], said)) for way in ways] == [
+        "Ann —held→ [mayor] —since→ 1999",
+        "mayor ←held— [Ann] —since→ 1999",
+    ]
+
+
+def test_names_are_in_natural_order_and_those_of_the_question_and_the_extremes_are_shown() -> None:
+    names = ["10", "9.5", "Part 12", "part 2", "-3", "1,200", "0,19 EUR", "2015-03-01"]
+    ordered = ["-3", "0,19 EUR", "9.5", "10", "1,200", "2015-03-01", "part 2", "Part 12"]
+    assert sorted(names, key=natural_key) == ordered
+    assert first_to_show([str(number) for number in range(100)], "the highest?", 6) == [0, 1, 2, 97, 98, 99]
+    assert first_to_show(["Ann", "Ben", "Cas", "Dan Ott"], "did he meet Dan Ott?", 2) == [0, 3]
+
+
+def test_namesakes_share_a_label_as_it_is_compared() -> None:
+    assert namesake_groups([(ANN, "Curie"), (BEN, "curie"), (CAS, "Joliot")]) == [[ANN, BEN]]

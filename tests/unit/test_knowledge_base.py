@@ -1,16 +1,26 @@
-"""The Python front door: whatever holds a graph can be opened, asked, streamed and stopped."""
+"""The Python front door: whatever holds a graph is opened, asked, streamed, stopped, and seen to change."""
 
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import json
+import pickle
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyoxigraph
+import pyoxigraph as ox
 import pytest
 import rdflib
 
 import kgsparql
+from kgsparql import OxigraphGraph
 from kgsparql.answering.answer_json import event_json
+from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
     AmbiguousLabelError,
     CancelledError,
@@ -22,7 +32,8 @@ from kgsparql.errors import (
 )
 from kgsparql.events import Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import quads_from_rdflib, to_rdflib, triples_to_rdflib
-from kgsparql.rdf.terms import IRI, Triple
+from kgsparql.graphs.stores import load_store
+from kgsparql.rdf.terms import IRI, Literal, Triple
 from tests.engines import WatchedGraph
 from tests.world import BORN, FIXTURES, NOBEL
 
@@ -235,3 +246,220 @@ def test_a_quoted_triple_is_no_end_of_a_way(tmp_path: Path) -> None:
     for retriever in ("path_ranking", "think_on_graph", "mindmap", "entity", "struct_gpt", "query_plan"):
         assert "Beta" in knowledge.ask("What is near Alpha?", retriever=retriever).text
         assert knowledge.ask("What does Alpha say?", retriever=retriever).error is None
+
+
+D, O = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"  # noqa: E741
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+WIZARD = f"""
+<{D}Zorblax> <{LABEL}> "Zorblax Quimby"@en ; a <{O}Wizard> ; <{O}birthPlace> <{D}Warsaw> ; <{O}apprentice> <{D}Wuffle> .
+<{D}Wuffle> <{LABEL}> "Wuffle Bimble"@en ; a <{O}Wizard> .
+<{O}Wizard> <{LABEL}> "wizard"@en ; a <http://www.w3.org/2002/07/owl#Class> .
+<{O}apprentice> <{LABEL}> "apprentice"@en ; a <http://www.w3.org/2002/07/owl#ObjectProperty> .
+"""
+ASKED = ("Where was Zorblax Quimby born?", "How many wizards are there?", "Who is the apprentice of Zorblax Quimby?")
+FOUND = ["Warsaw", "2", "Wuffle Bimble"]
+
+
+def firsts(knowledge: kgsparql.KnowledgeBase, questions: tuple[str, ...] = ASKED) -> list[str]:
+    """The first answer to each question; empty where there is none."""
+    return [answer.answers[0].label if (answer := knowledge.ask(q)).answers else "" for q in questions]
+
+
+def of_store() -> tuple[ox.Store, Callable[[], None], Callable[[], None]]:
+    store = ox.Store()
+    store.load(path=str(NOBEL))
+    zorblax = IRI(f"{D}Zorblax")
+    return (
+        store,
+        lambda: store.load(WIZARD.encode(), ox.RdfFormat.TURTLE),
+        lambda: store.update(f"DELETE WHERE {{ {zorblax} ?p ?o }}"),
+    )
+
+
+def of_rdflib() -> tuple[rdflib.Graph, Callable[[], None], Callable[[], None]]:
+    graph = rdflib.Graph().parse(NOBEL)
+
+    def add() -> None:
+        graph.parse(data=WIZARD, format="turtle")
+
+    def remove() -> None:
+        graph.remove((rdflib.URIRef(f"{D}Zorblax"), None, None))
+
+    return graph, add, remove
+
+
+@pytest.mark.parametrize("made", [of_store, of_rdflib])
+def test_a_live_graph_is_asked_as_it_is_now(
+    made: Callable[[], tuple[ox.Store | rdflib.Graph, Callable[[], None], Callable[[], None]]],
+) -> None:
+    graph, add, remove = made()
+    knowledge = kgsparql.open(graph, embedder="none")
+    assert firsts(knowledge, (*ASKED, "How many scientists are there?"))[:3] == ["", "", ""]
+    before, ranked = knowledge.graph, firsts(knowledge, ("Where was Marie Curie born?",))
+    assert knowledge.graph is before  # nothing is read again where nothing changed
+    add()
+    assert firsts(knowledge) == FOUND
+    assert bool(knowledge.query(f"ASK {{ <{D}Zorblax> a <{O}Wizard> }}"))
+    remove()
+    assert firsts(knowledge, ASKED[:2]) == ["", "1"]
+    assert firsts(knowledge, ("Where was Marie Curie born?",)) == ranked
+
+
+def test_a_name_that_takes_the_place_of_another_is_seen_though_nothing_is_more_or_less() -> None:
+    store, add, _ = of_store()
+    add()
+    knowledge = kgsparql.open(store, embedder="none")
+    assert firsts(knowledge) == FOUND
+    store.update(
+        f'DELETE {{ ?s <{LABEL}> ?l }} INSERT {{ ?s <{LABEL}> "Trogdor" }} '
+        f'WHERE {{ ?s <{LABEL}> ?l, "Zorblax Quimby"@en }}'
+    )
+    assert firsts(knowledge, ("Where was Trogdor born?", *ASKED[:1])) == ["Warsaw", ""]
+
+
+def test_what_was_counted_of_many_quads_is_counted_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    store, add, _ = of_store()
+    add()
+    monkeypatch.setattr("kgsparql.graphs.oxigraph._MOST_COUNTING_S", 0.0)
+    monkeypatch.setattr(
+        "kgsparql.graphs.oxigraph.time.perf_counter", iter([0.0, 1.0, 2.0, 3.0, 60.0, 61.0, 62.0, 63.0]).__next__
+    )
+    graph = OxigraphGraph(store, name="many", fingerprint=None)
+    store.remove(next(store.quads_for_pattern(IRI(f"{D}Warsaw"), None, None)))
+    assert graph.refreshed() is graph
+    store.add(ox.Quad(IRI(f"{D}Warsaw"), IRI(LABEL), Literal("Varsovia")))
+    assert graph.refreshed() is not graph  # of what is new, the newest are looked at each time
+    assert OxigraphGraph(store, name="many", fingerprint="0").refreshed().is_as_loaded
+
+
+def test_a_dataset_of_rdflib_with_one_triple_in_two_graphs_is_followed() -> None:
+    dataset = rdflib.Dataset()
+    for name in ("a", "b"):
+        dataset.graph(rdflib.URIRef(f"http://e.org/{name}")).parse(data=WIZARD, format="turtle")
+    knowledge = kgsparql.open(dataset, embedder="none")
+    assert firsts(knowledge, ASKED[2:]) == FOUND[2:]
+    added = (rdflib.URIRef(f"{D}Trogdor"), rdflib.RDFS.label, rdflib.Literal("Trogdor"))
+    dataset.default_graph.add(added)
+    dataset.default_graph.add((added[0], rdflib.URIRef(f"{O}apprentice"), rdflib.URIRef(f"{D}Wuffle")))
+    assert firsts(knowledge, ("Who is the apprentice of Trogdor?",)) == ["Wuffle Bimble"]
+    dataset.default_graph.add((added[0], rdflib.RDFS.comment, rdflib.URIRef("not an IRI")))
+    with pytest.raises(GraphLoadError, match="not an IRI"):
+        knowledge.ask("Who is the apprentice of Trogdor?")
+
+
+def test_a_file_is_read_again_when_that_is_asked_for_and_what_is_no_rdf_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "nobel.ttl"
+    file.write_bytes(NOBEL.read_bytes())
+    knowledge = kgsparql.open(file, embedder="none")
+    file.write_bytes(NOBEL.read_bytes() + WIZARD.encode())
+    assert firsts(knowledge) == ["", "", ""]
+    knowledge.refresh()
+    assert firsts(knowledge) == FOUND
+    assert bool(knowledge.query(f"ASK {{ <{D}Zorblax> a <{O}Wizard> }}"))
+    file.write_text("nonsense", encoding="utf-8")
+    with pytest.raises(GraphLoadError):
+        knowledge.refresh()
+    assert firsts(knowledge) == FOUND
+
+
+LAMPS = """
+@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+e:Lamp a rdfs:Class ; rdfs:label "lamp" . e:code rdfs:label "article code" . e:release rdfs:label "release" .
+e:span rdfs:label "warranty" . e:price rdfs:label "price" . e:watts rdfs:label "power" .
+e:a a e:Lamp ; rdfs:label "Orro" ; e:code "00712"^^xsd:integer ; e:release 1.10 ; e:span "PT36H"^^xsd:duration ;
+  e:price 12.50 ; e:watts 1.5E3 .
+e:b a e:Lamp ; rdfs:label "Vetch" ; e:code "815"^^xsd:integer ; e:price 12.5 .
+"""
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_values_are_shown_as_the_file_writes_them_and_compared_as_what_they_are(
+    tmp_path: Path, is_stored: bool
+) -> None:
+    source = tmp_path / "lamps.ttl"
+    source.write_text(LAMPS, encoding="utf-8")
+    if is_stored:
+        load_store(source, tmp_path / "store")
+        source = tmp_path / "store"
+    with kgsparql.open(source, embedder="none") as lamps:
+        for question, shown in {
+            "What is the article code of Orro?": "00712",
+            "What is the release of Orro?": "1.10",
+            "What is the warranty of Orro?": "PT36H",
+            "What is the power of Orro?": "1500",
+            "What is the price of Vetch?": "12.5 (12.5, 12.50)",  # two spellings of one value: both are said
+        }.items():
+            answer = lamps.ask(question)
+            assert kgsparql.render(answer).splitlines()[0] == f"{shown}  [P1]"
+            assert f"→ {shown.partition(' ')[0]}" in next(iter(answer.evidence)).text
+        assert lamps.ask("What is the article code of Orro?").answers[0].term == Literal(712)
+        assert lamps.ask("Which lamp has the article code 712?").answers[0].label == "Orro"
+        assert lamps.ask("How many lamps have a price of 12.50?").value.value == "2"
+
+
+def test_what_a_reader_of_json_ld_leaves_out_is_told_with_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "staff.jsonld"
+    context = {
+        "name": "http://www.w3.org/2000/01/rdf-schema#label",
+        "ex": "http://e.org/",
+        "chief": {"@id": "ex:chief", "@type": "@id"},
+    }
+    ann = {"@id": "ex:ann", "name": "Ann Ode", "age": 41, "chief": "bob", "foaf:mbox": "ann@e.org"}
+    file.write_text(json.dumps({"@context": context, "@graph": [ann]}))
+    told = (
+        "keys without a meaning in @context, left out: 'age'; relative IRIs, left out without --base: 'bob'; "
+        "prefixes that are not declared: 'foaf'"
+    )
+    assert kgsparql.open(file, embedder="none").graph.notes == (f"{file}: {told}",)
+    load_store(file, tmp_path / "store")
+    assert kgsparql.open(tmp_path / "store", embedder="none").graph.notes == (f"{file}: {told}",)
+    file.write_text(
+        json.dumps({"@context": {**context, "@vocab": "http://e.org/", "foaf": "http://f.org/"}, "@graph": [ann]})
+    )
+    assert kgsparql.open(file, base="http://e.org/", embedder="none").graph.notes == ()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    name: str
+    numbers: tuple[int, ...] = ()
+    made: list[int] = field(default_factory=list, compare=False)
+    shown: float = field(default=0.5, kw_only=True)
+    hidden: str = field(default="x", init=False, repr=False)
+
+
+@dataclass(slots=True)
+class Tally:
+    seen: int = 0
+    double: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.double = 2 * self.seen
+
+
+def test_a_value_is_made_compared_shown_and_copied() -> None:
+    value = Value("a", (1,), shown=1.0)
+    assert repr(value) == "Value(name='a', numbers=(1,), made=[], shown=1.0)"
+    assert value == Value("a", (1,), [7], shown=1.0) != Value("a", (1,))
+    assert len({value, Value("a", (1,), [7], shown=1.0)}) == 1
+    assert copy.deepcopy(value) == pickle.loads(pickle.dumps(value)) == value  # noqa: S301
+    assert replace(value, name="b") == Value("b", (1,), shown=1.0)
+    assert dataclasses.asdict(value)["hidden"] == "x"
+    assert list(inspect.signature(Value).parameters) == ["name", "numbers", "made", "shown"]
+    assert Value("a").made is not Value("a").made
+
+
+def test_a_frozen_value_stays_and_another_does_not() -> None:
+    value = Value("a")
+    with pytest.raises(dataclasses.FrozenInstanceError, match="'name' of a Value"):
+        value.name = "b"  # type: ignore[misc]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del value.name
+    with pytest.raises(TypeError):
+        Value()  # type: ignore[call-arg]
+    tally = Tally(2)
+    tally.seen += 1
+    assert (tally.seen, tally.double) == (3, 4)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(tally)

@@ -1,19 +1,25 @@
-"""Plans as a person would say them: every operator, and what must not read alike."""
+"""Plans of a question, as a person would say them; and what a plan leaves out."""
 
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kgsparql
+from kgsparql import KnowledgeBase, Literal, PropertyPath, Term
+from kgsparql.errors import NotFoundError
 from kgsparql.plans import algebra as a
+from kgsparql.plans.running import run
 from kgsparql.plans.wording import in_words, none_in_words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.terms import IRI
+from kgsparql.retrievers._planned_question import QuestionTerm
+from tests.engines import ENGINES, engine_from_file
+from tests.world import XSD
 
 _E = "http://e.org/"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def the(name: str) -> IRI:
@@ -30,7 +36,7 @@ def path(*names: str) -> PropertyPath:
 
 
 def number(value: int) -> Literal:
-    return Literal(str(value), datatype=IRI(_XSD + "integer"))
+    return Literal(str(value), datatype=IRI(XSD + "integer"))
 
 
 def some(*names: str) -> a.Items:
@@ -43,7 +49,7 @@ ANN, FRANCE, BOTH = some("Ann"), some("France"), some("France", "Germany")
 BY_ANN, HORROR = a.Has(MOVIES, path("directed by"), ANN), a.Has(MOVIES, path("genre"), some("Horror"))
 PRICE, RELEASED = a.Value(path("price")), a.Value(path("release date"), "date")
 YEAR = a.Value(path("release date"), "year")
-YES, NO = (Literal(text, datatype=IRI(_XSD + "boolean")) for text in ("true", "false"))
+YES, NO = (Literal(text, datatype=IRI(XSD + "boolean")) for text in ("true", "false"))
 
 
 def boolean(name: str, value: Literal) -> a.Where:
@@ -239,3 +245,118 @@ def test_what_is_nested_elsewhere_does_not_read_alike() -> None:
     said = [in_words(plan, label) for plan in plans]
     assert len(set(said)) == len(plans), said
     assert not [text for text in said if "^" in text or " / " in text]
+
+
+LAUREATE = IRI("https://kgsparql.example/nobel/Laureate")
+CAMBRIDGE = IRI("http://dbpedia.org/resource/University_of_Cambridge")
+
+
+def test_what_is_named_is_said_with_the_words_that_name_it(nobel: kgsparql.KnowledgeBase) -> None:
+    planned = nobel.plan("How many laureates worked at University of Cambridge?")
+    named = {one.term: one for one in planned.named}
+    assert named[CAMBRIDGE] == QuestionTerm("University of Cambridge", CAMBRIDGE, "University of Cambridge", "entity")
+    assert named[LAUREATE] == QuestionTerm("laureates", LAUREATE, "Nobel laureate", "class")
+    planned = nobel.plan("How many laureates were born in Germany or France?")
+    assert [(one.words, one.label) for one in planned.named][1:] == [("Germany", "Germany"), ("France", "France")]
+    planned = nobel.plan("blah xyzzy?")
+    assert (planned.named, planned.candidates, planned.chosen, planned.computed) == ((), (), None, None)
+
+
+def test_candidates_come_the_best_first_and_the_value_is_of_the_chosen(nobel: kgsparql.KnowledgeBase) -> None:
+    planned = nobel.plan("How many Nobel laureates are there?")
+    scores = [one.score for one in planned.candidates]
+    assert scores == sorted(scores, reverse=True)
+    assert planned.chosen is planned.candidates[0]
+    assert planned.chosen.plan == a.Count(a.Instances(LAUREATE))
+    assert planned.computed == nobel.run(planned.chosen.plan)
+    assert planned.doubts == ()
+
+
+def test_it_is_what_the_method_computes(nobel: kgsparql.KnowledgeBase) -> None:
+    question = "How many laureates worked at University of Cambridge in purple?"
+    planned, answered = nobel.plan(question), nobel.ask(question, retriever="query_plan")
+    assert planned.chosen is not None
+    assert planned.chosen.left_out == ("purple",)
+    assert planned.doubts == tuple(gap.text for gap in answered.gaps) == ("what was computed leaves out 'purple'",)
+    assert planned.computed == answered.computed
+
+
+def test_an_entity_that_is_given_is_the_one_that_is_named(nobel: kgsparql.KnowledgeBase) -> None:
+    planned = nobel.plan("How many laureates worked there?", entities=(CAMBRIDGE,))
+    assert [one.term for one in planned.named if one.kind == "entity"] == [CAMBRIDGE]
+    with pytest.raises(NotFoundError, match="is not in the graph"):
+        nobel.plan("How many laureates worked there?", entities=(IRI("http://e.org/nowhere"),))
+
+
+@pytest.mark.parametrize("prize", ["Nobel Prize in Physics", "Nobel Peace Prize"])
+def test_who_did_something_are_the_people_who_did(nobel: kgsparql.KnowledgeBase, prize: str) -> None:
+    """The prize has a predicate of its own that fits the verb: where it is awarded."""
+    asked = [nobel.ask(f"{who} won the {prize}?") for who in ("Who", "Which people")]
+    assert [answer.status for answer in asked] == ["answered"] * 2
+    assert {own.term for own in asked[0].best} == {own.term for own in asked[1].best} != set()
+
+
+BRIDGES = """
+@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+e:Bridge a rdfs:Class ; rdfs:label "bridge" . e:length rdfs:label "length" . e:lanes rdfs:label "lane count" .
+e:opened rdfs:label "opening date" . e:price rdfs:label "price" .
+e:a a e:Bridge ; rdfs:label "Tower Bridge" ; e:length "244" ; e:opened "1894-06-30"^^xsd:date ; e:lanes 2 .
+e:b a e:Bridge ; rdfs:label "Forth Bridge" ; e:length "2,467 m" ; e:opened "1890-03-04"^^xsd:date ; e:lanes 0 .
+e:c a e:Bridge ; rdfs:label "Rialto Bridge" ; e:length "48" ; e:opened "2001-13-45"^^xsd:date ; e:lanes 1 .
+e:d a e:Bridge ; rdfs:label "Old Bridge" ; e:length "120" ; e:opened "unknown" ; e:price 9000000000000000000 .
+e:f a e:Bridge ; rdfs:label "New Bridge" ; e:opened [] ; e:price 9000000000000000000 .
+"""
+BRIDGE = a.Instances(IRI(_E + "Bridge"))
+
+
+LENGTH, LANES = a.Value(PropertyPath.of(_E + "length")), a.Value(PropertyPath.of(_E + "lanes"))
+OPENED = a.Value(PropertyPath.of(_E + "opened"), "date")
+HALF_THE_LANES = a.Column("half", a.Calculated("/", LANES, a.Constant(Decimal(2))))
+BAD_LENGTH, BAD_DATES = (
+    "1 of the values of length cannot be read as a number, such as '2,467 m'",
+    "2 of the values of opening date cannot be",
+)
+PLANS: list[tuple[a.Plan, list[str]]] = [
+    (a.SummaryOf("sum", BRIDGE, LENGTH), [BAD_LENGTH]),
+    (a.Top(BRIDGE, OPENED), [f"{BAD_DATES} read as a date, such as '2001-13-45'"]),
+    (a.Count(a.Where(BRIDGE, LANES, ">", Literal(1))), []),
+    (
+        a.Top(BRIDGE, a.Calculated("/", LENGTH, LANES)),
+        [BAD_LENGTH, "1 of the items have a lanes of 0 to be divided by, such as b"],
+    ),
+    (a.ItemTable(BRIDGE, (HALF_THE_LANES,)), []),
+    (a.Count(a.Has(BRIDGE, LENGTH.path)), []),
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "bridges.ttl"
+    file.write_text(BRIDGES, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def bridges(file: Path) -> KnowledgeBase:
+    return kgsparql.open(file, embedder="none")
+
+
+def _label(term: object) -> str:
+    """The local name, as a noun."""
+    name = str(getattr(term, "value", term)).removeprefix(_E)
+    return {"opened": "opening date"}.get(name, name)
+
+
+@pytest.mark.parametrize(("plan", "said"), PLANS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_plan_leaves_out_is_counted(file: Path, engine: str, plan: a.Plan, said: list[str]) -> None:
+    found = [own.in_words(_label) for own in run(plan, engine_from_file(engine, file)).left_out]
+    assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
+    assert all(text.endswith("left out") for text in found)
+
+
+def test_a_number_that_is_too_large_is_not_said_to_be_nothing(bridges: KnowledgeBase) -> None:
+    answer = bridges.ask("What is the total price of all bridges?", retriever="query_plan")
+    assert answer.status == "not_in_graph"
+    assert "\nNo value: the engine gives none, though the facts for it are there" in answer.text

@@ -1,14 +1,12 @@
 """Kinds of questions, and the table of them that ``benchmarks/computed.py`` prints from a run."""
 
 import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from kgsparql.evaluation.dataset import GoldAnswer, Question
-
-ROOT = Path(__file__).parents[2]
+from tests.world import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,24 @@
-"""Rankers: by words and by meaning."""
+"""Rankers: by words and by meaning; and the scores of paths."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, ranker_for
+from kgsparql import IRI, LinkedEntity, Mention, PropertyPath
+from kgsparql.answering.path_scoring import KindedPath, ScoredQuestion, Weights, path_features, score_paths
+from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, Ranker, ranker_for
+from kgsparql.plans.label_fit import LabelFit
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.chunks import chunked
+from kgsparql.reading.lexicon import lexicon
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import EX
 
 TEXTS = ["directed by", "release year", "has genre", "written by", "release date of the film"]
 
@@ -72,3 +82,178 @@ def test_embedding_ranker_is_the_cosine_and_embeds_a_text_once(tmp_path) -> None
     assert np.array_equal(first, again[::-1])
     assert first[4] == pytest.approx(float(embedder.embed([TEXTS[4]])[0] @ embedder.embed(["films released"])[0]))
     assert sorted(log.read_text().splitlines()[:6]) == sorted([*TEXTS, "films released"])
+
+
+NAMES = ("gender", "parents", "children", "director", "language", "film", "award", "teacher", "member of", "manager")
+LABELS = {IRI(EX + name.replace(" ", "_")): name for name in NAMES}
+COLUMNS = ("nested", "arrow", "reversed", "coverage", "order", "kind", "sharing", "words", "runs")
+NOTHING = Weights(**dict.fromkeys(COLUMNS, 0.0))
+
+
+def fit(ranker: Ranker | None = None) -> LabelFit:
+    return LabelFit(lambda terms, **_: LABELS, ranker or BM25Ranker(), lexicon())  # type: ignore[arg-type]
+
+
+def path(*steps: str, kinds: tuple[str, ...] = ()) -> KindedPath:
+    made = PropertyPath.of(*("^" * s.startswith("^") + EX + s.removeprefix("^") for s in steps))
+    return (made, kinds or ("",) * (len(steps) + 1))
+
+
+def about(question: str, name: str = "Anna", *more: tuple[int, int]) -> ScoredQuestion:
+    start = question.index(name)
+    place = start, start + len(name)
+    link = LinkedEntity(IRI(EX + "it"), name, 1.0, "entity", "exact", Mention(name, *place))
+    asked = Asked.of(chunked(question, None, links=[link]))
+    return ScoredQuestion(asked, link.term, place, (*more, place))
+
+
+def feature(name: str, question: ScoredQuestion, *paths: KindedPath) -> list[float]:
+    column: list[float] = path_features(question, paths, fit())[:, COLUMNS.index(name)].round(3).tolist()
+    return column
+
+
+def test_the_mention_is_left_out_of_what_is_asked() -> None:
+    asked = about("who directed Gender of Roses in 1999?", "Gender of Roses")
+    assert asked.masked == "who directed in 1999?"
+    assert [asked.texts[i] for i in asked.content] == ["directed", "1999"]
+
+
+def test_words_are_read_outwards_from_the_mention() -> None:
+    for question, read in (
+        ("the gender of Anna 's parents ?", ["parents", "gender"]),
+        ("the gender of the parents of Anna ?", ["parents", "gender"]),
+        ("Anna 's parents 's children ?", ["parents", "children"]),
+        ("which films share an award with Anna and have which language?", ["award", "share", "films", "language"]),
+    ):
+        asked = about(question)
+        single = [(rank, text) for text, rank in asked.phrases() if " " not in text]
+        assert [text for _, text in sorted(single)] == read
+
+
+def test_steps_in_the_order_of_the_words_fit_better_and_more_steps_than_words_do_not() -> None:
+    asked = about("what is the gender of Anna 's parents ?")
+    right, wrong = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
+    assert right == pytest.approx(1.0)
+    assert wrong < right
+    asked = about("Anna 's parents ?")
+    assert feature("order", asked, path("parents"), path("parents", "gender")) == [1.0, -1.0]
+    assert feature("words", asked, path("parents"), path("parents", "gender", "award")) == [0.0, 2.0]
+
+
+def test_a_path_with_fewer_steps_than_things_that_are_owned_fits_less() -> None:
+    for question, lacking in (
+        ("the gender of Anna 's parents ?", [1, 0, 0]),
+        ("the place of birth of Anna ?", [0, 0, 0]),
+        ("the name of the children of the parents of Anna ?", [1, 0, 0]),
+        ("who directed Anna ?", [0, 0, 0]),
+    ):
+        paths = [path("parents"), path("parents", "gender"), path("parents", "children", "gender")]
+        scores = score_paths(about(question), paths, fit(), NOTHING)
+        assert scores.round(3).tolist() == [-0.3 * steps for steps in lacking]
+
+
+def test_a_step_goes_the_way_that_the_role_of_the_name_allows() -> None:
+    for question, turned in (
+        ("Who were Anna's students?", ["teacher"]),
+        ("Who is the student of Anna ?", ["teacher"]),
+        ("Which students did Anna have?", ["teacher"]),
+        ("Who is the teacher of Anna ?", ["^teacher"]),
+        ("Who did Anna teach?", ["teacher"]),
+        ("Who is the manager of the members of Anna ?", ["member_of"]),
+    ):
+        names = ["teacher", "^teacher", "member_of", "^member_of"]
+        scores = score_paths(about(question), [path(name) for name in names], fit(), NOTHING)
+        chain = 0.3 * (" of the " in question)
+        assert [name for name, score in zip(names, scores, strict=True) if score + chain < 0] == turned
+
+
+def test_words_of_one_root_are_alike_and_one_that_repeats_the_kind_asks_for_nothing() -> None:
+    asked = about("who directed it, Anna")
+    features = path_features(asked, [path("director")], fit(_Unlike()))
+    assert features[0, COLUMNS.index("order")] == pytest.approx(0.9)
+    asked = about("who is the director of the film Anna")
+    assert [asked.texts[i] for i in asked.asking_words("film", BM25Ranker())] == ["director"]
+    assert [asked.texts[i] for i in asked.asking_words("", BM25Ranker())] == ["director", "film"]
+
+
+class _Unlike(BM25Ranker):
+    """Finds nothing alike."""
+
+    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
+        return np.zeros((len(texts), len(others)))
+
+
+def test_what_only_says_a_predicate_or_kind_is_no_name_and_kind_of_asks_for_nothing() -> None:
+    question = "films of the director of The Film"
+    asked = about(question, "The Film", (0, 5), (13, 21))
+    known = asked.without_types(["directed by", "Movie"])
+    assert (known.masked, asked.masked) == ("films of the director of", "of the of")
+    assert asked.without_types(["directed by"]).masked == "of the director of"
+    named = replace(asked, place=(0, 5), mentions=((0, 5), *asked.mentions[2:]))
+    assert named.without_types(["Movie"]) is named
+    asked = about("what kind of film did Anna make?")
+    assert asked.without_kind_of("person").masked == "what film did make?"
+    asked = about("what kind of film is Anna?")
+    assert asked.without_kind_of("movie") is asked
+
+
+def test_runs_are_split_by_small_words_and_punctuation_and_every_word_counts() -> None:
+    asked = about("film award, director of the language for Anna")
+    assert asked.runs(asked.content) == 3
+    assert feature("runs", asked, path("film", "award", "director", "language")) == [1.0]
+    asked = about("director and language of Anna")
+    assert feature("coverage", asked, path("director"), path("director", "language")) == [0.5, 1.0]
+
+
+def test_the_kind_of_the_ends_or_what_the_last_step_calls_them_fits_what_is_asked_for() -> None:
+    paths = path("director", kinds=("", "film")), path("film"), path("^film")
+    assert feature("kind", about("which film has Anna ?"), *paths) == [1.0, 1.0, 0.0]
+
+
+def test_without_a_name_there_is_no_order_and_of_names_only_there_is_a_rank() -> None:
+    asked = replace(about("the gender of the parents?", "the"), place=None, mentions=())
+    same = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
+    assert same[0] == same[1] == pytest.approx(1.0)
+    asked = about("Anna")
+    scores = score_paths(asked, [path("parents"), path("parents", "gender")], fit(), Weights())
+    assert np.isfinite(scores).all()
+    assert scores[0] > scores[1]
+
+
+def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
+    paths = {
+        "own date": path("award", kinds=("", "date year")),
+        "another's date": path("director", "children", kinds=("", "person", "date year")),
+        "person": path("director", kinds=("", "person")),
+    }
+
+    def order(question: str, *names: str) -> list[str]:
+        worded = [paths[name] for name in names]
+        scores = score_paths(about(question), worded, fit(), Weights())
+        return [names[i] for i in np.argsort(-scores)]
+
+    assert order("when was Anna directed?", *paths)[0] == "own date"
+    assert order("in what year was Anna directed?", "person", "own date")[0] == "own date"
+    # Where the thing has no date of its own, or something else is asked for, words alone tell.
+    assert order("when was Anna directed?", "another's date", "person")[0] == "person"
+    assert order("who directed Anna?", *paths)[0] == "person"
+
+
+def test_wordings_are_not_compared_where_they_have_no_weight() -> None:
+    asked = about("the gender of Anna")
+    without = path_features(asked, [path("gender")], fit(), worded=())
+    assert without[0, :3].tolist() == [0.0, 0.0, 0.0]
+    assert path_features(asked, [path("gender")], fit())[0, 0] > 0
+    assert path_features(asked, [], fit()).shape == (0, 9)
+    some = path_features(asked, [path("gender"), path("gender", "film")], fit(), worded=[1])
+    assert (some[:, 0] > 0).tolist() == [False, True]
+
+
+def test_going_straight_back_wants_a_word_for_it() -> None:
+    for question, back in (
+        ("which films share a director with Anna ?", 1.0),
+        ("films directed by the director of Anna ?", 1.0),
+        ("which film has Anna ?", -1.0),
+    ):
+        paths = path("director", "^director"), path("director", "film")
+        assert feature("sharing", about(question), *paths) == [back, 0.0]

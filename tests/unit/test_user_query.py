@@ -1,6 +1,10 @@
-"""What is refused before any parser sees it, and what is not: rows Q08 to Q12 and Q18 of the catalogue."""
+"""Queries of a user: what is refused before any parser sees it; and what an answer of nothing says."""
 
+from __future__ import annotations
+
+import ast
 import contextlib
+import json
 import random
 import socket
 import threading
@@ -11,13 +15,25 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgsparql.errors import ForbiddenQueryError, InputError, KgsparqlError, LimitError, QuerySyntaxError
-from kgsparql.graphs.user_query import check
-from kgsparql.rdf.terms import PrefixMap
+import kgsparql
+from benchmarks.honesty import judged
+from benchmarks.hostile import AREAS, Outcome, Row, catalogue, numbers_in, outcomes, page, summary, wanted
+from kgsparql.errors import (
+    ForbiddenQueryError,
+    InputError,
+    KgsparqlError,
+    LimitError,
+    NotFoundError,
+    OptionError,
+    QuerySyntaxError,
+    QueryTimeoutError,
+)
+from kgsparql.graphs.user_query import QueryResult, check, is_nothing, why_nothing
+from kgsparql.rdf.terms import IRI, PrefixMap
+from kgsparql.retrievers import load
+from tests.world import FIXTURES, NOBEL, ROOT, knowledge_of
 
 from .user_query_corpus import DATASETS, LEGITIMATE, SECOND_READINGS, forbidden
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -202,3 +218,151 @@ def test_texts_that_are_not_queries() -> None:
 def test_a_quote_written_as_an_escape_does_not_end_its_string() -> None:
     checked = check("SELECT ('a\\u0027b\\u0022c\\u005Cn' AS ?x) {}")
     assert [solution["x"] for solution in _store().query(checked.text)] == [ox.Literal("a'b\"c\\n")]  # type: ignore[union-attr]
+
+
+BOTH = "both { ?c dbo:birthDate ?d } and { ?c rdf:type dbo:City } are found here, but never together"
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        (
+            "SELECT * { ?s rdfs:label ?name ; dbo:award/<http://e.org/nope> ?o }",
+            "no triple here has the predicate e:nope",
+        ),
+        ("PREFIX e: <http://e.org/> SELECT * { ?s a e:Robot }", "nothing here is of the class e:Robot"),
+        ('ASK { ?s rdfs:label "Marie Curie"@la }', '{ ?s rdfs:label "Marie Curie"@la }; a text matches only'),
+        ("SELECT (COUNT(*) AS ?n) { ?c a dbo:City . OPTIONAL { ?c e:no ?x } ?c dbo:birthDate ?d }", BOTH),
+        (
+            "SELECT * { ?s dbo:birthDate ?d FILTER(YEAR(?d) > 2100) }",
+            "found here, together; what else the query asks for",
+        ),
+        ("SELECT * { { ?s dbo:birthDate 1 } UNION { ?s dbo:deathDate 1 } }", ""),
+    ],
+)
+def test_the_pattern_that_finds_nothing_is_named(query: str, why: str) -> None:
+    with kgsparql.open(NOBEL, embedder="none", prefixes={"e": "http://e.org/"}) as knowledge:
+        assert is_nothing(knowledge.query(query))
+        said = knowledge.why_nothing(query)
+    assert why in said
+    assert bool(why) is bool(said)
+
+
+def test_a_graph_that_gives_nothing_at_all_is_told_from_one_without_the_predicate() -> None:
+    with kgsparql.open(ox.Store(), embedder="none") as knowledge:
+        assert "even whether there is any triple" in knowledge.why_nothing("SELECT * { ?s rdfs:label ?name }")
+
+
+def test_what_cannot_be_found_out_is_said() -> None:
+    def late(*_: object, **__: object) -> QueryResult:
+        raise QueryTimeoutError("the query was stopped after 5 s", timeout_s=5.0)
+
+    said = why_nothing(check("SELECT * { ?s ?p 'x' }"), late, PrefixMap.default())
+    assert said == "why there is nothing could not be found out: the query was stopped after 5 s"
+
+
+def test_a_given_entity_that_is_not_in_the_graph_is_an_error_and_all_that_is_may_be_given() -> None:
+    knowledge = knowledge_of(":a a :Thing ; :knows :b .")
+    for retriever in ("mindmap", "path_ranking"):
+        with pytest.raises(NotFoundError) as caught:
+            knowledge.ask("Who?", entities=("http://example.org/a", IRI("http://nope/x")), retriever=retriever)
+        assert (caught.value.code, caught.value.exit_code) == ("E_NOT_FOUND", 3)
+        assert caught.value.message == "<http://nope/x> is not in the graph"
+        assert "kgsparql find" in caught.value.hint
+    for name in ("a", "b", "Thing", "knows"):
+        answer = knowledge.ask("Who?", entities=(IRI(f"http://example.org/{name}"),))
+        assert [link.term.value for link in answer.linked] == [f"http://example.org/{name}"]
+
+
+def test_where_no_entity_is_found_there_is_a_way_out(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Why zebras?")
+    assert answer.status == "no_entity"
+    assert [note for note in answer.notes if "kgsparql find" in note and "-e IRI" in note]
+    (looked_for,) = [note for note in answer.notes if note.startswith("looked for 'zebras'; the nearest names are: ")]
+    assert len(looked_for.partition("are: ")[2].split("; ")) == 3
+    found = nobel.ask("Who worked with Marie Curie?")
+    assert not any("kgsparql find" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_told"),
+    [
+        ("Which people were born after 1950?", False),
+        ("How many people were born after 1950?", False),
+        ("Which cities are there?", False),
+        ("How many people died before 1950 in Gotham?", True),
+    ],
+)
+def test_words_that_were_read_are_no_names_that_were_looked_for(
+    nobel: kgsparql.KnowledgeBase, question: str, is_told: bool
+) -> None:
+    answer, planned = nobel.ask(question), nobel.plan(question)
+    assert (answer.status == "answered") is not is_told
+    assert any(note.code == "missing_name" for note in answer.notes) is is_told
+    assert any(note.startswith("looked for") for note in planned.notes) is is_told
+
+
+def test_read_words_of_another_graph_are_none_either() -> None:
+    cars = ":a a :Car ; :price 5 . :b a :Car ; :price 9 . :Car rdfs:label 'car' . :price rdfs:label 'price' ."
+    answer = knowledge_of(cars).ask("How many cars have a price above 6?")
+    assert (answer.status, answer.values, answer.notes) == ("answered", (1,), ())
+
+
+def test_an_option_says_what_it_should_be() -> None:
+    for option, value, said in (
+        ("max_hops", "foo", "mindmap: max_hops='foo' is not a whole number"),
+        ("two_hop_when_single", "maybe", "mindmap: two_hop_when_single='maybe' is not yes or no"),
+    ):
+        with pytest.raises(OptionError) as caught:
+            load("mindmap", {option: value})
+        assert caught.value.message == said
+
+
+def test_every_row_of_the_catalogue_has_a_test_or_says_why_not() -> None:
+    rows = catalogue()
+    there = {
+        number
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        for number in numbers_in(node.name)
+    }
+    assert [row.number for row in rows if row.number not in there and not row.not_run] == []
+
+
+def test_rows_are_chosen_by_area_and_number() -> None:
+    rows = catalogue()
+    assert [len([row for row in rows if row.number.startswith(area)]) for area in AREAS] == [45, 21, 15, 20, 25, 19]
+    assert [row.number for row in wanted(rows, "s20, L02,L01")] == ["L01", "L02", "S20"]
+    with pytest.raises(SystemExit, match="X09"):
+        wanted(rows, "L,X09")
+
+
+def test_a_row_passes_if_all_of_its_tests_do() -> None:
+    rows = [
+        Row("L01", "a", "b", ""),
+        Row("L02", "a", "b", ""),
+        Row("L03", "a", "b", ""),
+        Row("S19", "a", "b", "no disk"),
+    ]
+    tests = [("test_L01_x", 1.0, ""), ("test_L01_L02_y", 2.0, "failure: E"), ("test_S19_z", 1.0, "")]
+    found = outcomes(rows, tests)
+    assert [one.trouble for one in found] == [
+        "test_L01_L02_y: failure: E", "test_L01_L02_y: failure: E", "no test has its number", "no disk",
+    ]  # fmt: skip
+    assert outcomes(rows[:1], tests[:1]) == [Outcome(rows[0], 1, 1.0, "")]
+    assert summary(found).startswith("0 of 4 passed")
+    assert "| L01 | a | test_L01_L02_y: failure: E |" in page(found)
+
+
+def test_outcomes_are_those_of_a_reader_who_trusts_what_is_called_an_answer(tmp_path: Path) -> None:
+    asked = {
+        "Where was Marie Curie born?": ["Warsaw"],
+        "Where was Albert Einstein born?": ["Bern"],
+        "Which drug treats hypertension?": [],
+    }
+    lines = [{"graph": "nobel.ttl", "question": q, "kind": "answerable", "answers": a} for q, a in asked.items()]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = [one.outcome for one in judged(file, FIXTURES, embedder="none")]
+    assert found == ["right", "misleading", "honest"]

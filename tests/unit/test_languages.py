@@ -1,4 +1,6 @@
-"""Questions of other languages are read in English words and their order; names stay what they are."""
+"""Questions in other languages, in words of a user's own, and after another question."""
+
+from __future__ import annotations
 
 import ast
 import re
@@ -9,18 +11,23 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.answering import composing, pipeline
+from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.confidence import SIGNALS
-from kgsparql.errors import DataError
+from kgsparql.answering.follow_up import Before
+from kgsparql.cli import app
+from kgsparql.errors import DataError, InputError, NotFoundError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
+from kgsparql.rdf.terms import IRI
 from kgsparql.reading import values
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.glossary import glossary, glossary_of, languages
 from kgsparql.reading.lexicon import lexicon
 from kgsparql.reading.translation import language_in, translated
-from tests.world import graph_of
+from tests.world import FIXTURES, PREFIXES, graph_of
 
 LEXICON = Path(kgsparql.__file__).parent / "reading" / "lexicon"
 
@@ -183,3 +190,161 @@ def test_signs_of_numbers_and_dates_are_those_of_the_language() -> None:
         "5.5", "10000.0", "1234.5", "1990-06-05", "None",
     ]  # fmt: skip
     assert not chunked("10,5", None).chunks, "no English number"
+
+
+TALKS = {
+    "of a person": [
+        ("Where was Marie Curie born?", "Warsaw"), ("and where did she die?", "Passy"), ("And when?", "1934-07-04"),
+        ("what about Pierre Curie?", "1906-04-19"), ("Who was his wife?", "Marie Curie"),
+    ],
+    "of what was found": [
+        ("Who won the Nobel Prize in Chemistry 1911?", "Marie Curie"), ("and in 1908?", "Ernest Rutherford"),
+        ("And in Physics?", "Gabriel Lippmann"), ("Where did he work?", "University of Paris"),
+    ],
+    "of a place": [("Where was Marie Curie born?", "Warsaw"), ("In which country is it?", "Poland")],
+    "in German": [
+        ("Wo wurde Marie Curie geboren?", "Warschau"), ("Und wo ist sie gestorben?", "Passy"),
+        ("und Pierre Curie?", "Paris"),
+    ],
+    "in French": [("Où est née Marie Curie ?", "Varsovie"), ("Où est-elle morte ?", "Passy")],
+    "in Spanish": [("¿Dónde nació Marie Curie?", "Warsaw"), ("¿y dónde murió?", "Passy")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
+def test_what_is_left_out_is_filled_in_and_said(nobel: kgsparql.KnowledgeBase, talk: list[tuple[str, str]]) -> None:
+    before: kgsparql.Answer | None = None
+    for question, right in talk:
+        answer = nobel.ask(question, after=before)
+        assert (answer.status, [own.label for own in answer.best]) == ("answered", [right]), question
+        assert any(note.code == "follow_up" for note in answer.notes) == (before is not None), question
+        if before is not None:
+            alone = nobel.ask(answer.question)
+            assert [own.term for own in alone.best] == [own.term for own in answer.best], "it stands for itself"
+        before = answer
+
+
+def test_what_was_filled_in_is_said_in_the_language_of_the_question(nobel: kgsparql.KnowledgeBase) -> None:
+    said = {
+        "in German": [
+            "'sie' wurde für Marie Curie gehalten", "noch einmal gefragt, mit 'Pierre Curie' statt 'Marie Curie'",
+        ],
+        "in French": ["'elle' a été pris pour Marie Curie"], "in Spanish": ["preguntado sobre Marie Curie"],
+    }  # fmt: skip
+    for talk, notes in said.items():
+        before, told = None, list[str]()
+        for question, _ in TALKS[talk]:
+            before = nobel.ask(question, after=before)
+            told += [note for note in before.notes if note.code == "follow_up"]
+        assert told == notes
+
+
+def test_how_many_of_them_are_those_that_were_found(nobel: kgsparql.KnowledgeBase) -> None:
+    before = nobel.ask("Who won the Nobel Peace Prize?")
+    found = nobel.ask("Which of them were born in South Africa?", after=before)
+    assert {own.label for own in found.best} == {"F. W. de Klerk", "Nelson Mandela"}
+    assert {own.term for own in found.best} < {own.term for own in before.best}
+    counted = nobel.ask("How many of them were born in South Africa?", after=before)
+    assert str(counted.text).startswith("2 ")
+    assert nobel.ask("how many?", after=before).text.startswith("6 ")
+
+
+def test_whom_a_pronoun_means_is_doubted_where_nothing_tells(nobel: kgsparql.KnowledgeBase) -> None:
+    assert nobel.ask("Where were they born?").status == "partial"
+    before = nobel.ask("When was Marie Curie born?")
+    answer = nobel.ask("In which country is it?", after=before)  # a person and a date are no `it`
+    assert answer.status != "answered"
+    plain = nobel.ask("Where was Pierre Curie born?", after=before)
+    assert plain.question == "Where was Pierre Curie born?"
+    assert not any(note.code == "follow_up" for note in plain.notes)
+
+
+def test_a_pronoun_of_what_the_question_names_itself_and_one_that_stands_for_nothing_are_left(
+    nobel: kgsparql.KnowledgeBase,
+) -> None:
+    before = nobel.ask("Where was Irène Joliot-Curie born?")
+    for question in (
+        "Which prize did Marie Curie share with her husband?",
+        "Is it true that Marie Curie was born in Warsaw?",
+        "Who was born in Warsaw and worked there?",
+        "Wie viele Preise gibt es?",
+        "Combien de prix y a-t-il ?",
+    ):
+        assert nobel.ask(question, after=before).question == question
+
+
+def test_what_is_kept_of_an_answer_serves_as_well(nobel: kgsparql.KnowledgeBase) -> None:
+    answer = nobel.ask("Who won the Nobel Prize in Physics 1908?")
+    assert Before.from_json(answer_to_json(answer)) == Before.of(answer)
+
+
+def test_on_the_command_line() -> None:
+    lines = "Where was Marie Curie born?\nand where did she die?\n"
+    asked = ["ask", "-i", "-k", str(FIXTURES / "nobel.ttl"), "--embedder", "none", "--no-model", "-f", "plain"]
+    done = CliRunner().invoke(app, asked, input=lines)
+    assert (done.exit_code, done.stdout) == (0, "Warsaw\nPassy\n"), done.stderr
+    refused = CliRunner().invoke(app, [*asked, "Where was Marie Curie born?"], input=lines)
+    assert (refused.exit_code, "leave one out" in refused.stderr) == (2, True)
+
+
+WORKS = """
+:ann a :Engineer ; rdfs:label "Ann Hill" ; :employer :acme ; :salary 40 . :bob a :Engineer ; rdfs:label "Bob Lee" ;
+  :employer :acme, :orion . :acme a :Firm ; rdfs:label "Acme" . :orion a :Firm ; rdfs:label "Orion" .
+:tinkerer rdfs:label "Tinkerer" ; :age 3 .
+:employer rdfs:label "employer"@en, "Arbeitgeber"@de . :Engineer rdfs:label "engineer" . :Firm rdfs:label "firm" .
+"""
+
+
+@pytest.fixture
+def works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> kgsparql.KnowledgeBase:
+    """A graph of two engineers and two firms, and no words kept."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = tmp_path / "works.ttl"
+    file.write_text(PREFIXES + WORKS)
+    return kgsparql.open(file, embedder="none")
+
+
+@pytest.mark.parametrize(
+    ("word", "means", "question", "answers"),
+    [
+        ("gaffer", "employer", "Who is the gaffer of Ann Hill?", ["Acme"]),
+        ("tinkerer", "Engineer", "How many tinkerers are there?", ["2"]),  # though something is called so
+        ("toils for", "employer", "Who toils for Orion?", ["Bob Lee"]),
+        ("the Doc", "ann", "Where does the doc work?", ["Acme"]),
+        ("Brötchengeber", "employer", "Wer ist der Brötchengeber von Ann Hill?", ["Acme"]),
+    ],
+)
+def test_a_word_is_read_as_was_said(
+    works: kgsparql.KnowledgeBase, word: str, means: str, question: str, answers: list[str]
+) -> None:
+    works.own_words.keep(word, term := IRI(f"http://example.org/{means}"))
+    answer = works.ask(question)
+    assert (answer.status, [one.label for one in answer.best]) == ("answered", answers)
+    (note,) = [one for one in answer.notes if one.code == "own_word"]
+    assert (note.cause, word in note) == (term.value, True)
+    assert works.ask("Who is the employer of Ann Hill?").best[0].label == "Acme"  # its own name stays
+    assert not any(one.code == "own_word" for one in works.ask(question, own_words=False).notes)
+    works.own_words.forget(word.upper())
+    assert works.own_words.read() == []
+
+
+def test_the_file_is_a_users_own(works: kgsparql.KnowledgeBase) -> None:
+    own = works.own_words
+    own.keep('the "boss"', IRI("http://example.org/employer"))
+    (file,) = own.files
+    own.keep("tinkerer", IRI("http://example.org/Engineer"))
+    own.keep("Tinkerer", IRI("http://example.org/Firm"))
+    assert [(one.text, one.means.value[19:]) for one in own.read()] == [
+        ('the "boss"', "employer"),
+        ("Tinkerer", "Firm"),
+    ]
+    assert file.stat().st_mode & 0o777 == 0o600
+    nobel = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    assert nobel.own_words.read() == []
+    for text, means in (("", "employer"), ("a\nb " * 9, "employer"), ("boss", "nobody")):
+        with pytest.raises((InputError, NotFoundError)):
+            own.keep(text, IRI(f"http://example.org/{means}"))
+    for broken in ('home = "http://e.org/x"', "version = 2", "[words", "words = { a = { means = 1, said = 1 } }"):
+        file.write_text(broken)
+        with pytest.raises(InputError, match=file.name):
+            works.ask("Who is the employer of Ann Hill?")
