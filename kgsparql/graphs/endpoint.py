@@ -131,7 +131,10 @@ class EndpointGraph(KnowledgeGraph):
         self._sender: Sender = RateLimitedSender(self._http, note)
         if response_cache is not None and not any(address.secrets):  # what needs a password is not kept
             self._sender = cached = CachedSender(self._sender, response_cache, note)
-            self._take_up_findings(cached.lookup(COUNTS, {"endpoint": self.url}, _CHECKED_EVERY_S) or {})
+            kept = cached.lookup(COUNTS, {"endpoint": self.url}, _CHECKED_EVERY_S) or {}
+            if kept.get("fingerprint"):
+                self.probe.fingerprint = kept["fingerprint"]
+                self.probe.checked_at = self.clock() - max(0.0, time.time() - kept["at"])
         self._usage: Usage | None = None
         self._in_grace = self._is_shared = False
         self._most_s: float | None = None
@@ -237,18 +240,9 @@ class EndpointGraph(KnowledgeGraph):
         sums, count = Query.load("fingerprint").bind(predicate=self.naming.names), Query.load("info_triples")
         numbers = "" if self.sizes.are_large else self._numbers(sums) or self._numbers(count)
         found = self._hash_with(numbers or datetime.now(UTC).date().isoformat())
-        if isinstance(self._sender, CachedSender):
-            is_slow = time.monotonic() - began >= _SLOW_S
-            findings = {"manner": self._http.manner, "fingerprint": found if is_slow else "", "at": time.time()}
-            self._sender.keep(COUNTS, {"endpoint": self.url}, findings)
+        if time.monotonic() - began >= _SLOW_S and isinstance(self._sender, CachedSender):
+            self._sender.keep(COUNTS, {"endpoint": self.url}, {"fingerprint": found, "at": time.time()})
         return found
-
-    def _take_up_findings(self, found: Mapping[str, Any]) -> None:
-        """Take up what another process found out in the last ten minutes: the manner, and what took it long."""
-        self._http.likely_manner = found.get("manner", "")
-        if found.get("fingerprint"):
-            self.probe.fingerprint = found["fingerprint"]
-            self.probe.checked_at = self.clock() - max(0.0, time.time() - found["at"])
 
     def _hash_with(self, what: str) -> str:
         return hashlib.sha256(f"{self._address.user}\n{self._address.target}\n{what}".encode()).hexdigest()

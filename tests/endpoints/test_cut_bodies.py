@@ -23,7 +23,6 @@ from tests.deep import examples
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed
 
-TSV, CSV = "text/tab-separated-values", "text/csv; charset=utf-8"
 SENT = SparqlRequest("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?o }", 30.0)
 SELECT = "SELECT ?s ?o WHERE { ?s ?p ?o } LIMIT 12"
 EMPTY = "SELECT ?s ?o WHERE { ?s <urn:nobody> ?o }"
@@ -73,15 +72,6 @@ def test_E06_solutions_and_truth_of_the_engine_are_whole_or_refused(nobel_url: s
             assert boolean(HttpReply(200, {"content-type": kind}, body), SENT) is truth
             refused_at_every_byte(boolean, body, kind)
             refused_at_every_byte(boolean, body, None)
-
-
-def test_E06_tables_do_not_say_where_they_end_so_even_whole_ones_are_refused(nobel_url: str) -> None:
-    for accept in (TSV, CSV):
-        for reader, query in ((solutions, SELECT), (solutions, EMPTY), (boolean, "ASK { ?s ?p ?o }")):
-            body, kind = replied(nobel_url, query, accept)
-            for said in (kind, None, JSON, XML):
-                assert refused(reader, body, said).code in {"E_FORMAT", "E_ENDPOINT_NOT_SPARQL"}
-                refused_at_every_byte(reader, body, said)
 
 
 @pytest.mark.parametrize("accept", [JSON, XML])

@@ -19,15 +19,11 @@ import kgsparql
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     CancelledError,
-    EndpointAuthenticationError,
     EndpointError,
-    EndpointRateLimitError,
     EndpointReplyError,
     EndpointTimeoutError,
     KgsparqlError,
     NotFoundError,
-    QueryError,
-    QuerySyntaxError,
 )
 from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.graph import Solutions
@@ -39,14 +35,11 @@ from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, Transport
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import (
-    ASK_JSON,
     JSON,
     SELECT_JSON,
-    SELECT_XML,
     XML,
     Fake,
     FaultServer,
@@ -61,7 +54,6 @@ from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
-ANY = Query("any", "ASK { ?s ?p ?o }")
 XML_OF = (
     '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="s"/></head><results><result>'
     '<binding name="s">{}</binding></result></results></sparql>'
@@ -77,12 +69,12 @@ def selected(transport: Transport, **options: Any) -> Solutions:
     return asked(transport, **options).select(ALL)
 
 
-def failure(transport: Transport, query: Query = ALL, **options: Any) -> KgsparqlError:
+def failure(transport: Transport, **options: Any) -> KgsparqlError:
     graph = asked(transport, **options)
     with pytest.raises(KgsparqlError) as caught:
-        graph.ask(query) if query is ANY else graph.select(query)
+        graph.select(ALL)
     assert caught.value.detail["url"] == graph.url
-    assert caught.value.detail["query"] == query.text
+    assert caught.value.detail["query"] == ALL.text
     assert "\n" not in caught.value.message
     return caught.value
 
@@ -147,54 +139,9 @@ def test_E03_threads_of_given_up_requests_end() -> None:
     assert threading.active_count() <= before + 1
 
 
-def test_E04_E05_a_web_page_or_plain_text_is_quoted_in_short() -> None:
-    page = b"<!DOCTYPE html><html><head><title>x</title><style>p {}</style></head><body><p>Please log \x1b[31min</p>"
-    for kind in ("text/html", JSON, None):
-        error = failure(answering(page, type=kind))
-        assert isinstance(error, EndpointReplyError)
-        assert error.code == "E_ENDPOINT_NOT_SPARQL"
-        assert "Please log" in error.message
-        assert "\x1b" not in error.message
-        assert "<" not in error.message
-        assert not error.retryable
-    error = failure(answering(b"Please set a\tuser-agent. " + b"x" * 10_000, type="text/plain"))
-    assert "Please set a user-agent." in error.message
-    assert len(error.message) < 400
-
-
-def test_E07_something_after_the_results() -> None:
-    for whole in (SELECT_JSON, SELECT_XML):
-        for after in (b"java.lang.OutOfMemoryError\n\tat org.example", b"{}", b"<p/>"):
-            assert failure(answering(whole + after)).code == "E_PARTIAL"
-
-
-NO_JSON = b'{"head":{},"boolean":false}'
-
-
-def test_E09_what_is_not_there_in_what_was_cut_may_be_there() -> None:
-    options: dict[str, Any]
-    for options in ({"status": 206}, {"x_sql_state": "S1TAT"}):
-        assert type(failure(answering(NO_JSON, **options), ANY)) is EndpointTimeoutError
-        assert asked(answering(ASK_JSON, **options)).ask(ANY)
-    assert not asked(answering(NO_JSON)).ask(ANY)
-
-
 def listed(number: int, iri: Callable[[int], str]) -> bytes:
     rows = [{"s": {"type": "uri", "value": iri(i)}} for i in range(number)]
     return json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
-
-
-def test_E12_the_most_that_the_server_says_it_gives_is_not_all() -> None:
-    body = listed(50, lambda i: f"http://e.org/{i}")
-    most = answering(body, x_sparql_maxrows="50")
-    found = selected(most)
-    assert (len(found), found.complete, found.cut) == (50, False, "the endpoint stopped at 50 solutions")
-    assert selected(answering(body)).complete
-    graph = asked(most)
-    assert graph.select(Query("all", f"{ALL.text} LIMIT 50")).complete
-    assert not graph.select(Query("all", f"{ALL.text} LIMIT 1000")).complete
-    for said in ("51", "many", "", "9" * 5000):
-        assert selected(answering(body, x_sparql_maxrows=said)).complete
 
 
 def constructed(number: int, limit: str = "", **profile: Any) -> QueryResult:
@@ -293,36 +240,6 @@ def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:
     assert caught.value.detail["timeout_s"] == 20
 
 
-def test_E14_E15_each_status_is_an_error_with_the_words_of_the_server() -> None:
-    for status, kind, says in (
-        (400, QueryError, "no such thing"), (401, EndpointAuthenticationError, "USER:PASSWORD"),
-        (403, EndpointAuthenticationError, "no such thing"), (404, EndpointError, "often it ends in /sparql"),
-        (405, EndpointError, "often it ends"), (406, EndpointError, "SPARQL JSON or XML"), (414, EndpointError, "414"),
-        (429, EndpointRateLimitError, "wait 5 min"), (500, EndpointError, "500"), (503, EndpointError, "503"),
-        (504, EndpointTimeoutError, "too long"),
-    ):  # fmt: skip
-        said = b"<html><body>no such <b>thing</b></body></html>"
-        # With a wait, 405 would be another "too many".
-        headers = {} if status == 405 else {"retry_after": "300"}
-        error = failure(answering(said, status=status, **headers))
-        assert type(error) is kind, status
-        assert says in f"{error.message} {error.hint}"
-        assert (error.detail["status"], error.detail["said"]) == (status, "no such thing")
-        assert error.exit_code == (4 if kind is QueryError else 5)
-    error = failure(answering(b"error at 1:9: expected one of DESCRIBE, [_]", status=400, type="text/plain"))
-    assert isinstance(error, QuerySyntaxError)
-    assert "expected one of" in error.message
-    error = failure(answering(b"Virtuoso 37000 Error TN...: Transitive start not given", status=500))
-    assert isinstance(error, QueryError)
-    assert "fixed number of steps" in error.hint
-    trace = b"java.lang.OutOfMemoryError: heap\n\tat a.b.C.eval(C.java:160)\n\tat d.E.<init>(E.java)"
-    for body in (trace, b"<pre>" + trace.replace(b"<init>", b"&lt;init&gt;") + b"</pre>"):
-        assert failure(answering(body, status=500)).message.endswith(": java.lang.OutOfMemoryError: heap")
-    error = failure(answering(b"nothing to be done", status=400, type="text/plain"))
-    assert error.message == f"{error.detail['url']} refuses query all: nothing to be done"
-    assert error.hint
-
-
 def test_E17_a_redirect_to_another_server_to_another_scheme_or_to_none_is_not_followed() -> None:
     """What the server says becomes part of a command line: quoted, and only if it is the URL of an endpoint."""
     for location, offered in (
@@ -391,35 +308,6 @@ def test_E18_a_reply_that_is_packed_is_unpacked_and_one_over_the_limit_refused()
     assert len(selected(answering(), max_bytes=len(SELECT_JSON))) == 2
 
 
-def test_E19_E20_json_and_xml_whatever_the_server_calls_it_and_terms_as_they_are() -> None:
-    for body in (SELECT_JSON, b"\xef\xbb\xbf \n" + SELECT_JSON + b"\r\n", SELECT_XML):
-        for kind in (JSON, XML, None, "text/plain; charset=utf-8"):
-            found = selected(answering(body, type=kind))
-            assert found.variables == ("s", "n")
-            assert found[0]["s"] == IRI("http://e.org/a")
-    first, second = selected(answering())
-    assert first["n"] == Literal("1", datatype=IRI("http://www.w3.org/2001/XMLSchema#integer"))
-    assert isinstance(second["s"], BlankNode)
-    assert second["n"] == Literal("é", language="fr")
-    empty = selected(answering(b'{"head":{"vars":["s"]},"results":{"bindings":[]}}'))
-    assert (empty.variables, len(empty)) == (("s",), 0)
-
-
-def test_E19_other_forms_are_refused() -> None:
-    spoiled = SELECT_JSON.replace(b"http://e.org/a", b"http://e.org/a b").replace(b'"bnode"', b'"node"')
-    rdf = b'<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>'
-    for body, kind in (
-        (b'{"query":"SELECT *","status":"OK","res":[["<http://e.org/a>"]]}', "application/qlever-results+json"),
-        (b"s,n\r\nhttp://e.org/a,1\r\n", "text/csv"),
-        (rdf, "application/xml"),
-        (b'<!DOCTYPE x [<!ENTITY a "b">]><sparql/>', XML),
-        (spoiled, JSON),
-    ):
-        error = failure(answering(body, type=kind))
-        assert isinstance(error, EndpointReplyError)
-        assert error.code in {"E_FORMAT", "E_ENDPOINT_NOT_SPARQL"}, body
-
-
 def test_triples_inside_triples_without_end_do_not_end_the_process() -> None:
     leaf = b'{"type":"uri","value":"http://e.org/a"}'
     deep = b'{"value":{"subject":' + leaf + b',"predicate":' + leaf + b',"object":'
@@ -427,75 +315,6 @@ def test_triples_inside_triples_without_end_do_not_end_the_process() -> None:
     assert selected(answering(head + deep * 3 + leaf + b'},"type":"triple"}' * 3 + b"}]}}"))
     for body in (head + deep * 20_000, head + deep * 20_000 + leaf + b'},"type":"triple"}' * 20_000 + b"}]}}"):
         assert failure(answering(body)).code == "E_LIMIT"
-
-
-def labelled(value: bytes, more: bytes = b"") -> bytes:
-    return JSON_OF.format("@").encode().replace(b"@", b'{"type":"literal","value":"' + value + b'"' + more + b"}")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [labelled(spelt) for spelt in (b"a\tb", rb"O\'Hara", rb"C:\data", rb"a\ud83d", b"\xed\xa0\xbd")]
-    + [labelled(b"a", b',"xml:lang":' + tag) for tag in (b'"en_US"', b'"x"', b"null")]
-    + [XML_OF.format(text).encode() for text in ('<literal xml:lang="en_US">a</literal>', "<literal>b & c</literal>")],
-)
-def test_what_is_no_valid_document_is_an_error_that_says_where_and_is_not_mended(body: bytes) -> None:
-    error = failure(answering(body, type=JSON if body[:1] == b"{" else XML))
-    assert (error.code, "is malformed" in error.message or "malformed" in error.message) == ("E_FORMAT", True)
-    assert "operator must mend it" in error.hint
-
-
-def test_results_in_the_charset_that_they_declare() -> None:
-    (body, xml), brueggen = (
-        (labelled("Brüggen".encode()).decode(), XML_OF.format("<literal>Brüggen</literal>")),
-        "Brüggen",
-    )
-    declared = f'<?xml version="1.0" encoding="ISO-8859-1"?>{xml}'
-    for sent, kind in (
-        (body.encode("latin-1"), f"{JSON};charset=ISO-8859-1"), (body.encode("utf-16"), JSON),
-        (body.encode(), f"{JSON};charset=ISO-8859-1"), (declared.encode("latin-1"), XML),
-        (xml.encode("cp1252"), f'{XML}; charset="windows-1252"'),
-    ):  # fmt: skip
-        (found,) = selected(answering(sent, type=kind))
-        assert found["s"] == Literal(brueggen), (sent, kind)
-    assert "not valid UTF-8, and no other charset" in failure(answering(body.encode("latin-1"))).message
-
-
-@pytest.mark.parametrize(
-    ("body", "kind", "said"),
-    [
-        ({"error": {"message": "heap space"}}, EndpointError, "heap space"),
-        ({"exception": "Operation timed out", "status": "ERROR"}, EndpointTimeoutError, "Operation timed out"),
-        ({"errors": [{"message": "parse error: token"}], "status": 400}, QuerySyntaxError, "parse error: token"),
-        ({"message": "No entry", "statusCode": 401}, EndpointAuthenticationError, "No entry"),
-        ({"head": {"vars": []}, "results": {"bindings": []}, "error": "heap space"}, EndpointError, "heap space"),
-        ({"status": "down", "until": "noon"}, EndpointReplyError, "noon"),
-    ],
-)
-def test_an_error_that_comes_with_status_200_is_one(body: dict[str, Any], kind: type[Exception], said: str) -> None:
-    error = failure(answering(json.dumps(body).encode(), type="application/json"))
-    assert type(error) is kind
-    assert said in error.message
-
-
-def test_a_variable_that_the_server_left_out_is_an_error_of_the_reply() -> None:
-    """Virtuoso now and then does so."""
-    found = selected(answering(JSON_OF.format('{"type":"uri","value":"http://e.org/a"}').encode()))
-    with pytest.raises(EndpointReplyError, match=r"lacks the variable \?entity") as caught:
-        found[0]["entity"]
-    assert caught.value.code == "E_FORMAT"
-
-
-def test_what_stands_beside_the_results_or_is_missing_in_the_head_costs_nothing_and_an_error_there_all() -> None:
-    row = (
-        '{"s":{"type":"typed-literal","value":"1","datatype":"http://e.org/t"},"n":{"type":"uri","value":"http://e/"}}'
-    )
-    for head in ('"head":{"vars":["s"]},', ""):
-        found = selected(answering(f'{{{head}"results":{{"bindings":[{row}]}},"meta":{{"time-ms":5}}}}'.encode()))
-        assert (len(found), found.complete, set(found[0])) == (1, True, {"s", "n"})
-    long = json.dumps("0" * 2**16)
-    told = f'{{"head":{{}},"results":{{"bindings":[{row}]}},"meta":{long},"exception":"heap space"}}'
-    assert "heap space" in failure(answering(told.encode())).message
 
 
 def test_a_server_that_gives_nothing_back_is_told_from_a_graph_without_the_names() -> None:

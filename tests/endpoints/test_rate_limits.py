@@ -23,7 +23,6 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, HttpRequest
@@ -147,21 +146,6 @@ def test_waiting_counts_as_the_time_of_the_question_and_the_error_says_so() -> N
     assert len(fake.asked) == 1
 
 
-def test_E09_exactly_what_an_endpoint_gives_at_most() -> None:
-    for profile, text, number, complete in (
-        (EndpointProfile(), "", 10_000, False),
-        (EndpointProfile(), "", 9_999, True),
-        (EndpointProfile(), " LIMIT 10000", 10_000, True),
-        (EndpointProfile(), " LIMIT 10001", 10_000, False),
-        (EndpointProfile(name="known"), "", 10_000, True),
-        (EndpointProfile(name="known", max_solutions=50), "", 50, False),
-        (EndpointProfile(name="known", max_solutions=50), "", 49, True),
-    ):
-        found = answering(rows(number)).graph(profile=profile).select(Query("all", ALL.text + text))
-        assert (len(found), found.complete) == (number, complete)
-        assert found.cut == ("" if complete else f"the endpoint stopped at {number:,} solutions")
-
-
 def test_E09_the_reason_is_told() -> None:
     for options, reason in (
         ({"x_sql_state": "S1TAT"}, "the endpoint stopped early (S1TAT)"),
@@ -178,25 +162,6 @@ def test_E09_the_reason_is_told() -> None:
         assert note.endswith(f"identifies things: {found.cut}; some identifiers may be missing")
 
 
-def test_E09_nothing_after_a_long_wait_may_be_a_timeout() -> None:
-    for number, patience_s, complete in ((0, 0.25, False), (1, 0.25, True), (0, 5.0, True)):
-
-        def slowly(_: HttpRequest, number: int = number) -> HttpReply:
-            threading.Event().wait(0.3)
-            return http(rows(number))
-
-        found = Fake(slowly).graph(profile=EndpointProfile(silent_timeout_s=patience_s)).select(ALL)
-        assert found.complete is complete
-        assert ("may have run out of time" in found.cut) is not complete
-
-
-def test_more_solutions_than_anybody_reads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "MAX_SOLUTIONS", 100)
-    with pytest.raises(EndpointReplyError, match="100 solutions") as caught:
-        answering(rows(101)).graph().select(ALL)
-    assert caught.value.code == "E_LIMIT"
-
-
 def test_E20_a_bad_term_among_a_thousand_solutions_costs_its_solution_and_is_counted() -> None:
     for number, bad, headers, told in (
         (1000, {7, 500, 999}, {}, "3 solutions with invalid terms left out"),
@@ -210,38 +175,6 @@ def test_E20_a_bad_term_among_a_thousand_solutions_costs_its_solution_and_is_cou
             assert (found.complete, found.invalid) == (False, len(bad))
             assert told in (found.missing, found.cut)
         assert told in result.reason
-
-
-def test_E20_whatever_is_no_term_costs_its_solution() -> None:
-    for term in (
-        '{"type":"literal","value":"x","datatype":"no iri"}',
-        '{"type":"uri"}', '{"type":"uri","value":7}', '{"type":"what","value":"x"}', '"x"', "[]",
-    ):  # fmt: skip
-        body = rows(3).replace(b'{"type":"uri","value":"http://e.org/1"}', term.encode())
-        found = answering(body).graph().select(ALL)
-        assert [s["s"].value for s in found] == ["http://e.org/0", "http://e.org/2"], term
-        assert found.invalid == 1
-
-
-def test_E20_solutions_are_read_whatever_is_around_them() -> None:
-    one = b'"results":{"bindings":[{"s":{"type":"uri","value":"http://e.org/0"}}]}}'
-    for body in (
-        b"{" + one, b'{"head":{},' + one, b'{"head":{"vars":[]},' + one,
-        b'{"head":{"vars":["s"]},' + one.replace(b"}}]", b'},"x":null}]'),
-        b'{"head":{"vars":["s"]},' + one[:-1] + b',"ms":5}',
-    ):  # fmt: skip
-        found = answering(body).graph().select(ALL)
-        assert [s["s"].value for s in found] == ["http://e.org/0"]
-        assert (found.complete, found.invalid) == (True, 0)
-
-
-def test_E20_any_name_of_a_blank_node_is_one_and_the_same_name_the_same_node() -> None:
-    node = '{{"s":{{"value":"{}","type":"bnode"}}}}'
-    named = ",".join(node.format(name) for name in ("nodeID://b1", "b1", "a b", "a b"))
-    body = f'{{"head":{{"vars":["s"]}},"results":{{"bindings":[{named}]}}}}'.encode()
-    first, second, third, fourth = (s["s"] for s in answering(body).graph().select(ALL))
-    assert third == fourth
-    assert len({first, second, third}) == 3
 
 
 def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import (
-    AuthenticationError,
     CancelledError,
     EndpointError,
     EndpointReplyError,
@@ -411,54 +410,3 @@ def test_an_endpoint_that_wants_to_know_who_asks_is_not_asked_by_nobody(monkeypa
         monkeypatch.setenv(CONTACT_VARIABLE, contact)
         with pytest.raises(OptionError, match=CONTACT_VARIABLE):
             checked_contact("http://e.org/", needed=False)
-
-
-def test_E12_E13_E15_a_status_means_what_the_profile_of_the_service_says() -> None:
-    for alias, number, body, kind in (
-        ("dblp", 429, b"Operation timed out.", EndpointTimeoutError),
-        ("dblp", 429, b"more than the time limit allows", RateLimitError),
-        ("dbpedia", 405, b"", RateLimitError),
-        ("dbpedia", 400, b"Virtuoso 42000 Error The estimated execution time 2041 (sec)", EndpointTimeoutError),
-        ("dbpedia", 500, b"Virtuoso S1T00 Error", EndpointTimeoutError),
-        ("wikidata", 500, b"java.util.concurrent.TimeoutException", EndpointTimeoutError),
-    ):
-        assert isinstance(of_status(status(number, body), about(known(alias))), kind)
-        unsaid = replace(known(alias), statuses=())
-        assert (
-            alias == "wikidata"
-            or body.startswith(b"more")
-            or not isinstance(of_status(status(number, body), about(unsaid)), kind)
-        )
-
-
-def test_E12_E13_E14_E15_a_status_of_an_endpoint_of_no_profile_means_what_it_says() -> None:
-    out_of_time, body = b'{"exception":"Operation timed out."}', b'{"code":"TimeLimitExceededException"}'
-    neptune = next(profile for profile in known_endpoints().engines if profile.name == "Amazon Neptune")
-    assert isinstance(of_status(status(429, out_of_time), about(PRIVATE)), EndpointTimeoutError)
-    assert isinstance(of_status(status(500, body), about(neptune)), EndpointTimeoutError)
-    assert not isinstance(of_status(status(500, body), about(PRIVATE)), EndpointTimeoutError)
-    often = of_status(status(405, retry_after="12"), about(PRIVATE))
-    assert isinstance(often, RateLimitError)
-    assert often.hint == "wait 12 s"
-    nameless = of_status(status(403, b"Requests must have a User-Agent with contact details"), about(PRIVATE))
-    assert isinstance(nameless, AuthenticationError)
-    assert CONTACT_VARIABLE in nameless.hint
-
-
-def test_E15_a_500_is_what_its_words_say() -> None:
-    trace = b"SPARQL-QUERY: queryStr=%b\njava.util.concurrent.TimeoutException\n%b" % (
-        b"x" * 5000,
-        b"\tat a.b.C\n" * 99,
-    )
-    for body, kind, says in (
-        (b"Virtuoso 37000 Error TN...: transitive start not given", "QueryError", "p/p instead of p+"),
-        (b"Virtuoso 37000 Error SP031: generated SQL exceeded 10000 lines", "QueryError", "in another way"),
-        (b"Virtuoso 37000 Error SP030: SPARQL compiler, line 1: syntax error at '}'", "QuerySyntaxError", ""),
-        (b"Virtuoso S1T00 Error SR171: Transaction timed out", "EndpointTimeoutError", ""),
-        (b"Virtuoso 42000 Error The estimated execution time 2041 (sec) exceeds the limit", "EndpointTimeoutError", ""),
-        (trace, "EndpointTimeoutError", ""),
-        (b"out of memory", "EndpointError", "try again later"),
-    ):
-        error = of_status(status(500, body), about(PRIVATE))
-        assert type(error).__name__ == kind
-        assert says in error.hint

@@ -45,9 +45,6 @@ MAX_REDIRECTS = 3
 _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
 _DIGEST = re.compile(r"\bdigest\s.*", re.IGNORECASE | re.DOTALL)
 _MANNERS = ("POST", "POSTDIRECTLY", "GET")
-_FOUND = re.compile(rb'"bindings"\s*:\s*\[\s*\{|<result[\s>]|"boolean"\s*:\s*true|<boolean>\s*true')
-_ABOUT_KNOWN = re.compile("neighbours|counts_")
-"""Names of queries about what the endpoint itself said: who finds nothing may have misread the query."""
 MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -199,8 +196,7 @@ class HttpSender:
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
         self._max_url = MAX_URL
-        self.manner, self.likely_manner = "", ""  # the latter as another process found it
-        self._was_doubted: set[bool] = set()
+        self._manner = ""
         self._digest: Any = None
 
     def close(self) -> None:
@@ -210,35 +206,22 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
-        A query that is refused as it was sent, or finds nothing about what the server said before, is sent in another
-        manner, and so are all after it where that is understood.
+        A query that is refused as it was sent is sent in another manner, and so are all after it where that is taken.
 
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
-        used = self.manner or self.likely_manner or request.profile.manner
+        used = self._manner or request.profile.manner
         reply = self._reply_to(request, used)
-        is_refused = not self.manner and reply.status in _OTHER_MANNER and "retry-after" not in reply.headers
-        is_refused = is_refused and meaning_of(reply, request) is None
-        if request.text and (is_refused or self._is_doubtful(reply, request, used)):
-            for manner in (one for one in (_MANNERS if is_refused else ("GET",)) if one != used):
-                with suppress(UnreachableError):  # the first reply stands
-                    other = self._reply_to(request, manner)
-                    if other.status == 200 and (is_refused or _FOUND.search(other.body)):
-                        self.manner = manner
-                        return other
-        if request.text and (is_refused or reply.status == 200):
-            self.manner = used
+        if self._manner or not request.text or not (reply.status == 200 or _is_of_the_manner(reply, request)):
+            return reply
+        self._manner = used
+        for manner in (one for one in _MANNERS if one != used and reply.status != 200):
+            with suppress(UnreachableError):  # the first reply stands
+                other = self._reply_to(request, manner)
+                if other.status == 200:
+                    self._manner = manner
+                    return other
         return reply
-
-    def _is_doubtful(self, reply: HttpReply, request: SparqlRequest, manner: str) -> bool:
-        """Tell whether to doubt that a POST was understood: once of queries in ASCII, once of others."""
-        kind = request.text.isascii()
-        is_about_known = request.name and (_ABOUT_KNOWN.search(request.name) or not kind)
-        if not is_about_known or manner == "GET" or request.profile.urls or reply.status != 200:
-            return False
-        is_first = kind not in self._was_doubted
-        self._was_doubted.add(kind)
-        return is_first and not _FOUND.search(reply.body)
 
     def _reply_to(self, request: SparqlRequest, manner: str) -> HttpReply:
         if self._transport is None:
@@ -304,6 +287,12 @@ class HttpSender:
             shown, what = address.url, "another server"
             hint = f"if that is the one you mean: -k {shlex.quote(shown)}"
         raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
+
+
+def _is_of_the_manner(reply: HttpReply, request: SparqlRequest) -> bool:
+    """Tell whether a query was refused for the manner in which it was sent."""
+    is_asked_to_wait = "retry-after" in reply.headers
+    return reply.status in _OTHER_MANNER and not is_asked_to_wait and meaning_of(reply, request) is None
 
 
 def built_request(
