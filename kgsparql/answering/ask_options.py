@@ -131,23 +131,6 @@ class AskOptions:
         """Return the same options with nobody to ask."""
         return replace(self, model=None, require_model=False)
 
-    def described(self) -> dict[str, Any]:
-        """Describe what makes the same question another one, as a JSON object."""
-        method = self.retriever if isinstance(self.retriever, str) else self.retriever.name
-        limits = {f.name: getattr(self.budget, f.name) for f in fields(self.budget) if f.name != "prices"}
-        return {
-            "method": method, "options": {name: str(value) for name, value in sorted(self.options.items())},
-            "entities": [str(entity) for entity in self.entities], "model": self.model.name if self.model else "",
-            "allow_model_knowledge": self.allow_model_knowledge, "complete": self.complete,
-            "qualifiers": self.qualifiers, "direction": self.direction, "seed": self.seed, "budget": limits,
-            **({"language": self.language} if self.language else {}),
-            **({"after": self.after.question} if isinstance(self.after, Before) else {}),
-            **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
-            **({} if self.trial or self.model is None else {"trial": False}),
-            **({"require_model": True} if self.require_model else {}),
-            **({"prose": True} if self.prose else {}),
-        }  # fmt: skip
-
 
 def asked_with(
     options: Callable[P, AskOptions],

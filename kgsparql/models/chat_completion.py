@@ -139,9 +139,6 @@ def note_of(reply: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def text_of(reply: Mapping[str, Any], purpose: str) -> tuple[str, ModelReplyError | None]:
     """Read the text of a reply, and the error if it cannot be used."""
-    note = note_of(reply)
-    if "message" in note:
-        return "", ModelReplyError(str(note["message"]), code=str(note["unusable"]), hint=str(note["hint"]))
     choices = reply.get("choices")
     choice = _object_in(choices[0] if isinstance(choices, list) and choices else None)
     message, reason = _object_in(choice.get("message")), choice.get("finish_reason")
@@ -194,8 +191,6 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
 
     None is usable that cannot be: no token for a text, or more than any model takes.
     """
-    if "message" in note_of(reply):
-        return reserved
     usage = _object_in(reply.get("usage"))
 
     def counted(name: str, estimate: int) -> int:

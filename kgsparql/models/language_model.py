@@ -17,12 +17,10 @@ from kgsparql.errors import (
     CancelledError,
     InputError,
     KgsparqlError,
-    ModelError,
     ModelReplyError,
     ModelTimeoutError,
     RequestRefusedError,
     StoreError,
-    UnreachableError,
 )
 from kgsparql.events import Emit, Event, FallbackUsed, ModelCalled
 from kgsparql.http.transport import Transport
@@ -53,7 +51,6 @@ T = TypeVar("T")
 
 KIND = "model"  # the kind of exchange that a model's reply is
 _AT_ONCE = 4  # calls for one token that are under way together
-_MODELS = "models"  # the kind of exchange that keeps a server's list of its models
 
 
 class LanguageModel(ClosedAtExit):
@@ -164,7 +161,7 @@ class LanguageModel(ClosedAtExit):
         try:
             reply, is_kept = self._kept_or_new_reply(call, request, usage, emit)
         except KgsparqlError as error:
-            if not isinstance(error, ModelTimeoutError | CancelledError):
+            if not isinstance(error, ModelReplyError | ModelTimeoutError | CancelledError):
                 usage.settle_call(reserved, None)  # no model worked for this
             emit(replace(event, error=error.code, seconds=_seconds_since(began)))
             if isinstance(error, ModelTimeoutError | CancelledError):
@@ -188,8 +185,6 @@ class LanguageModel(ClosedAtExit):
             value = call.read(text)
         except ModelReplyError as error:
             emit(replace(event, error=error.code))
-            if not is_kept:
-                self._keep_reply(KIND, request, with_note(reply, unusable=error.code), emit)
             raise
         emit(event)
         if not is_kept:
@@ -199,25 +194,15 @@ class LanguageModel(ClosedAtExit):
     def _kept_or_new_reply(
         self, call: Call[Any], request: Mapping[str, Any], usage: Usage, emit: Emit
     ) -> tuple[dict[str, Any], bool]:
-        """Return the reply to a request, and whether it comes from the cache.
-
-        Unusable replies are kept too; such a reply is used only if the server cannot be reached.
-        """
+        """Return the reply to a request, and whether it comes from the cache."""
         kept, cache = None, self.response_cache
         try:
             kept = cache.get(KIND, request) if cache else None
         except StoreError as error:
             self._stop_keeping(error, emit)
-        if kept and "unusable" not in note_of(kept):
+        if kept and "unusable" not in note_of(kept):  # kept by 0.2
             return kept, True
-        try:
-            return self._reply_of_server(call, usage, emit), False
-        except ModelReplyError as error:
-            return with_note({}, unusable=error.code, message=error.message, hint=error.hint), False
-        except UnreachableError as error:
-            if kept is None or type(error) is not ModelError:
-                raise
-            return kept, True
+        return self._reply_of_server(call, usage, emit), False
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
