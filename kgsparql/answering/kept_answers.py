@@ -1,4 +1,4 @@
-"""Answers that were kept in TriG, JSON or JSON Lines, to be checked again and compared: nothing in them is trusted."""
+"""Answers that were kept in TriG, JSON or JSON Lines, to be checked again: nothing in them is trusted."""
 
 from __future__ import annotations
 
@@ -64,12 +64,6 @@ class KeptAnswer:
     retrieved: tuple[Triple, ...]
     at: str = ""
 
-    @property
-    def values(self) -> frozenset[Term]:
-        """What was computed, if the answer rests on it: a number, a yes or no, the items of a set or table."""
-        firsts = (row[0] for item in self.items if item.is_cited for row in item.rows or ())
-        return frozenset(term for term in firsts if term is not None and not isinstance(term, BlankNode))
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
@@ -105,7 +99,7 @@ class AnswerFile:
         for what, number, part in _json_parts(data):
             try:
                 found = _parsed_json(part) if isinstance(part, bytes) else part
-                if isinstance(found, dict) and found.get("status") in {"empty", "error"}:
+                if isinstance(found, dict) and found.get("status") in ("empty", "error"):  # a list is no status
                     unanswered += 1
                 else:
                     answers.append(_answer_of_object(found))

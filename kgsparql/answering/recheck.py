@@ -1,9 +1,9 @@
-"""An answer checked again on the graph as it is now, and what two answers differ in."""
+"""An answer checked again on the graph as it is now."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
@@ -222,46 +222,3 @@ def _seconds_left(ends: float) -> float:
     if left <= 0:
         raise QueryTimeoutError("the time for this answer is over", hint="give it longer (--max-seconds)")
     return left
-
-
-Compared: TypeAlias = tuple[Sequence[Term | Triple | str], Sequence[Term | Triple | str]]
-"""What only the first of two answers has, and what only the second has, each in its order."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerDiff:
-    """What two answers differ in; scores, and the words of the text, are not compared.
-
-    :param changes: of ``question``, ``status``, ``values``, ``answers`` and ``triples``: those that are cited, without
-        those that have a blank node, whose name is another in each file.
-    """
-
-    changes: Mapping[str, Compared]
-
-    @property
-    def is_same(self) -> bool:
-        """Tell whether they differ in nothing."""
-        return not any(gone or new for gone, new in self.changes.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the differences as a JSON object; terms and triples as N-Triples."""
-        changes = {
-            name: {"gone": [*map(str, gone)], "new": [*map(str, new)]} for name, (gone, new) in self.changes.items()
-        }
-        return {"is_same": self.is_same, **changes}
-
-
-def answer_diff(first: KeptAnswer, second: KeptAnswer) -> AnswerDiff:
-    """Tell what a second answer has that a first has not, and the other way round."""
-
-    def told(of: KeptAnswer) -> dict[str, Iterable[Term | Triple | str]]:
-        return {
-            "question": [of.question], "status": [of.status], "values": sorted(of.values, key=str),
-            "answers": of.answers, "triples": [one for one in of.cited if has_a_name(one)],
-        }  # fmt: skip
-
-    one, other = ({name: dict.fromkeys(own) for name, own in told(of).items()} for of in (first, second))
-    return AnswerDiff({
-        name: ([x for x in own if x not in other[name]], [x for x in other[name] if x not in own])
-        for name, own in one.items()
-    })  # fmt: skip

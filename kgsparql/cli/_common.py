@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgsparql.events import Event
     from kgsparql.rdf.paths import Directions
 
-ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "tsv", "sparql", "trig", "svg", "dot", "mermaid")
+ANSWER_FORMATS = ("text", "plain", "md", "json", "jsonl", "csv", "sparql", "trig", "svg", "mermaid")
 
 
 def option(usage: str, help: str, **more: Any) -> Any:  # noqa: A002 - as typer has it
@@ -295,7 +295,7 @@ def checked_direction(direction: str) -> Directions:
 def guessed_format(output: Path | None) -> str | None:
     """Guess the format from the suffix of an output file; ``None`` without a suffix."""
     suffix = output.suffix.lstrip(".").lower() if output else ""
-    return {"txt": "text", "markdown": "md", "gv": "dot", "mmd": "mermaid", "rq": "sparql"}.get(suffix, suffix) or None
+    return {"txt": "text", "markdown": "md", "mmd": "mermaid", "rq": "sparql"}.get(suffix, suffix) or None
 
 
 def chosen_format(form: str | None, output: Path | None, formats: Sequence[str] = ("text", "json")) -> str:

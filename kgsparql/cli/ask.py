@@ -109,7 +109,7 @@ class AnswerOptions:
     ] = False
     strict: Annotated[bool, c.option("--strict", "Of many questions: exit status 7 if a line is none.")] = False
     safe_cells: Annotated[
-        bool, c.option("--safe-cells", "In CSV and TSV, put ' before a cell that a spreadsheet would calculate.")
+        bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
     ] = False
     log: LogOption = None
     reproducible: c.ReproducibleOption = False
@@ -130,7 +130,7 @@ class AnswerOptions:
         elif "-" in sources:
             raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
         elif form == "svg":
-            raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f dot or -f mermaid")
+            raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f mermaid")
         elif form in {None, "json"}:
             form = "text" if self.interactive and form is None else "jsonl"
         return c.chosen_format(form, None, c.ANSWER_FORMATS)
@@ -170,7 +170,7 @@ def ask(
         result = rendered(answer, verbose=how.verbose)
         graph.say(without)
         c.write(result, how.output)
-        if form in {"plain", "csv", "tsv", "sparql"}:
+        if form in {"plain", "csv", "sparql"}:
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
             unsaid += [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
             graph.say("\n".join(printable(line, 600) for line in unsaid))
@@ -208,7 +208,7 @@ def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_grap
         differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
         answer = replace(answer, usage={**answer.usage, **differing})
     made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
-    return safe_cells(made, form) if how.safe_cells and form in {"csv", "tsv"} else made
+    return safe_cells(made) if how.safe_cells and form == "csv" else made
 
 
 def _exit_code(answer: Answer) -> int:
@@ -276,10 +276,10 @@ def _answer_lines(
     def results() -> Iterator[str]:
         from kgsparql.rendering.rows import COLUMNS, safe_cells, separated
 
-        if form in {"csv", "tsv"}:
-            yield separated([("id", "question", *COLUMNS)], form)
+        if form == "csv":
+            yield separated([("id", "question", *COLUMNS)])
         made = map(result_of, chain([first], lines))
-        yield from (safe_cells(one, form) for one in made) if how.safe_cells and form in {"csv", "tsv"} else made
+        yield from map(safe_cells, made) if how.safe_cells and form == "csv" else made
 
     c.write_lines(results(), how.output)
     is_lacking = bool(codes - {0}) if how.fail_if_unanswered and codes else 0 not in codes
@@ -305,10 +305,10 @@ def _line_result(
     if error is not None:
         c.show_error(error, about=line.question)
     question = printable(line.question, 4_000)
-    if form in {"csv", "tsv"}:
+    if form == "csv":
         lacking = [empty_row("empty")] if error is None else [empty_row("error", printable(error.message, 600))]
         rows = lacking if answer is None else answer_rows(answer)
-        return separated([(str(line.id), question, *row) for row in rows], form)
+        return separated([(str(line.id), question, *row) for row in rows])
     if form == "plain":
         return "\t".join([] if answer is None else plain_answers(answer)) + "\n"
     if form == "sparql":

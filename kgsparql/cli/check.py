@@ -1,4 +1,4 @@
-"""``kgsparql check`` and ``diff``: an answer that was kept, on the graph as it is now, and beside another."""
+"""``kgsparql check``: an answer that was kept, on the graph as it is now."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kgsparql.rdf.terms import IRI, Literal, PrefixMap, Term, Triple, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from kgsparql.answering.kept_answers import AnswerFile, KeptAnswer
-    from kgsparql.answering.recheck import AnswerDiff, Recheck, RecheckedItem
+    from kgsparql.answering.kept_answers import AnswerFile
+    from kgsparql.answering.recheck import Recheck, RecheckedItem
 
 _EXIT_CHANGED = 3
 _MAX_SHOWN = 20  # triples, and answers of an item, that are shown
@@ -63,40 +63,6 @@ def check(
         raise typer.Exit(_EXIT_CHANGED)
     if not all(one.is_whole for one in checked):
         raise typer.Exit(BudgetExceededError.exit_code)
-
-
-@c.command
-def diff(
-    first: Annotated[str, typer.Argument(metavar="A", help="What ask -f trig, json or jsonl wrote; - for stdin.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another answer, or as many in the same order.")],
-    to: c.AloneOptions,
-) -> None:
-    """Say what two answers differ in: answers, values, cited triples. Exit status: 0 nothing, 3 something."""
-    from kgsparql.answering.recheck import answer_diff
-
-    if first == second == "-":
-        raise InputError("both answers cannot come from stdin", hint="put one of them in a file")
-    files = [_answer_file(file) for file in (first, second)]
-    if damaged := [line for kept in files for line in kept.damaged]:  # answers are paired by their places
-        raise damaged[0]
-    one, other = (kept.answers for kept in files)
-    if len(one) != len(other):
-        raise InputError(f"{len(one):,} answers and {len(other):,}", hint="compare as many, in the same order")
-    found = [answer_diff(*pair) for pair in zip(one, other, strict=True)]
-    made = [each.to_json() for each in found]
-    blocks = ["\n".join(_diff_lines(each, answer)) for each, answer in zip(found, one, strict=True)]
-    to.write(made if len(made) > 1 else made[0], ["\n\n".join(blocks)])
-    if not all(each.is_same for each in found):
-        raise typer.Exit(_EXIT_CHANGED)
-
-
-def _diff_lines(found: AnswerDiff, first: KeptAnswer) -> Iterator[str]:
-    prefixes = PrefixMap.default()
-    yield f"{'same' if found.is_same else 'DIFFERENT'}: {printable(first.question, 300)}"
-    for name, (gone, new) in found.changes.items():
-        for sign, ones in (("-", gone), ("+", new)):
-            texts = [printable(one, 300) if isinstance(one, str) else _term_text(one, prefixes) for one in ones]
-            yield from (f"  {name:<9} {sign} {text}" for text in c.most_lines(texts, _MAX_SHOWN, _MORE))
 
 
 def _files_of(file: str) -> list[str]:

@@ -100,7 +100,7 @@ def serve(
     """Open a page that answers questions in the browser, and ties each sentence to its triples.
 
     Without a graph it shows only runs that were kept. Beside it, at /sparql, one graph is a read-only SPARQL endpoint.
-    With --log people rate the answers on it. It binds 127.0.0.1; stop it with Ctrl-C.
+    It binds 127.0.0.1; stop it with Ctrl-C.
     """
     _check_installed("jinja2", "sse_starlette", "starlette", "uvicorn", extra="serve")
     if "-" in (graph.kg or ()):
@@ -202,8 +202,6 @@ def _serve_at(host: str, port: int, path: str, token: str, app_at: Callable[[int
     """Say where it is served, and serve the application of that port until Ctrl-C; a token is in the page's address."""
     import uvicorn
 
-    from kgsparql.serving.guards import PunctualConnection
-
     is_v6, is_page = ":" in host, path == "/"
     try:  # whoever reads the address may come before the server is ready
         family = socket.AF_INET6 if is_v6 else socket.AF_INET
@@ -221,7 +219,7 @@ def _serve_at(host: str, port: int, path: str, token: str, app_at: Callable[[int
         c.write(f"{address}?token={shown}" if token and is_page else address, None)
         c.say(f"every request needs: Authorization: Bearer {shown}" if token and not is_page else "")
         settings = uvicorn.Config(
-            app_at(bound), http=PunctualConnection, ws="none", log_level="warning", access_log=False,
+            app_at(bound), http="h11", ws="none", log_level="warning", access_log=False,
             server_header=False, limit_concurrency=256, timeout_keep_alive=5, timeout_graceful_shutdown=1,
             h11_max_incomplete_event_size=32_768,
         )  # fmt: skip

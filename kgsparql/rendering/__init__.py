@@ -27,11 +27,11 @@ def render(  # noqa: PLR0911 - one arm a format
             from kgsparql.answering.answer_json import answer_to_json
 
             return json.dumps(answer_to_json(answer), ensure_ascii=False, indent=2 if form == "json" else None)
-        case "plain" | "csv" | "tsv":
+        case "plain" | "csv":
             from kgsparql.rendering.rows import COLUMNS, answer_rows, plain_answers, separated, table_rows
 
             is_plain, rows = form == "plain", table_rows(answer) or [COLUMNS, *answer_rows(answer)]
-            return "\n".join(plain_answers(answer)) if is_plain else separated(rows, form)
+            return "\n".join(plain_answers(answer)) if is_plain else separated(rows)
         case "sparql":
             from kgsparql.rendering.answer_rdf import answer_query
 
@@ -40,11 +40,10 @@ def render(  # noqa: PLR0911 - one arm a format
             from kgsparql.rendering.answer_rdf import answer_to_trig
 
             return answer_to_trig(answer, at=at)
-        case "svg" | "dot":
-            from kgsparql.rendering.drawing import drawing_of, drawing_to_dot, drawing_to_svg
+        case "svg":
+            from kgsparql.rendering.drawing import drawing_of, drawing_to_svg
 
-            drawing = drawing_of(answer)
-            return drawing_to_svg(drawing, title=answer.question) if form == "svg" else drawing_to_dot(drawing)
+            return drawing_to_svg(drawing_of(answer), title=answer.question)
         case "mermaid":
             return answer.tree.mermaid() if answer.tree else 'flowchart LR\n  nothing["nothing to draw"]'
         case "html":

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from html import escape
 from math import ceil, floor
 from typing import Any, NamedTuple, TypeAlias
@@ -245,40 +243,6 @@ def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, i
             wave = list(dict.fromkeys(far for node in wave for far in near[node] if far not in found))
             hops += 1
     return [found[node] for node in near]
-
-
-# -- The same for Graphviz ----------------------------------------------------------------------------------------
-
-_DOT_STYLES: dict[Role, str] = {
-    "question": 'style="rounded,bold"',
-    "answer": 'style="rounded,filled" fillcolor="#c6ecd6"',
-    "literal": 'style="filled" fillcolor="#eef0f3" color="#c3c8d0"',
-    "other": 'style="rounded"',
-}
-
-
-_quoted_text = partial(json.dumps, ensure_ascii=False)  # DOT escapes printable text as JSON does
-
-
-def drawing_to_dot(drawing: Drawing) -> str:
-    """Write the drawing in DOT: every arrow points the way of its triple, steps walked against it are dashed."""
-    lines = ["rankdir=LR", 'node [shape=box fontname="sans-serif"]', 'edge [fontname="sans-serif" fontsize=11]']
-    columns: dict[int, list[str]] = {}
-    for node in sorted(drawing.nodes, key=lambda node: node.layer):
-        columns.setdefault(node.layer, []).append(f"n{node.id}")
-        said = f"label={_quoted_text(node.label)} tooltip={_quoted_text(str(node.term))}"
-        lines.append(f"n{node.id} [{said} {_DOT_STYLES[node.role]}]")
-    lines += [f"{{ rank=same; {'; '.join(column)} }}" for column in columns.values()]
-    if len(columns) > 1:  # the columns keep their order, whichever way the arrows between them point
-        lines.append(f"{' -> '.join(column[0] for column in columns.values())} [style=invis]")
-    for edge in drawing.edges:
-        looks = " style=dashed" if edge.is_inverse else ""
-        looks += "" if drawing.nodes[edge.source].layer < drawing.nodes[edge.target].layer else " constraint=false"
-        lines.append(f"n{edge.source} -> n{edge.target} [label={_quoted_text(edge.label)}{looks}]")
-    if drawing.left_out or not drawing:
-        said = f"+{drawing.left_out:,} more" if drawing.left_out else "nothing to draw"
-        lines.append(f'more [label="{said}" shape=plaintext]')
-    return "\n".join(["digraph answer {", *(f"  {line};" for line in lines), "}"])
 
 
 # -- The same as SVG: no script, no reference, light and dark; all that a graph says is text in it ------------------

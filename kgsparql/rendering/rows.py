@@ -87,21 +87,20 @@ def empty_row(status: str, reason: str = "") -> list[str]:
     return [status, *[""] * (len(COLUMNS) - 2), reason]
 
 
-def separated(rows: Iterable[Sequence[str]], form: str) -> str:
-    """Write rows as ``csv`` or ``tsv``, with a line end after each."""
-    dialect = "excel" if form == "csv" else "excel-tab"
+def separated(rows: Iterable[Sequence[str]]) -> str:
+    """Write rows as CSV, with a line end after each."""
     lines = []
     for row in rows:
         written = io.StringIO()
-        csv.writer(written, dialect, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
+        csv.writer(written, lineterminator="\r\n").writerow(row)  # else a lone \r has no quotes around it
         lines.append(written.getvalue().removesuffix("\r\n") + "\n")
     return "".join(lines)
 
 
-def safe_cells(text: str, form: str) -> str:
-    """Put ``'`` before each cell of ``csv`` or ``tsv`` that a spreadsheet would calculate; a number stays one."""
-    rows = csv.reader(io.StringIO(text, newline=""), "excel" if form == "csv" else "excel-tab")
-    return separated(([f"'{cell}" if _FORMULA.match(cell) else cell for cell in row] for row in rows), form)
+def safe_cells(text: str) -> str:
+    """Put ``'`` before each cell of CSV that a spreadsheet would calculate; a number stays one."""
+    rows = csv.reader(io.StringIO(text, newline=""))
+    return separated([f"'{cell}" if _FORMULA.match(cell) else cell for cell in row] for row in rows)
 
 
 # -- Computed tables ----------------------------------------------------------------------------------------------

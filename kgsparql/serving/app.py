@@ -85,16 +85,6 @@ class _Asked(Sent):
     plan: Annotated[str, Field(max_length=100_000)] | None = None
 
 
-_RightAnswer = Annotated[str, Field(max_length=2_000, pattern=r"^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$")]
-
-
-class _Rating(Sent):
-    """What a person says of an answer: whether it is right, what is, or both."""
-
-    is_right: bool | None = None
-    right_answers: Annotated[list[_RightAnswer], Field(max_length=100)] | None = None
-
-
 async def _sent_object(kind: type[SentT], request: Request) -> SentT:
     """Read the JSON object that was sent.
 
@@ -133,7 +123,7 @@ class ServedPage:
     """The page of a graph, or without one of runs that were kept; ``app`` is the application that serves it.
 
     :param asking: how questions are asked, unless the page says otherwise.
-    :param log: where questions are logged, and people may rate the answers; ``None`` logs nothing.
+    :param log: where questions are logged, ``None`` logs nothing.
     :param queries: run those of a SPARQL endpoint beside the page; ``None`` has none.
     :param datasets: what a client of TEXT2SPARQL may call the graph.
     """
@@ -159,7 +149,7 @@ class ServedPage:
             Route(run, self.run, methods=["GET"]), Route(run, self.stop, methods=["DELETE"]),
             Route(run + "/events", self.events), Route(run + "/recheck", self.recheck, methods=["POST"]),
             Route(run + "/queries/{marker}", self.queries), Route(run + "/chips", self.chips),
-            Route(run + "/chips/{number:int}", self.chips), Route(run + "/rating", self.rate, methods=["POST"]),
+            Route(run + "/chips/{number:int}", self.chips),
             Route(run + "/drawing", self.drawing, methods=["POST"]), Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
             Route("/api/words", self.words, methods=["GET", "POST"]),
@@ -178,7 +168,7 @@ class ServedPage:
             "outcome": model_outcome(run.draft, answer) if run.draft is not None else "", "events": list(run.events),
             "left_out": run.left_out,
             "files": {suffix: made for suffix, form in _FILES.items() if (made := render(answer, form))},
-            **(self.log.add_run(answered, run=run.id) if self.log else {}),
+            **(self.log.add_run(answered) if self.log else {}),
         }  # fmt: skip
         if run.settings.get("after", "") is None:
             answered["notes"].append({"code": "follow_up", "text": _ALONE})
@@ -242,24 +232,8 @@ class ServedPage:
         return JSONResponse(run.summary(), status_code=202)
 
     async def run(self, request: Request) -> Response:
-        """Send a run, finished or not, with what people said of its answer, if that is in the log."""
-        return JSONResponse(await self._told_run(await self._run_of(request)))
-
-    async def _told_run(self, found: dict[str, Any]) -> dict[str, Any]:
-        rating = await run_in_threadpool(self.log.rating, found) if self.log else None
-        return {**found, "rating": rating, **run_words(found)}
-
-    async def rate(self, request: Request) -> Response:
-        """Log that the answer of a run was right or wrong, and what is right."""
-        log = self.log
-        if log is None:
-            hint = "whoever started this page can have it keep one"
-            raise InputError("no log is kept, so nothing can be rated", hint=hint)
-        sent, found = await _sent_object(_Rating, request), await self._run_of(request)
-        if sent.is_right is None and sent.right_answers is None:
-            raise InputError("nothing was said of the answer", hint="send is_right, right_answers, or both")
-        await run_in_threadpool(partial(log.rate_run, found, is_right=sent.is_right, right_answers=sent.right_answers))
-        return JSONResponse(await run_in_threadpool(log.rating, found))
+        """Send a run, finished or not."""
+        return JSONResponse(_told_run(await self._run_of(request)))
 
     async def stop(self, request: Request) -> Response:
         """Have a run answered from what it has found."""
@@ -272,7 +246,7 @@ class ServedPage:
         """Stream the steps of a run, from the one after ``Last-Event-ID`` on, then ``over`` with the run itself."""
         run = self.runs.get(request.path_params["name"])
         if run is None:
-            told = json.dumps(await self._told_run(await self._run_of(request)), ensure_ascii=False)
+            told = json.dumps(_told_run(await self._run_of(request)), ensure_ascii=False)
             return EventSourceResponse(iter([{"event": "over", "data": told}]))
         last, client = request.headers.get("last-event-id", ""), request.client.host if request.client else ""
         if run.watchers >= _MOST_OF_A_RUN or self._streams[client] >= _MOST_OF_A_CLIENT:  # each keeps a connection
@@ -288,7 +262,7 @@ class ServedPage:
                 sent += 1
                 yield {"id": str(event["sequence"]), "data": json.dumps(event, ensure_ascii=False)}
             if is_over:
-                told = await self._told_run(run.frozen or run.summary())
+                told = _told_run(run.frozen or run.summary())
                 yield {"event": "over", "data": json.dumps(told, ensure_ascii=False)}
                 return
             await asyncio.sleep(_POLL_S)
@@ -454,6 +428,10 @@ class ServedPage:
                 "no graph is open: only kept runs can be looked at", hint="whoever started this page can open one"
             )
         return self.knowledge
+
+
+def _told_run(found: dict[str, Any]) -> dict[str, Any]:
+    return {**found, **run_words(found)}
 
 
 async def _no_such_request(request: Request, error: HTTPException) -> Response:

@@ -1,25 +1,20 @@
-"""What every request and connection passes: who may ask, from which page, how much, and how long they may take."""
+"""What every request passes: who may ask, from which page, and how much."""
 
 from __future__ import annotations
 
 import hmac
-from asyncio import TimerHandle, Transport
 from collections.abc import Collection
-from typing import cast
 from urllib.parse import quote
 
-import h11
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_BODY_BYTES = 262_144
 SPARQL_PATH = "/sparql"
 TEXT2SPARQL_PATH = "/text2sparql"
 MOST_QUERY_BYTES = 4_000_000  # of a body for :data:`SPARQL_PATH`: a query has at most a million characters
-REQUEST_S = 20.0  # how long a client may take to send a request, head and body
 _COOKIE = "kgsparql_token"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HEADERS = {
@@ -164,48 +159,3 @@ def _receive_after(message: Message, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return received
-
-
-class PunctualConnection(H11Protocol):
-    """Is closed where a request is not whole in time, or at once where there are too many.
-
-    So a client that opens connections and never ends its requests cannot keep all places for itself: whoever sends a
-    whole request has a place, with or without a token.
-    """
-
-    late: TimerHandle | None = None
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Start waiting for a request, in the place of another connection if there is no other place."""
-        super().connection_made(transport)
-        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
-            waiting = [one for one in cast("set[PunctualConnection]", self.connections) if one.late is not None]
-            if waiting:
-                min(waiting, key=lambda one: one.late.when() if one.late else 0.0).give_up()
-        self._watch_request()
-
-    def handle_events(self) -> None:
-        """Handle what has come, and wait for the rest of it."""
-        super().handle_events()
-        self._watch_request()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
-        super().connection_lost(exc)
-        self._stop_waiting()
-
-    def give_up(self) -> None:
-        """Close the connection, whatever is still to be sent."""
-        self._stop_waiting()
-        self.transport.abort()
-
-    def _watch_request(self) -> None:
-        if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:  # the request is whole
-            self._stop_waiting()
-        elif self.late is None and not self.transport.is_closing():
-            self.late = self.loop.call_later(REQUEST_S, self.give_up)
-
-    def _stop_waiting(self) -> None:
-        if self.late is not None:
-            self.late.cancel()
-            self.late = None

@@ -21,7 +21,7 @@ from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.answering.recheck import Recheck
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError, NotFoundError
+from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted
 from kgsparql.rendering.drawing import with_shapes
@@ -36,8 +36,6 @@ _MAX_KEPT_BYTES = 64_000_000
 _MAX_RUNS, _MAX_WAITING, _MAX_KEPT = 100, 64, 1_000
 _ABANDONED_S = 5.0  # so long after the last who watched it has gone, a run is ended
 _UNWATCHED_S = 60.0  # so long after it was put in line, if nobody came to watch it
-_RUN = "run"
-"""Member of a logged answer: the run that it is of, since another log may have another question of that number."""
 
 
 # -- Runs in memory -----------------------------------------------------------------------------------------------
@@ -207,36 +205,19 @@ class KeptRuns:
 
 
 class RunLog(QuestionLog):
-    """A log of questions whose entries know their run, and what people say of their answers."""
+    """A log of the questions that a page is asked."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.entries(newest=1)  # a file that is none is said before anybody asks
 
-    def add_run(self, answer: Mapping[str, Any], *, run: str = "") -> dict[str, Any]:
-        """Log an answer; as members of its run, its number in the log, or why it is not there: that costs no answer."""
+    def add_run(self, answer: Mapping[str, Any]) -> dict[str, str]:
+        """Log an answer; as a member of its run, why it is not logged: that costs no answer."""
         try:
-            return {"logged": self.add({**answer, _RUN: run})}
+            self.add(answer)
         except KgsparqlError as error:
-            return {"logged": None, "not_logged": f"{error.message} ({error.hint})"}
-
-    def rating(self, run: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return what people said of the answer of a run; ``None`` if it is not in this log."""
-        if not isinstance(number := run.get("logged"), int):
-            return None
-        try:
-            entry = self.entry(number)
-        except NotFoundError:
-            return None
-        if entry.answer.get(_RUN) != run["id"]:
-            return None
-        return {"is_right": entry.is_right, "right_answers": entry.right_answers}
-
-    def rate_run(self, run: Mapping[str, Any], *, is_right: bool | None, right_answers: Sequence[str] | None) -> None:
-        """Say whether the answer of a run was right, or what is; what is ``None`` stays as it was."""
-        if self.rating(run) is None:
-            raise InputError("this run is not in the log", hint="ask the question again")
-        self.rate(run["logged"], is_right=is_right, right_answers=right_answers)
+            return {"not_logged": f"{error.message} ({error.hint})"}
+        return {}
 
 
 # -- A run in words -----------------------------------------------------------------------------------------------

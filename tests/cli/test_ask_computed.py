@@ -55,8 +55,8 @@ def test_a_table_is_aligned_for_a_person_and_its_rows_are_not_said_twice(run: Ru
 def test_a_table_is_a_row_or_a_line_for_each_group_and_rows_that_a_limit_cut_are_said(
     run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "tsv")
-    rows = list(csv.DictReader(io.StringIO(done.stdout), dialect="excel-tab"))
+    done = run("ask", SUPPLIERS, "-k", shop, "--no-model", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [*rows[0]] == ["status", "item", "item_iri", "number", "confidence", "reason"]
     assert len(rows) == len(SUPPLIED)
     assert sorted((row["item"], int(row["number"])) for row in rows) == sorted(SUPPLIED)

@@ -1,4 +1,4 @@
-"""``kgsparql check`` and ``diff``: what stands is said to stand, and what changed is named, and nothing else."""
+"""``kgsparql check``: what stands is said to stand, and what changed is named, and nothing else."""
 
 import json
 from dataclasses import replace
@@ -112,9 +112,6 @@ def test_many_files_and_a_folder_are_checked_and_a_graph_of_another_name_is_no_d
         done = run("check", *files, "-k", moved)
         assert (done.exit_code, done.stdout.count("stands: ")) == (0, 2), done.output
     assert run("check", tmp_path / "kept", "-k", changed(tmp_path, PARENT, "")).exit_code == 3
-    for suffix in ("trig", "json"):
-        here, there = asked(run, BORN, tmp_path / f"1.{suffix}"), asked(run, BORN, tmp_path / f"2.{suffix}", kg=moved)
-        assert run("diff", here, there).exit_code == 0
 
 
 def test_damaged_lines_are_named_and_keep_none_from_being_checked(run: Run, tmp_path: Path) -> None:
@@ -137,9 +134,6 @@ def test_damaged_lines_are_named_and_keep_none_from_being_checked(run: Run, tmp_
     assert (found["damaged"], found["unanswered"]) == (3, 1)
     assert [one["number"] for one in found["damaged_lines"]] == [2, 3, 4]
     assert all(own["why"].startswith(said) for own, said in zip(found["damaged_lines"], why, strict=True))
-    done = run("diff", file, file)
-    assert done.exit_code == 4
-    assert "line 2: not JSON" in done.stderr
     one = json.loads(asked(run, BORN, tmp_path / "one.json").read_text())
     (tmp_path / "list.json").write_text(json.dumps([one, {}, one]))
     done = run("check", tmp_path / "list.json", "-k", NOBEL)
@@ -185,7 +179,7 @@ def test_what_is_no_answer_or_was_changed_by_hand_cut_or_huge_is_an_error(run: R
         b"": "there is no answer of kgsparql in it", b"\xff\xfe": "not TriG", b"[" * 100_000: "not JSON",
         b"<http://e.org/a> <http://e.org/p> 1 .": "there is no answer of kgsparql in it",
         b'{"question": "x"}': "no 'evidence'", b'{"evidence": 1, "cited": 2}': "no answer of kgsparql",
-        b"[]": "there is no answer in it", b'{"a": "\xff"}': "not UTF-8",
+        b"[]": "there is no answer in it", b'{"status": []}': "no \'evidence\'", b'{"a": "\xff"}': "not UTF-8",
     }.items():  # fmt: skip
         done = run("check", "-", "-k", NOBEL, stdin=content)
         assert (done.exit_code, said in done.stderr) == (4, True), (content[:40], done.stderr)
@@ -210,21 +204,6 @@ def test_what_is_no_answer_or_was_changed_by_hand_cut_or_huge_is_an_error(run: R
         (tmp_path / f"half.{suffix}").write_bytes(data[: len(data) // 2])
         done = run("check", tmp_path / f"half.{suffix}", "-k", NOBEL)
         assert (done.exit_code, "cut off" in done.stderr) == (4, True)
-
-
-def test_diff_names_what_differs_across_formats(run: Run, tmp_path: Path) -> None:
-    trig, as_json = (asked(run, CHILDREN, tmp_path / f"a.{suffix}") for suffix in ("trig", "json"))
-    assert run("diff", trig, as_json).exit_code == 0
-    listed = [tmp_path / "list.trig", tmp_path / "list.json"]
-    for file in listed:
-        run("ask", "Which people worked at Bell Labs?", "-k", NOBEL, "-q", "--no-model", "-r", "query_plan", "-o", file)
-    assert run("diff", *listed).exit_code == 0
-    kg = changed(tmp_path, PARENT, PARENT.replace("dbo:child", "dbo:child dbr:Third,"))
-    done = run("diff", trig, asked(run, CHILDREN, tmp_path / "b.trig", kg=kg))
-    assert done.exit_code == 3
-    assert "values    - 2\n  values    + 3\n" in done.stdout
-    assert "triples   + dbr:Marie_Curie dbo:child dbr:Third" in done.stdout
-    assert "triples   -" not in done.stdout
 
 
 def test_more_than_was_kept_is_no_change(tmp_path: Path) -> None:

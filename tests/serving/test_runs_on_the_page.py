@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
+from typer.testing import CliRunner
 
+from kgsparql.cli import app
 from kgsparql.serving.page_facts import MOST_WIDENED
 from tests.model_server import ModelServer, Slow
 from tests.scripted import by_call, reader
-from tests.serving.conftest import NOBEL, SPOUSE, served
+from tests.serving.conftest import NOBEL, SPOUSE, asked, served
+from tests.serving.test_guards import JSON, send
 from tests.serving.test_keyboard import tab_to
 from tests.serving.test_page import run
 
@@ -123,7 +126,6 @@ def test_a_permalink_opens_on_another_graph_and_without_one(page: Page, tmp_path
         page.keyboard.press("Enter")
         page.wait_for_selector(".run:not([aria-busy]) .evidence")
         assert "Not logged: " in page.inner_text(".exports")  # which costs no answer
-        assert page.locator(".feedback").count() == 0
         name = page.url.rpartition("/")[2]
         page.click("text=Check again")
         page.wait_for_selector(".recheck strong")
@@ -289,12 +291,34 @@ def test_ask_about_this_puts_the_thing_into_the_question(page: Page, answered: N
 
 
 def test_values_say_what_they_are_and_are_not_looked_up(page: Page, address: str, ask: Ask) -> None:
-    asked: list[str] = []
+    sent: list[str] = []
     page.goto(address)
     ask("When was Marie Curie born?")
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: sent.append(request.url))
     click_node(page, "1867-11-07")
     page.wait_for_selector(".card code")
     assert '"1867-11-07"^^<http://www.w3.org/2001/XMLSchema#date>' in page.inner_text(".card")
     assert page.locator(".card > button >> visible=true").count() == 0
-    assert [url for url in asked if not url.endswith("/api/words")] == []  # own words are fetched after any answer
+    assert [url for url in sent if not url.endswith("/api/words")] == []  # own words are fetched after any answer
+
+
+def test_a_question_is_logged_also_one_that_fails(serving_cache: Path, tmp_path: Path) -> None:
+    log = tmp_path / "questions.sqlite"
+    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", "--log", log) as address:
+        asked(address, SPOUSE)
+        failing = '{"question": "Why?", "entities": ["http://e.org/no"]}'
+        name = json.loads(send(address, "POST", "/api/ask", failing, **JSON)[2])["id"]
+        send(address, "GET", f"/api/runs/{name}/events")
+    assert log.stat().st_mode & 0o077 == 0
+    listed = CliRunner().invoke(app, ["log", "--log", str(log)])
+    failed, answered = listed.stdout.splitlines()
+    assert ("Why?" in failed, "error" in failed, SPOUSE in answered) == (True, True, True)
+
+
+def test_a_file_that_is_no_log_is_said_before_the_page_opens(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("mine", encoding="utf-8")
+    done = CliRunner().invoke(app, ["serve", "--port", "0", "--log", str(other)])
+    assert done.exit_code == 4
+    assert "--log names another file" in done.stderr
+    assert other.read_text(encoding="utf-8") == "mine"

@@ -260,5 +260,4 @@ def test_queries_are_shown_without_our_comments() -> None:
 
 def test_rows_are_read_back_whatever_their_cells_hold() -> None:
     rows = [["a", "b"], ["one\rtwo", 'three"'], ["four\r\nfive", "six\n"], ["", "\t,"]]
-    for form, dialect in (("csv", "excel"), ("tsv", "excel-tab")):
-        assert list(csv.reader(io.StringIO(separated(rows, form), newline=""), dialect)) == rows
+    assert list(csv.reader(io.StringIO(separated(rows), newline=""))) == rows

@@ -20,7 +20,6 @@ const post = (path, value) => json(path, { method: "POST", headers: { "content-t
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
 export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));
 export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
-export const rate = (id, rating) => post(at(id, "/rating"), rating);
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
 export const words = () => json("/api/words");

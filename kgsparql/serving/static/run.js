@@ -164,7 +164,7 @@ export class RunView {
     const names = { md: "Markdown", trig: "TriG" };
     return el("div", { class: "exports" }, this.run.answer.evidence.length ? [check, " "] : "", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
       suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix.toUpperCase())]), outcome,
-      this.run.not_logged ? el("p", { class: "quiet" }, `Not logged: ${this.run.not_logged}`) : "", this.run.rating ? feedbackPart(this.run.id, this.run.rating) : "");
+      this.run.not_logged ? el("p", { class: "quiet" }, `Not logged: ${this.run.not_logged}`) : "");
   }
 }
 
@@ -201,29 +201,4 @@ function keptList({ kept, pruned = 0, pruned_texts: gone = [], items = [] }) {
   const texts = kept ?? items.map(([marker, text]) => `[${marker}] ${text}`);
   const lines = (kind, some, more) => [...some.slice(0, KEPT), ...(more > 0 ? [`+${more} more`] : [])].map((text) => el("li", { class: kind }, name(text)));
   return texts.length ? el("ul", { class: "live" }, lines("kept", texts, texts.length - KEPT), lines("gone", gone, pruned - gone.length)) : null;
-}
-
-/** Whether an answer is right, and what is, for the log of questions; `rating` is what was said before: null where nothing was. */
-function feedbackPart(id, rating) {
-  const said = el("p", { class: "quiet", role: "status" });
-  const right = el("textarea", { rows: 2 });
-  const thumbs = ["✓ Right", "✗ Wrong"].map((words, at) => button(words, () => rate({ is_right: !at })));
-  const form = el("details", {}, el("summary", {}, "The right answer is …"), el("label", {}, "One name, value or IRI a line", right),
-    button("Save", () => (right.value.trim() ? rate({ right_answers: right.value.split("\n").filter((line) => line.trim()) }) : right.focus())), " ",
-    button("The graph has no answer", () => rate({ right_answers: [] })));
-
-  async function rate(rated) {
-    said.replaceChildren();
-    await api.rate(id, rated).then(show, (error) => said.append(troubleOf(error)));
-    form.open = rated.is_right === false && !right.value;
-  }
-
-  function show({ is_right: isRight, right_answers: answers }) {
-    thumbs.forEach((thumb, at) => thumb.setAttribute("aria-pressed", String(isRight === !at)));
-    if (answers) right.value = answers.join("\n");
-    put(said, isRight === null ? "" : isRight ? "Rated right. " : "Rated wrong. ", answers && (answers.length ? `The right answer: ${answers.join("; ")}` : "The graph has no answer."));
-  }
-
-  show(rating);
-  return el("div", { class: "feedback tools" }, "Is this right?", thumbs, said, form);
 }
