@@ -6,8 +6,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -23,13 +22,19 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.graphs.gathering import TripleGatherer
+from kgsparql.graphs.gathering import (
+    BEHIND_BLANK,
+    GatheredTriples,
+    TripleGatherer,
+    TripleLookup,
+    is_one_open_pattern,
+    join_group,
+)
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.pattern_scopes import IN_REPLY, GatheredTriples, PatternScope, TripleLookup, open_predicate
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.rdf.graph_patterns import Select
+from kgsparql.rdf.graph_patterns import Group, Select
 from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.vocabulary import Naming
@@ -202,52 +207,45 @@ class FederatedGraph(KnowledgeGraph):
         arms = query.arms or (query,)
         if all(arm.made_of is not None for arm in arms):
             return self._select_gathered(query, [arm.made_of for arm in arms], deadline)
-        classless = [arm for arm in arms if arm.join is not None and arm.join.classless]
-        plain = [arm for arm in arms if arm not in classless]
-        parts = []
-        if plain:
-            parts.append(select(Query.union(plain) if classless else query))
-        if classless:
-            found = select(Query.union(classless) if len(classless) > 1 else classless[0])
-            joins = [arm.join for arm in classless if arm.join is not None]
-            parts.append(_without_classes(found, joins, select, self.chunk_size, is_at_limit=True))
+        parts = [select(query)]
         walks = [arm for arm in arms if arm.join is not None and self._may_be_across(arm.join, select)]
-        joins = [arm.join for arm in walks if arm.join is not None]
-        if joins:
-            with self._gathering(deadline) as gatherer:
-                gatherer.fill([PatternScope.of_join(join) for join in joins])
-                across = self._gathered_solutions(Query.union(walks) if len(walks) > 1 else walks[0])
-            parts += [_without_classes(across, joins, select, self.chunk_size), *gatherer.lacking]
-        return parts[0] if len(parts) == 1 else merged(parts, query.counts)
+        if walks:
+            across = [arm.join for arm in walks if arm.join is not None]
+            gatherer = self._gatherer(deadline)
+            gatherer.fill(map(join_group, across))
+            parts.append(self._gathered_graph().select(Query.union(walks) if len(walks) > 1 else walks[0]))
+            # In two steps, a blank node leads nowhere but within its own member.
+            is_long = any(len(join.patterns) > 2 for join in across)
+            parts += [one for one in gatherer.lacking if is_long or one.cut != BEHIND_BLANK]
+        joins = {join.names: join for arm in arms if (join := arm.join) is not None and join.classless}
+        found = parts[0] if len(parts) == 1 else merged(parts, query.counts)
+        return _without_classes(found, joins, select, self.chunk_size) if joins else found
 
     def _select_gathered(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solutions of a query over the triples of all members, each once, that it may need."""
-        opened = {predicate.name for part in parts if (predicate := open_predicate(part)) is not None}
-        if all(map(open_predicate, parts)):
-            found = self._select_all(query, deadline=deadline)
-            met = (term for solution in found for name in opened if isinstance(term := solution.get(name), IRI))
-            self._gathered.likely.update(dict.fromkeys(map(TripleLookup, met)))
-            return found
-        with self._gathering(deadline) as gatherer:
-            only = gatherer.gather([PatternScope.of(part) for part in parts])
-            found = Solutions() if only is not None else self._gathered_solutions(query)
-        if only is not None and not _is_given_up(self._failed.get(only, ())):
+        if all(map(is_one_open_pattern, parts)):
+            return self._select_all(query, deadline=deadline)
+        gatherer = self._gatherer(deadline)
+        only = gatherer.gather([part.group for part in parts])
+        if only is None:
+            found = self._gathered_graph().select(query)
+        elif _is_given_up(self._failed.get(only, ())):
+            found = Solutions()
+        else:
             view = self.changed(_only=only)
             found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
         together = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
         return replace(together, failed=tuple(self.errors))
 
-    def graph_for(self, select: Select, timeout_s: float | None = None) -> KnowledgeGraph:
+    def graph_for(self, patterns: Group, timeout_s: float | None = None) -> KnowledgeGraph:
         """Return a graph that has all triples of all members that a query may need: one of these, or one made for it.
 
         :raises LimitError: where there are too many.
         :raises EndpointError: if a member fails.
         """
         gatherer = self._gatherer(None if timeout_s is None else time.monotonic() + timeout_s)
-        only = gatherer.gather([PatternScope.of(select)])
+        only = gatherer.gather([patterns])
         lacking = next((one.missing for one in gatherer.lacking if one.missing), "")
-        if lacking and not self.errors:  # a member that is gone is what is said first
-            self.ask_each(lambda member: member.select(Query.load("any")))
         for error in self.errors.values():
             raise error
         if lacking:
@@ -258,40 +256,21 @@ class FederatedGraph(KnowledgeGraph):
         return self._gathered_graph()
 
     def _gatherer(self, deadline: float | None) -> TripleGatherer:
-        ask, places = partial(self._replies, deadline=deadline), frozenset(range(len(self._members)))
-        return TripleGatherer(self._gathered, ask, self._beside, places, self.chunk_size, self.is_remote)
-
-    @contextmanager
-    def _gathering(self, deadline: float | None) -> Iterator[TripleGatherer]:
-        """Gather for one query; what is left is as the next one of the question needs it, also after an error."""
-        gatherer = self._gatherer(deadline)
-        try:
-            yield gatherer
-        finally:
-            gatherer.leave()
+        remote = frozenset(at for at, member in enumerate(self._members) if member.is_remote)
+        ask = partial(self._replies, deadline=deadline)
+        return TripleGatherer(self._gathered, ask, self._beside, self.chunk_size, remote)
 
     def _gathered_graph(self) -> OxigraphGraph:
         return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
 
-    def _gathered_solutions(self, query: Query) -> Solutions:
-        """Run a query over what was gathered; blank nodes are named as in all results."""
-        found = self._gathered_graph().select(query)
-        own = partial(re.sub, rf"{re.escape(IN_REPLY)}\d+\.", ".")
-        return _renamed_solutions(found, lambda node: BlankNode(own(node.value)), "")
-
-    def _beside(self, lookup: TripleLookup) -> list[Triple] | None:
-        """Return the triples of a blank node of a member in this process; ``None`` of another's."""
-        place, own = _local_node(lookup.term)
-        member = None if place is None else self._members[place]
-        if not isinstance(member, OxigraphGraph):
-            return None
-        found = (
-            member.quads(own, lookup.predicate)
-            if lookup.way == "forward"
-            else member.quads(None, lookup.predicate, own)
-        )
-        triples = (Triple(quad.subject, quad.predicate, quad.object) for quad in found)
-        return [renamed(one, partial(_name_in_federation, f"m{place}.")) for one in triples]
+    def _beside(self, lookup: TripleLookup) -> Iterator[Triple]:
+        """Yield the triples of a blank node of a member in this process."""
+        places: set[int] = set()
+        own = [renamed(term, partial(_local_node, places)) for term in lookup]
+        for place in places:
+            if isinstance(member := self._members[place], OxigraphGraph) and len(places) == 1:
+                for quad in member.quads(*own):
+                    yield renamed(quad.triple, partial(_name_in_federation, place))
 
     def _select_all(self, query: Query, *, deadline: float | None) -> Solutions:
         """Return the solutions of all members together, blank nodes with names that no other member has."""
@@ -300,32 +279,24 @@ class FederatedGraph(KnowledgeGraph):
             return replies[self._only]
         return replace(merged([*replies.values()], query.counts), failed=tuple(self.errors))
 
-    def _replies(self, query: Query, within: str = ".", *, deadline: float | None) -> dict[int, Solutions]:
-        """Return the solutions of each member, blank nodes with names that no other member has.
-
-        :param within: names of blank nodes of endpoints begin with the number of the member and this.
-        """
+    def _replies(self, query: Query, *, deadline: float | None) -> dict[int, Solutions]:
+        """Return the solutions of each member, blank nodes with names that no other member has."""
 
         def select(member: KnowledgeGraph) -> Solutions:
             left_s = None if deadline is None else max(0.001, deadline - time.monotonic())
             return member.select(query, left_s)
 
         replies = self.ask_each(select, deadline)
-        named = {at: f"m{at}{within if self._members[at].is_remote else '.'}" for at in replies}
-        return {
-            at: _renamed_solutions(found, partial(_name_in_federation, named[at]), self._members[at].name)
-            for at, found in replies.items()
-        }
+        return {at: _renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()}
 
     def _may_be_across(self, join: Join, select: Callable[[Query], Solutions]) -> bool:
         """Tell whether its triples may be in different members: several, of predicates that are used at all."""
         for predicates in join.one_of:
             if predicates not in self._used:
                 found = select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
-                if not found.complete and not len(found):
-                    continue  # a member that failed, or cut its result, may have one
-                self._used[predicates] = len(found) > 0
-            if not self._used[predicates]:
+                if found.complete or len(found):  # else a member that failed, or cut its result, may have one
+                    self._used[predicates] = len(found) > 0
+            if not self._used.get(predicates, True):
                 return False
         return len(join.patterns) > 1
 
@@ -372,22 +343,25 @@ def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, 
     return tuple(named.values())
 
 
-def _renamed_solutions(found: Solutions, own: Callable[[BlankNode], BlankNode], name: str) -> Solutions:
+def _renamed_solutions(found: Solutions, place: int, name: str) -> Solutions:
     """Rename the blank nodes of solutions, and say where they are cut that it was this member."""
-    solutions = found.solutions
+    solutions, own = found.solutions, partial(_name_in_federation, place)
     if any(isinstance(term, BlankNode | Triple) for solution in solutions for term in solution.values()):
         solutions = tuple({n: renamed(term, own) for n, term in s.items()} for s in solutions)
     return replace(found, solutions=solutions, cut=found.cut and f"{name}: {found.cut}")
 
 
-def _name_in_federation(before: str, node: BlankNode) -> BlankNode:
-    return BlankNode(f"{before}{node.value}")
+def _name_in_federation(place: int, node: BlankNode) -> BlankNode:
+    return BlankNode(f"m{place}.{node.value}")
 
 
-def _local_node(term: Term | None) -> tuple[int | None, BlankNode | None]:
-    """Return the place of a blank node's member, and its name there."""
-    found = _NODE_OF_MEMBER.fullmatch(term.value) if isinstance(term, BlankNode) else None
-    return (int(found[1]), BlankNode(found[2])) if found is not None else (None, None)
+def _local_node(places: set[int], node: BlankNode) -> BlankNode:
+    """Return a blank node as its member has it, and note the place of that."""
+    found = _NODE_OF_MEMBER.fullmatch(node.value)
+    if found is None:
+        return node
+    places.add(int(found[1]))
+    return BlankNode(found[2])
 
 
 def local_triple(triple: Triple) -> tuple[int | None, Triple]:
@@ -399,35 +373,27 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     (1, '_:b7')
     """
     places: set[int] = set()
-
-    def local(node: BlankNode) -> BlankNode:
-        found = _NODE_OF_MEMBER.fullmatch(node.value)
-        if found is None:
-            return node
-        places.add(int(found[1]))
-        return BlankNode(found[2])
-
-    own = renamed(triple, local)  # which fills places
+    own = renamed(triple, partial(_local_node, places))
     return (min(places) if len(places) == 1 else None), own
 
 
 def _without_classes(
-    found: Solutions, joins: Sequence[Join], select: Callable[[Query], Solutions], chunk_size: int, *,
-    is_at_limit: bool = False,
-) -> Solutions:  # fmt: skip
-    """Return the solutions of joins whose terms are no classes in any graph, where they must not be.
+    found: Solutions, joins: Mapping[frozenset[str], Join], select: Callable[[Query], Solutions], chunk_size: int
+) -> Solutions:
+    """Return solutions without those of joins where a class of any graph stands, where none may.
 
-    :param is_at_limit: the solutions were limited before, so that classes may have taken the place of others.
+    :param joins: by the variables of their solutions.
     """
-    names = {join.names: join.classless for join in joins if join.classless}
-    classless = [(s, names.get(frozenset(s), frozenset[str]())) for s in found]
-    terms = sorted({term for s, own in classless for name in own if isinstance(term := s[name], IRI)}, key=str)
+    middles = [
+        {s[name] for name in joins[frozenset(s)].classless} if frozenset(s) in joins else set[Term]() for s in found
+    ]
+    terms = sorted((term for term in set[Term]().union(*middles) if isinstance(term, IRI)), key=str)
     classes = set[Term]()
     for at in range(0, len(terms), chunk_size):
         chunk = terms[at : at + chunk_size]
         classes |= {s["entity"] for s in select(Query.load("classes").bind(entity=chunk).limit(len(chunk) + 1))}
-    kept = tuple(s for s, own in classless if not any(s[name] in classes for name in own))
-    is_short = is_at_limit and len(kept) < len(found) >= min(join.limit for join in joins)
+    kept = tuple(s for s, own in zip(found, middles, strict=True) if own.isdisjoint(classes))
+    is_short = len(kept) < len(found) and sum(map(bool, middles)) >= min(join.limit for join in joins.values())
     return replace(found, solutions=kept, cut=found.cut or (_CUT_BY_CLASSES if is_short else ""))
 
 

@@ -131,10 +131,7 @@ def _of_graph(name: str) -> Callable[..., MeteredGraph]:
 for _name in ("within", "refreshed", "renewed", "reopened", "with_own_failures"):
     setattr(MeteredGraph, _name, _of_graph(_name))
 # What is not counted is answered by the graph itself.
-for _name in (
-    "account", "chunk_size", "close", "directory", "errors", "failures", "fingerprint", "held", "is_as_loaded",
-    "is_embedded", "is_remote", "is_to_be_checked", "may_have_name", "name", "named_graphs", "naming",
-    "notes", "origin", "prefixes", "profile", "source", "sources_of", "stored", "url", "uses_any",
-):  # fmt: skip
-    setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))
+for _name in {*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__} - {*vars(MeteredGraph), "changed"}:
+    if not _name.startswith("_"):
+        setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))
 MeteredGraph.sizes = property(attrgetter("_in_time.sizes"))  # type: ignore[assignment, method-assign]

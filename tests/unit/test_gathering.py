@@ -85,23 +85,10 @@ def test_a_query_of_a_users_own_over_a_divided_graph_finds_what_it_does_in_the_g
     for text, most in product(QUERIES, (-1, 1000)):
         query = check(text, prefixes=PrefixMap({"": E}))
         with patch.object(gathering, "_WHOLE", most):
-            held = both.refreshed().graph_for(patterns_of(query))
+            held = both.refreshed().graph_for(patterns_of(query).group)
         assert isinstance(held, OxigraphGraph)
         found, expected = (shown(one.select(Query("own", query.text))) for one in (held, whole))
         assert found == expected, text
-
-
-def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = FederatedGraph([graph(parsed(":a :p :b ."), "one"), graph(parsed(":b :p :c ."), "two")])
-    queries = GraphQueries(both, prefixes=PrefixMap({"": E}))
-    assert queries.run("SELECT * { ?s ?p ?o }").rows == 2
-    with pytest.raises(InputError, match="GRAPH cannot be asked for") as refused:
-        queries.run("SELECT * { GRAPH ?g { ?s ?p ?o } }")
-    assert "kgsparql load" in refused.value.hint
-    monkeypatch.setattr(FederatedGraph, "is_remote", True)  # all of an endpoint is too much to ask for
-    with pytest.raises(LimitError, match="more triples than can be joined over several graphs"):
-        queries.run("SELECT * { ?s ?p ?o }")
-    assert queries.run("SELECT * { ?s :p ?o . ?o :p ?end }").rows == 1
 
 
 class Remote(KnowledgeGraph):
@@ -123,25 +110,36 @@ class Remote(KnowledgeGraph):
         return self.graph.ask(query)
 
 
-@pytest.mark.parametrize("most", [-1, 1000])
-def test_what_meets_in_a_blank_node_of_an_endpoint_is_joined_in_it_alone(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gathering, "_WHOLE", most)
-    both = FederatedGraph(
-        [
-            graph(parsed(":a :p :b . :c :u :e . :d :u :f ."), "file"),
-            Remote(":b :q [ :r :c ; :s 3 ; :t [ :v :a ] ] , [ :r :d ; :s 4 ; :t [ :v :z ] ] ."),
-        ]
-    )
+def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do() -> None:
+    files = FederatedGraph([graph(parsed(":a :p :b ."), "one"), graph(parsed(":b :p :c ."), "two")])
+    queries = GraphQueries(files, prefixes=PrefixMap({"": E}))
+    assert queries.run("SELECT * { ?s ?p ?o }").rows == 2
+    with pytest.raises(InputError, match="GRAPH cannot be asked for") as refused:
+        queries.run("SELECT * { GRAPH ?g { ?s ?p ?o } }")
+    assert "kgsparql load" in refused.value.hint
+    with_endpoint = FederatedGraph([graph(parsed(":a :p :b ."), "one"), Remote(":b :p :c .")])
+    queries = GraphQueries(with_endpoint, prefixes=PrefixMap({"": E}))
+    with pytest.raises(LimitError, match="more triples than can be joined over several graphs"):
+        queries.run("SELECT * { ?s ?p ?o }")  # all of an endpoint is too much to ask for
+    assert queries.run("SELECT * { ?s :p ?o . ?o :p ?end }").rows == 1
+
+
+def test_a_blank_node_of_an_endpoint_is_met_within_it_alone() -> None:
+    file = graph(parsed(":a :p :b . :c :u :e . :d :u :f ."), "file")
+    both = FederatedGraph([file, Remote(":b :q [ :r :c ; :s 3 ] , [ :r :d ; :s 4 ] .")])
     queries = GraphQueries(both, prefixes=PrefixMap({"": E}))
-    found = queries.run("SELECT ?x ?n { :a :p/:q ?v . ?v :r/:u ?x ; :s ?n ; :t/:v ?w . ?w :p ?b }")
-    assert [(str(s["x"]), s["n"].value) for s in found.solutions] == [(f"<{E}e>", "3")]
-    (there,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{E}{step}" for step in "pqru")))])
-    assert {str(term) for term in there.items} == {f"<{E}e>", f"<{E}f>"}
-    assert not there.cuts
-    assert queries.run("SELECT * { :b :q ?v }").rows == 2
-    with pytest.raises(LimitError):  # what is not there is looked for later, too
-        queries.run("SELECT * { :a :p/:q ?v FILTER NOT EXISTS { ?v :t/:v :z } }")
-    with pytest.raises(LimitError):  # an optional part is looked up later, when the blank node has no name
-        queries.run("SELECT ?x ?n { :a :p/:q ?v . ?v :r/:u ?x OPTIONAL { ?v :s ?n } }")
+    alone = check("SELECT * { :b :q ?v . ?v :r ?c ; :s ?n }", prefixes=PrefixMap({"": E}))
+    assert both.graph_for(patterns_of(alone).group) is both.members[1], "it is sent there"
+    with pytest.raises(LimitError, match="beside blank nodes of an endpoint"):
+        queries.run("SELECT * { :a :p/:q ?v }")
+    (within,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{E}q", f"{E}r"))])
+    assert ({str(term) for term in within.items}, within.cuts) == ({f"<{E}c>", f"<{E}d>"}, ())
+    (beyond,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(*(f"{E}{step}" for step in "qru")))])
+    assert (beyond.items, len(beyond.cuts)) == ((), 1)
+
+
+def test_a_path_goes_from_a_file_to_an_endpoint_and_back() -> None:
+    file = graph(parsed(":a :p :b . :c :r :d ."), "file")
+    both = FederatedGraph([file, Remote(":b :q :c .")])
+    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{E}{step}" for step in "pqr")))])
+    assert (found.items, found.cuts) == ((ex("d"),), ())

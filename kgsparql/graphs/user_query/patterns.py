@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import InputError, KgsparqlError
@@ -15,42 +15,34 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-if TYPE_CHECKING:
-    from rdflib.plugins.sparql.parserutils import CompValue
-
 _HINT = "load them into one store (kgsparql load), or name one graph alone with -k"
+_AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin ToMultiSet".split()
 _STRING = ("http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPatterns:
-    """The patterns of a query, what it calls their variables (``[]`` where it has no name), and its prefixes."""
+    """The patterns of a query, what it calls their variables (``[]`` where it has no name), and its prefixes.
+
+    :param group: the triple patterns that every solution has; those that it may lack are in optional groups.
+    """
 
     group: g.Group
     names: Mapping[Variable, str]
     prefixes: Mapping[str, str]
 
 
-def patterns_of(query: CheckedQuery) -> g.Select:
+def patterns_of(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatterns:
     """Read the patterns of a query. Triples that match them are all that it needs; filters may need fewer.
 
-    A number or a date is left open, since rdflib may write it otherwise.
-
+    :param is_literal: numbers and dates stand as they are written; else they are left open, since rdflib may write them
+        otherwise.
     :raises InputError: for a query that cannot be taken apart.
 
     >>> from kgsparql.graphs.user_query.checking import check
     >>> read = patterns_of(check("SELECT ?city { ?city a dbo:City OPTIONAL { ?city dbo:country ?land } }"))
-    >>> [type(one).__name__ for one in read.group[0].group]
+    >>> [type(one).__name__ for one in read.group]
     ['Fact', 'Optional']
-    """
-    return g.Select((), read_patterns(query).group)
-
-
-def read_patterns(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatterns:
-    """Read the patterns of a query with the names that it has.
-
-    :param is_literal: numbers and dates stand as they are written.
-    :raises InputError: for a query that cannot be taken apart.
     """
     from pyparsing import ParseException
     from rdflib.plugins.sparql.algebra import translateQuery
@@ -60,11 +52,10 @@ def read_patterns(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatte
         parsed = translateQuery(parseQuery(query.text))
     except (ParseException, NotImplementedError, KeyError, RecursionError) as error:
         raise InputError("over several graphs this query cannot be taken apart", hint=_HINT) from error
-    translated = parsed.algebra
-    reader = _PatternReader(is_literal=is_literal)
-    group = reader.group(translated.p) if translated.get("p") is not None else ()
-    described = [reader.node(one) for one in translated.PV] if query.form == "DESCRIBE" else []
-    group += tuple(g.Optional((g.Fact(one, reader.fresh(), reader.fresh()),)) for one in described)
+    translated, reader = parsed.algebra, _PatternReader(is_literal=is_literal)
+    group = (*reader.required(translated.get("p")), *reader.elsewhere(translated.get("p")))
+    described = map(reader.node, translated.PV if query.form == "DESCRIBE" else ())
+    group += tuple(g.Optional((g.Fact(one, reader.new("v"), reader.new("v")),)) for one in described)
     prefixes = {name: str(of) for name, of in parsed.prologue.namespace_manager.namespaces()}
     return ReadPatterns(group, reader.called, prefixes)
 
@@ -73,7 +64,7 @@ def read_patterns(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatte
 class _PatternReader:
     """Reads the algebra that rdflib makes of a query.
 
-    A variable that only a part which may be missing binds has a name of its own there: what is found for it elsewhere
+    Elsewhere than in what every solution has, variables have names of their own: what is found for one of their name
     says nothing about that part.
     """
 
@@ -81,10 +72,7 @@ class _PatternReader:
     names: dict[str, Variable] = field(default_factory=dict)
     is_literal: bool = False
     called: dict[Variable, str] = field(default_factory=dict)
-
-    def fresh(self) -> Variable:
-        """Make a variable that the query does not have."""
-        return self.new("v")
+    read: set[int] = field(default_factory=set)
 
     def node(self, node: Any) -> Node:
         """Read a term."""
@@ -94,84 +82,51 @@ class _PatternReader:
         from kgsparql.graphs.rdflib_interop import from_rdflib
 
         if isinstance(node, Named | BNode):
-            own = self.names.setdefault(node.n3(), self.fresh())
+            own = self.names.setdefault(node.n3(), self.new("v"))
             self.called[own] = node.n3() if isinstance(node, Named) else "[]"
             return own
         term = from_rdflib(node)
         is_kept = self.is_literal or isinstance(term, IRI) or _is_text(term)
-        return cast("Node", term) if is_kept else self.fresh()
+        return cast("Node", term) if is_kept else self.new("v")
 
-    def group(self, part: CompValue) -> g.Group:
-        """Read a group."""
-        match part.name:
+    def required(self, part: Any, *, is_inner: bool = False) -> Iterator[g.Pattern]:
+        """Read the patterns that every solution has."""
+        match getattr(part, "name", ""):
             case "BGP":
-                return tuple(one for s, p, o in part.triples for one in self._path_facts(self.node(s), p, self.node(o)))
+                self.read.add(id(part))
+                for start, path, end in part.triples:
+                    yield from self._path_facts(self.node(start), path, self.node(end))
             case "Join":
-                return (*self.group(part.p1), *self.group(part.p2))
-            case "Union":
-                return (g.Union((self.group(part.p1), self.group(part.p2))),)
+                yield from (*self.required(part.p1, is_inner=is_inner), *self.required(part.p2, is_inner=is_inner))
             case "LeftJoin" | "Minus":
-                known = self.group(part.p1)
-                beside = self._with_names(_variables_in(known))
-                return (*known, g.Optional((*beside.group(part.p2), *beside.looked_for(part.get("expr")))))
-            case "ToMultiSet" if part.p.name == "values":
-                return tuple(self._values_patterns(part.p.res))
-            case "Project" | "Slice":
-                return (self._sub_select(part),)
-            case "Distinct" | "Reduced" if part.p.name in {"Project", "Slice"}:
-                return self.group(part.p)
-            case "ToMultiSet" | "Filter" | "Extend" | "Group" | "AggregateJoin" | "OrderBy" | "Distinct" | "Reduced":
-                known = self.group(part.p)
-                return (
-                    *known,
-                    *self._with_names(_variables_in(known)).looked_for([part.get("expr"), part.get("A")]),
-                )
-        raise InputError(f"over several graphs {part.name.upper()} cannot be asked for", hint=_HINT)
+                known = [*self.required(part.p1, is_inner=is_inner)]
+                yield from known
+                if part.p2.name == "BGP":
+                    bound = {node for one in known if isinstance(one, g.Fact) for node in (one.subject, one.object)}
+                    shared = {name: own for name, own in self.names.items() if own in bound}
+                    yield g.Optional(tuple(replace(self, names=shared).required(part.p2)))
+            case "Slice" | "AggregateJoin" if is_inner:  # others of its rows may be the first, or there is one of none
+                return
+            case "Project" if is_inner:
+                shared = {one.n3(): cast("Variable", self.node(one)) for one in part.PV}
+                yield from replace(self, names=shared).required(part.p, is_inner=True)
+            case name if name in _AROUND:
+                yield from self.required(part.p, is_inner=is_inner or name == "ToMultiSet")
 
-    def _with_names(self, shared: Iterable[Variable]) -> _PatternReader:
-        kept = set(shared)
-        return replace(self, names={name: own for name, own in self.names.items() if own in kept})
-
-    def looked_for(self, expression: Any) -> Iterator[g.Pattern]:
-        """Read the groups that an expression looks for."""
+    def elsewhere(self, part: Any) -> Iterator[g.Optional]:
+        """Read the patterns that a solution may lack, each by itself."""
         from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
 
-        if getattr(expression, "name", "") in {"Builtin_EXISTS", "Builtin_NOTEXISTS"}:
-            inner = traverse(expression.graph, visitPost=translatePath)  # outside WHERE, rdflib leaves paths as text
-            inner = translateGroupGraphPattern(inner) if inner.name.startswith("GroupGraphPattern") else inner
-            yield g.Optional(self.group(inner))
-        elif isinstance(expression, list | dict):
-            for part in expression.values() if isinstance(expression, dict) else expression:
-                yield from self.looked_for(part)
-
-    def _sub_select(self, part: CompValue) -> g.Select:
-        """Read a sub-select, which shares the variables that its groups are about, or that it does not compute."""
-        from rdflib.term import Variable as Named
-
-        limit = 1 if part.name == "Slice" else None
-        while part.name != "Project":
-            part = part.p
-        computed, inner, keys = set[Any](), part.p, None
-        while inner.name in {"OrderBy", "Extend", "Filter", "AggregateJoin", "Distinct", "Reduced"}:
-            computed |= {inner.var} if inner.name == "Extend" else set()
-            inner = inner.p
-        if inner.name == "Group":
-            keys = {one for one in inner.expr or () if isinstance(one, Named)}
-        shared = [one for one in part.PV if (one not in computed if keys is None else one in keys)]
-        names = [one for one in map(self.node, shared) if isinstance(one, Variable)]
-        count = [(self.fresh(), g.Aggregate("COUNT", self.fresh()))] if keys is not None and not keys else []
-        return g.Select((*((one, None) for one in names), *count), self._with_names(names).group(part.p), limit=limit)
-
-    def _values_patterns(self, rows: Any) -> Iterator[g.Values]:
-        """Read the terms that variables may be, where each row has one that is no number or date."""
-        for name in dict.fromkeys(name for row in rows for name in row):
-            own, terms = self.node(name), [self.node(row[name]) for row in rows if hasattr(row.get(name), "n3")]
-            if (
-                isinstance(own, Variable)
-                and len(terms) == len(rows)
-                and not any(isinstance(t, Variable) for t in terms)
-            ):
-                yield g.Values(own, cast("tuple[IRI | Literal, ...]", tuple(terms)))
+        name = getattr(part, "name", "")
+        if name == "Graph":
+            raise InputError("over several graphs GRAPH cannot be asked for", hint=_HINT)
+        if name in {"Builtin_EXISTS", "Builtin_NOTEXISTS"}:
+            inner = traverse(part.graph, visitPost=translatePath)  # outside WHERE, rdflib leaves paths as text
+            part = translateGroupGraphPattern(inner) if inner.name.startswith("GroupGraphPattern") else inner
+        if name == "BGP" and id(part) not in self.read:
+            yield g.Optional(tuple(replace(self, names={}).required(part)))
+        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ():
+            yield from self.elsewhere(inner)
 
     def _path_facts(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
         """Read a property path: any number of steps only of one of several predicates."""
@@ -181,7 +136,7 @@ class _PatternReader:
             case paths.InvPath():
                 yield from self._path_facts(end, path.arg, start)
             case paths.SequencePath():
-                nodes = [start, *(self.fresh() for _ in path.args[1:]), end]
+                nodes = [start, *(self.new("v") for _ in path.args[1:]), end]
                 for one, step, other in zip(nodes, path.args, nodes[1:], strict=False):
                     yield from self._path_facts(one, step, other)
             case paths.AlternativePath():
@@ -196,30 +151,13 @@ class _PatternReader:
                 yield g.OneOfPredicates(start, then if path.mod == paths.OneOrMore else (), end, then=then)
             case paths.NegatedPath():
                 ways = ((start, end), (end, start))
-                yield g.Union(tuple((g.Fact(one, self.fresh(), other),) for one, other in ways))
+                yield g.Union(tuple((g.Fact(one, self.new("v"), other),) for one, other in ways))
             case _:
                 yield g.Fact(start, cast("IRI | Variable", self.node(path)), end)
 
 
 def _is_text(term: Any) -> bool:
     return isinstance(term, Literal) and term.datatype.value in _STRING and "-" not in (term.language or "")
-
-
-def _variables_in(group: g.Group) -> Iterator[Variable]:
-    """Yield the variables that every solution of a group binds."""
-    for pattern in group:
-        match pattern:
-            case g.Fact(subject, predicate, far):
-                yield from (one for one in (subject, predicate, far) if isinstance(one, Variable))
-            case g.OneOfPredicates(start, _, end):
-                yield from (one for one in (start, end) if isinstance(one, Variable))
-            case g.Values(name):
-                yield name
-            case g.Union(groups):
-                first, *others = [set(_variables_in(one)) for one in groups]
-                yield from first.intersection(*others)
-            case g.Select(head):
-                yield from (name for name, expression in head if expression is None)
 
 
 Run: TypeAlias = Callable[..., QueryResult]
@@ -247,22 +185,13 @@ def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
     :param run: runs a checked query, for so many seconds as ``timeout_s`` says.
     """
     try:
-        patterns = read_patterns(query, is_literal=True)
+        patterns = patterns_of(query, is_literal=True)
     except InputError:
         return ""  # such as SPARQL 1.2, which rdflib does not read
     try:
         return _reason_of(patterns, run, prefixes.merged(patterns.prefixes))
     except KgsparqlError as error:
         return f"why there is nothing could not be found out: {printable(error.message, 200)}"
-
-
-def _required_facts(group: g.Group) -> Iterator[g.Fact]:
-    """Yield the triple patterns without which a group has no solution."""
-    for pattern in group:
-        if isinstance(pattern, g.Fact):
-            yield pattern
-        elif isinstance(pattern, g.Select):
-            yield from _required_facts(pattern.group)
 
 
 def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
@@ -277,7 +206,7 @@ def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
 
 
 def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
-    facts = [*dict.fromkeys(_required_facts(patterns.group))]
+    facts = [*dict.fromkeys(one for one in patterns.group if isinstance(one, g.Fact))]
     s, o = Variable("s"), Variable("o")
     uses = {own.predicate: (g.Fact(s, own.predicate, o),) for own in facts if isinstance(own.predicate, IRI)}
     found = _probes_found([*((own,) for own in facts), *uses.values()], run) if facts else set()

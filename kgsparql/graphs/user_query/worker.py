@@ -261,7 +261,7 @@ class GraphQueries(ClosedAtExit):
             return self._worker.run(query, **limits)
         graph, timeout_s, began = self._graph, limits.pop("timeout_s", 30.0), time.monotonic()
         if isinstance(graph, FederatedGraph):
-            graph = graph.refreshed().graph_for(patterns_of(query), timeout_s)
+            graph = graph.refreshed().graph_for(patterns_of(query).group, timeout_s)
         spent_s = time.monotonic() - began
         if isinstance(graph, EndpointGraph):
             return run_on_endpoint(graph, query, timeout_s=max(0.001, timeout_s - spent_s), **limits)
