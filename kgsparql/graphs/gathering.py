@@ -179,7 +179,7 @@ class TripleGatherer:
         return next(filter(None, map(self.gathered.why_not_whole, lookups)), "")
 
     def _quads(self, lookups: Iterable[TripleLookup]) -> Iterator[ox.Quad]:
-        return (quad for one in lookups for quad in self.gathered.store.quads_for_pattern(*one, None))
+        return (quad for one in lookups for quad in self.gathered.store.quads_for_pattern(*one, None))  # type: ignore[arg-type]
 
     def _lookups(self, step: _Step, known: _Known) -> list[TripleLookup]:
         """List the lookups of a pattern: from its end that may be fewer terms; from both, where one is a single one."""
@@ -216,6 +216,7 @@ class TripleGatherer:
                 self.lacking.append(Solutions(cut=reason))
         if frozenset() not in known.values():  # else it has no solution
             yield from _together([self._follow(*one) for one in _inner_groups(group, known)])
+        return ""
 
     def _follow_step(self, step: _Step, known: _Known) -> _Waiting:
         """Narrow the variables of a pattern to what is found; return why that is not all there is."""
@@ -237,9 +238,10 @@ class TripleGatherer:
             yield [TripleLookup()]
             return self._why_not_whole([TripleLookup()])
         is_forward = end is None or (start is not None and len(start) <= len(end))
-        met, new, lookups = set[Term](), start if is_forward else end, list[TripleLookup]()
+        met, lookups = set[Term](), list[TripleLookup]()
+        new = set((start if is_forward else end) or ())
         while new:
-            met.update(new)
+            met |= new
             from_, to = Variable("from"), Variable("to")
             more = self._lookups(replace(step, start=from_, end=to), {from_ if is_forward else to: frozenset(new)})
             yield more
@@ -328,6 +330,7 @@ def _query_of(arm: Sequence[frozenset[Term] | None], limit: int) -> Query:
     values = (g.Values(name, tuple(some)) for name, some in given.items())  # type: ignore[arg-type]
     head = tuple((name, None) for name in _TRIPLE)
     query = g.select_query("gathered", g.Select(head, (*values, g.Fact(*_TRIPLE)), distinct=True, limit=limit))
+    rows: dict[tuple[str, ...], list[tuple[Term]]]
     rows = {(name.name,): [(term,) for term in some] for name, some in given.items()}
     return replace(query, lookup=Lookup(("subject", "predicate", "object"), rows, limit=limit), made_of=None)
 
