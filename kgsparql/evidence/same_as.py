@@ -9,11 +9,10 @@ from typing import Any, TypeAlias, TypeVar
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import IriError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.evidence.verbalising import name_of, path_text
+from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import Found, predicates
 from kgsparql.exploration.batched_select import batched_select, hop_in, lookup, order_key, union_of
 from kgsparql.graphs.graph import KnowledgeGraph, Solution
-from kgsparql.graphs.ignored_predicates import Formatter, Identifier, Identifiers
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import in_turn
@@ -33,6 +32,8 @@ MAX_IDENTIFIERS = 1_000
 
 _PREDICATES = (SAME_AS, EXACT_MATCH)
 
+# A predicate, and a value that only one thing has.
+Identifier: TypeAlias = tuple[IRI, IRI | Literal]
 # The identifiers of terms, and the hops to them.
 _Held: TypeAlias = dict[IRI, dict[Identifier, Hop]]
 
@@ -43,19 +44,17 @@ class Same:
 
     :param term: the one that was known.
     :param other: the one that it is the same as.
-    :param path: what says so: one hop between the two, or two by way of an identifier that they share; or, with a
-        ``formatter``, the hop from one of them to its identifier, of which that makes the other.
+    :param path: what says so: one hop between the two, or two by way of an identifier that they share.
     """
 
     term: IRI
     other: IRI
     path: Path
-    formatter: Formatter | None = None
 
     @property
     def triples(self) -> tuple[Triple, ...]:
         """The triples that say it."""
-        return (*self.path.triples, *([] if self.formatter is None else [self.formatter.stated]))
+        return self.path.triples
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -67,7 +66,7 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     """Find the terms that graphs say are the same as some, and of which they say something else too.
 
     By ``owl:sameAs`` and ``skos:exactMatch``, one hop in both directions; and by what the graphs declare to be
-    identifiers, where things of two graphs have the same one, or one graph says that it makes an IRI of the other.
+    identifiers, where things of two graphs have the same one.
     What several things of one graph have identifies none of them. Three queries, and more where there is very much to
     be asked. In lexical order.
     """
@@ -77,16 +76,15 @@ def same_as(graph: MeteredGraph, terms: Iterable[IRI]) -> Found[Same]:
     identifiers, cuts = graph.ignored.identifiers, list[Cut]()
     said, held = _statements_about(graph.unfiltered(), known, identifiers, cuts)
     met: dict[tuple[IRI, IRI], Same] = {}
-    for same in (*said, *_pairs_by_identifier(graph.unfiltered(), known, held, identifiers, cuts)):
+    for same in (*said, *_pairs_by_identifier(graph.unfiltered(), known, held, cuts)):
         if same.other not in known:
             met.setdefault((same.term, same.other), same)
     ordered = sorted(met.values(), key=lambda same: (order_key(same.other), known.index(same.term)))
-    # Last are IRIs made of an identifier of a known term: no graph need contain them.
-    made_last = sorted(ordered, key=lambda same: same.formatter is not None and same.path.start == same.term)
-    others = list(dict.fromkeys(same.other for same in made_last))
-    others = _first_of(others, MAX_LOOKED_AT, "terms that may be equivalents", cuts)
+    others = _first_of(
+        list(dict.fromkeys(same.other for same in ordered)), MAX_LOOKED_AT, "terms that may be equivalents", cuts
+    )
     counts = predicates(graph, others, skip=UNWALKED.union(_PREDICATES)).items if others else ()
-    told = {count.entity for count in counts if count.step.predicate not in identifiers.predicates}
+    told = {count.entity for count in counts if count.step.predicate not in identifiers}
     taken = _first_of(sorted(told.intersection(others), key=order_key), MAX_SAME, "equivalents", cuts)
     return Found(tuple(same for same in ordered if same.other in taken), tuple(cuts))
 
@@ -101,13 +99,13 @@ def _first_of(some: list[_Some], most: int, what: str, cuts: list[Cut]) -> list[
 
 
 def _statements_about(
-    graph: KnowledgeGraph, known: Sequence[IRI], identifiers: Identifiers, cuts: list[Cut]
+    graph: KnowledgeGraph, known: Sequence[IRI], identifiers: frozenset[IRI], cuts: list[Cut]
 ) -> tuple[list[Same], _Held]:
     """Ask what graphs say is the same as the known terms, and for their identifiers: one query.
 
     Where graphs declare so many that each cannot be asked for, as Wikidata does, plain texts are read instead.
     """
-    size, named = graph.chunk_size, sorted(identifiers.predicates, key=str)
+    size, named = graph.chunk_size, sorted(identifiers, key=str)
     is_read = len(named) * len(known) > size and any(claim_part(p) is not None for p in named)
     if is_read:
         named = [predicate for predicate in named if claim_part(predicate) is None]
@@ -134,29 +132,22 @@ def _statements_about(
             continue
         if predicate in _PREDICATES and isinstance(far, IRI):
             said.append(Same(term, far, Path(term, (hop,))))
-        elif predicate in identifiers.predicates and hop.direction == "forward":
+        elif predicate in identifiers and hop.direction == "forward":
             held.setdefault(term, {})[predicate, far] = hop
     return said, held
 
 
-def _pairs_by_identifier(
-    graph: KnowledgeGraph, known: Sequence[IRI], held: _Held, identifiers: Identifiers, cuts: list[Cut]
-) -> Iterator[Same]:
-    made: dict[Identifier, list[tuple[IRI, Formatter]]] = {}
-    for term in known:
-        for identifier, formatter in identifiers.identifiers_of(term):
-            made.setdefault(identifier, []).append((term, formatter))
+def _pairs_by_identifier(graph: KnowledgeGraph, known: Sequence[IRI], held: _Held, cuts: list[Cut]) -> Iterator[Same]:
     each = [sorted(held.get(term, ()), key=lambda one: (one[0].value, order_key(one[1]))) for term in known]
-    wanted = _first_of(list(dict.fromkeys([*made, *in_turn(each)])), MAX_IDENTIFIERS, "identifiers", cuts)
+    wanted = _first_of(list(dict.fromkeys(in_turn(each))), MAX_IDENTIFIERS, "identifiers", cuts)
     holders = _holders_of(graph, wanted)
-    for identifier in filter(holders.__contains__, wanted):
-        theirs = {other: Hop(Triple(other, *identifier)) for other in sorted(holders[identifier], key=str)}
+    for identifier in wanted:
+        hops = [Hop(Triple(other, *identifier)) for other in sorted(holders.get(identifier, ()), key=str)]
         for term in known:
             if own := held.get(term, {}).get(identifier):
-                yield from (Same(term, other, Path(term, (own, hop.reversed))) for other, hop in theirs.items())
-                yield from (Same(term, other, Path(term, (own,)), by) for other, by in identifiers.iris_of(identifier))
-        for term, formatter in made.get(identifier, ()):
-            yield from (Same(term, other, Path(other, (hop,)), formatter) for other, hop in theirs.items())
+                for hop in hops:
+                    if isinstance(hop.start, IRI):
+                        yield Same(term, hop.start, Path(term, (own, hop.reversed)))
 
 
 def _holders_of(graph: KnowledgeGraph, wanted: Sequence[Identifier]) -> dict[Identifier, set[IRI]]:
@@ -187,21 +178,9 @@ def same_items(pairs: Sequence[Same], labels: Labels) -> list[EvidenceItem]:
     """Make an item of evidence for each pair: the triples that say it."""
     items = []
     for same in pairs:
-        ways, text = {hop.triple: hop.direction for hop in same.path.hops}, path_text(same.path, labels)
-        if same.formatter is not None:
-            other = same.other if same.path.start == same.term else same.term
-            pattern = name_of(same.formatter.stated.object, labels)
-            text = f"{text}, by {pattern} the same as {name_of(other, labels)}"
-        items.append(
-            EvidenceItem(
-                kind="path",
-                text=text,
-                triples=tuple(CitedTriple(triple, ways.get(triple, "forward")) for triple in same.triples),
-                query=lookup(same.triples),
-                path=same.path,
-                ways=() if same.formatter is None else (same.path,),
-            )
-        )
+        cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in same.path.hops)
+        text = path_text(same.path, labels)
+        items.append(EvidenceItem(kind="path", text=text, triples=cited, query=lookup(same.triples), path=same.path))
     return items
 
 

@@ -246,6 +246,8 @@ class FederatedGraph(KnowledgeGraph):
         gatherer = self._gatherer(None if timeout_s is None else time.monotonic() + timeout_s)
         only = gatherer.gather([patterns])
         lacking = next((one.missing for one in gatherer.lacking if one.missing), "")
+        if lacking and not self.errors:  # a member that is gone is what is said first
+            self.ask_each(lambda member: member.select(Query.load("any")))
         for error in self.errors.values():
             raise error
         if lacking:

@@ -2,121 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TypeAlias
-from urllib.parse import quote, unquote
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.errors import IriError
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.profiles import known_endpoints
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri
+from kgsparql.rdf.terms import IRI, Term
 from kgsparql.rdf.vocabulary import PREDICATE_LABEL_LINKS, claim_kind, claim_part
 
-FORMATTER = IRI("http://www.wikidata.org/prop/direct/P1921")  # Wikidata's "formatter URI for RDF resource"
-_PLACE = "$1"
-_NAMESPACE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+[/?#]|urn:[^:]+:)", re.IGNORECASE)
-"""How a formatter must begin, so that not every IRI of the web fits it."""
 _PREDICATES = ("predicate", "onward", "p")
 """The variables of walked predicates, in every query that does not name its predicates."""
 _WIKIBASE = "http://wikiba.se/ontology#"
 """The namespace of what a Wikibase says of its own records: ranks, counts, types of properties."""
 _DIRECT_CLAIM = IRI(f"{_WIKIBASE}directClaim")  # leads from a property of a Wikibase to the predicate
-
-Identifier: TypeAlias = tuple[IRI, IRI | Literal]
-"""A predicate, and a value that only one thing has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Formatter:
-    """Turns identifiers into IRIs: those to which ``predicate`` leads, as the triple ``stated`` says.
-
-    >>> viaf, stated = IRI("http://e.org/viaf"), IRI("http://e.org/stated")
-    >>> formatter = Formatter.parse(viaf, stated, Literal("http://viaf.org/$1/rdf"))
-    >>> [one.value for one in formatter.iris("47/11")], formatter.identifiers(IRI("http://viaf.org/4711/rdf"))
-    (['http://viaf.org/47%2F11/rdf', 'http://viaf.org/47/11/rdf'], ['4711'])
-    """
-
-    predicate: IRI
-    stated: Triple
-    before: str
-    after: str
-
-    @classmethod
-    def parse(cls, predicate: IRI, property_: IRI, formatter: Literal) -> Formatter | None:
-        """Read the formatter of a property; ``None`` unless it has one ``$1``, in a namespace of its own."""
-        before, _, after = formatter.value.partition(_PLACE)
-        if formatter.value.count(_PLACE) != 1 or not _NAMESPACE.match(before):
-            return None
-        return cls(predicate, Triple(property_, FORMATTER, formatter), before, after)
-
-    def iris(self, value: str) -> list[IRI]:
-        """Return the IRIs of an identifier: percent-encoded, and as it is where that makes an IRI."""
-        texts = dict.fromkeys((quote(value, safe=""), *([] if "%" in value else [value])))
-        found = []
-        for text in texts if value else ():
-            try:
-                found.append(iri(f"{self.before}{text}{self.after}"))
-            except IriError:
-                continue  # it makes an IRI only when it is encoded
-        return found
-
-    def identifiers(self, term: IRI) -> list[str]:
-        """Return the identifiers that an IRI may be made of."""
-        text = term.value
-        if not (text.startswith(self.before) and text.endswith(self.after)):
-            return []
-        inner = text[len(self.before) : len(text) - len(self.after)]
-        return [value for value in dict.fromkeys((inner, unquote(inner))) if term in self.iris(value)]
-
-
-@dataclass(frozen=True, slots=True)
-class Identifiers:
-    """The identifying predicates of graphs: external identifiers of a Wikibase, inverse functional ones of OWL."""
-
-    predicates: frozenset[IRI] = frozenset()
-    formatters: tuple[Formatter, ...] = ()
-
-    @classmethod
-    def declared(cls, solutions: Iterable[Solution]) -> Identifiers:
-        """Read the solutions of ``queries/external_ids.rq``."""
-        each = []
-        for solution in solutions:
-            predicate = solution.get("key", solution.get("predicate"))
-            if not isinstance(predicate, IRI) or ("key" not in solution and claim_kind(predicate) != "direct"):
-                continue
-            property_, pattern = solution.get("property"), solution.get("formatter")
-            parsed = None
-            if isinstance(property_, IRI) and isinstance(pattern, Literal):
-                parsed = Formatter.parse(predicate, property_, pattern)
-            each.append(cls(frozenset((predicate,)), (parsed,) if parsed else ()))
-        return cls.together(each)
-
-    @classmethod
-    def together(cls, parts: Iterable[Identifiers]) -> Identifiers:
-        """Join those of several graphs."""
-        each = list(parts)
-        formatters = {one for part in each for one in part.formatters}
-        ordered = sorted(formatters, key=lambda one: (one.predicate.value, one.before, one.after, str(one.stated)))
-        return cls(frozenset[IRI]().union(*(part.predicates for part in each)), tuple(ordered))
-
-    def iris_of(self, identifier: Identifier) -> list[tuple[IRI, Formatter]]:
-        """Return the IRIs that are made of an identifier, each with its formatter."""
-        predicate, value = identifier
-        if not isinstance(value, Literal):
-            return []
-        return [(term, one) for one in self.formatters if one.predicate == predicate for term in one.iris(value.value)]
-
-    def identifiers_of(self, term: IRI) -> list[tuple[Identifier, Formatter]]:
-        """Return the identifiers that an IRI may be made of, each with its formatter."""
-        return [
-            ((formatter.predicate, Literal(value)), formatter)
-            for formatter in self.formatters
-            for value in formatter.identifiers(term)
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +27,14 @@ class IgnoredPredicates:
     references and a rank. Only direct claims are walked, unless ``qualifiers`` are wanted too.
 
     :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
-    :param identifiers: predicates of identifiers, which are looked up in other graphs all the same.
+    :param identifiers: predicates whose values only one thing has, which are looked up in other graphs all the same:
+        external identifiers of a Wikibase, inverse functional ones of OWL.
     :param hidden: filled with the entities of statements that were met and not walked.
     """
 
     terms: frozenset[IRI] = frozenset()
     qualifiers: bool = False
-    identifiers: Identifiers = field(default_factory=Identifiers)
+    identifiers: frozenset[IRI] = frozenset()
     notes: tuple[str, ...] = ()
     hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
@@ -141,11 +42,13 @@ class IgnoredPredicates:
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        direct = (term for solution in found if isinstance(term := solution.get("predicate"), IRI))
+        direct, keys = ({term for s in found if isinstance(term := s.get(name), IRI)} for name in ("predicate", "key"))
         external = (part for predicate in direct for part in _predicates_of(predicate))
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
-        notes = (cut,) if found.cut else ()
-        return cls(frozenset((*terms, *external)), identifiers=Identifiers.declared(found), notes=notes)
+        identifiers = keys.union(predicate for predicate in direct if claim_kind(predicate) == "direct")
+        return cls(
+            frozenset((*terms, *external)), identifiers=frozenset(identifiers), notes=(cut,) if found.cut else ()
+        )
 
     @classmethod
     def of_profile(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
@@ -170,9 +73,12 @@ class IgnoredPredicates:
     def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
         """Join those of several graphs."""
         each = list(parts)
-        terms = frozenset[IRI]().union(*(part.terms for part in each))
-        notes = tuple(dict.fromkeys(note for part in each for note in part.notes))
-        return cls(terms, identifiers=Identifiers.together(part.identifiers for part in each), notes=notes)
+        terms, identifiers = (
+            frozenset[IRI]().union(*some) for some in ([p.terms for p in each], [p.identifiers for p in each])
+        )
+        return cls(
+            terms, identifiers=identifiers, notes=tuple(dict.fromkeys(note for part in each for note in part.notes))
+        )
 
     def drops(self, predicate: Term) -> bool:
         """Tell whether a predicate is ignored."""

@@ -144,22 +144,12 @@ def on_engine(engine: str, request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("engine", ["virtuoso", deep("rdflib-endpoint")])
-def test_identifiers_are_found_on_other_engines(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    other = tmp_path / "other.ttl"
-    other.write_text(
-        "<http://viaf.org/viaf/76353174> <http://example.org/keptAt> <http://example.org/bnf> .\n"
-        "<http://example.org/bnf> <http://www.w3.org/2000/01/rdf-schema#label> 'BnF' ."
-    )
+def test_identifiers_are_found_on_other_engines(engine: str, request: pytest.FixtureRequest) -> None:
     with on_engine(engine, request) as url:
         answer = kgsparql.open(LIBRARY, url, embedder="none").ask(WRITTEN)
-        assert answer.answers[0].label == "laboratory notebooks"
-        made = kgsparql.open(other, url, embedder="none")
-        kept = made.ask("Where is it kept at?", entities=["http://www.wikidata.org/entity/Q7186"])
-        back = made.ask("What is the place of birth?", entities=["http://viaf.org/viaf/76353174"])
+    assert answer.answers[0].label == "laboratory notebooks"
     (same,) = [item for item in answer.evidence if "VIAF" in item.text]
     assert all(cited.verified for cited in same.triples)
-    assert kept.answers[0].label == "BnF"
-    assert back.answers[0].label == "Warsaw"
 
 
 def test_two_users_of_one_endpoint_are_cited_each_by_a_name_of_their_own() -> None:
