@@ -359,7 +359,7 @@ def _opened_output(output: Path | None) -> Iterator[BinaryIO]:
 @contextmanager
 def _opened_file(output: Path) -> Iterator[BinaryIO]:
     """Open a file that stays as it was until the new one is whole, or as far as it came; a pipe is written."""
-    from kgsparql.storage.files import partial_path, put_in_place
+    from kgsparql.storage.files import partial_path
 
     target = output.resolve()
     is_special = output.absolute().parts[1:2] in {("dev",), ("proc",)} or (target.exists() and not target.is_file())
@@ -374,12 +374,12 @@ def _opened_file(output: Path) -> Iterator[BinaryIO]:
                 shutil.copymode(target, partial)
             yield file
     except (KgsparqlError, KeyboardInterrupt):  # what is there stays: it may have cost money
-        put_in_place(partial, target)
+        partial.replace(target)
         raise
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    put_in_place(partial, target)
+    partial.replace(target)
 
 
 def _not_written(where: object, error: OSError) -> KgsparqlError:

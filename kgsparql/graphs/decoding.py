@@ -39,7 +39,6 @@ _TRIPLE_BRACKETS = re.compile(rb"<<\(|\)>>")
 _JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)(\\?)', re.DOTALL)  # which may go on in the next chunk
 _NO_BRACKET, _BRACKET_STEP = bytes(set(range(256)) - set(b"{}[]")), dict(zip(b"{}[]", (1, -1, 1, -1), strict=True))
 _CHUNK_BYTES = 1 << 17
-_NAMES_TOLD = 5
 _SNIFFED_BYTES = 4096
 _GZIP = b"\x1f\x8b"
 _ARCHIVES = {_GZIP: "gzip data inside gzip data", b"PK\x03\x04": "a zip archive", b"BZh": "bzip2 data",
@@ -312,32 +311,3 @@ def with_context(document: bytes, context: Any) -> bytes:
         return json.dumps(json.loads(document, object_hook=with_own_context)).encode()
     except (ValueError, RecursionError):
         return document
-
-
-_NO_MEANING, _NO_BASE = "urn:kgsparql:key:", "urn:kgsparql:relative:/"
-_SCHEME = re.compile(r"(?!(?:urn|tag|did|info|doi|ark|file|mailto|data):)(\w[\w.-]*):(?!//)")
-
-
-def unclear_names(document: bytes, base: str | None) -> str:
-    """Tell what a reader of JSON-LD leaves out or mistakes without a word; empty where that is nothing.
-
-    >>> unclear_names(b'{"@id": "a", "age": 41, "ex:of": 3}', None)
-    "keys without a meaning in @context, left out: 'age'; relative IRIs, left out without --base: 'a'; \
-prefixes that are not declared: 'ex'"
-    """
-    try:
-        data = json.loads(document)
-        data = data if isinstance(data, dict) else {"@graph": data}
-        own = data.get("@context", [])
-        data["@context"] = [{"@vocab": _NO_MEANING}, *(own if isinstance(own, list) else [own])]
-        quads = list(ox.parse(json.dumps(data).encode(), format=ox.RdfFormat.JSON_LD, base_iri=base or _NO_BASE))
-    except (ValueError, RecursionError, SyntaxError):
-        return ""  # the reading of the document itself raises it, with its place
-    iris = dict.fromkeys(one.value for quad in quads for one in quad if isinstance(one, ox.NamedNode))
-    predicates = dict.fromkeys(quad.predicate.value for quad in quads)
-    found = {
-        "keys without a meaning in @context, left out": [i[len(_NO_MEANING) :] for i in iris if _NO_MEANING in i],
-        "relative IRIs, left out without --base": [i[len(_NO_BASE) :] for i in iris if i.startswith(_NO_BASE)],
-        "prefixes that are not declared": [own[1] for i in predicates if (own := _SCHEME.match(i)) is not None],
-    }
-    return "; ".join(f"{why}: {', '.join(map(repr, some[:_NAMES_TOLD]))}" for why, some in found.items() if some)

@@ -41,7 +41,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 OWN_BASE = "file:"
-_SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values and keys, which takes more time for each
+_SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, which takes more time for each
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
@@ -103,7 +103,7 @@ class RdfFile:
     :param name: as the user typed it, for errors and citations.
     :param path: ``None`` for standard input.
     :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
-    :param prefixes: declared in Turtle or TriG; known after reading, as are ``graphs``, ``written`` and ``unclear``.
+    :param prefixes: declared in Turtle or TriG; known after reading, as are ``graphs`` and ``written``.
     """
 
     name: str
@@ -114,7 +114,6 @@ class RdfFile:
     prefixes: dict[str, str] = field(default_factory=dict, init=False)
     graphs: set[GraphName] = field(default_factory=set, init=False)
     written: dict[str, str] = field(default_factory=dict, init=False)
-    unclear: str = field(default="", init=False)
 
     @property
     def iri(self) -> IRI:
@@ -128,7 +127,7 @@ class RdfFile:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is told how it writes values and keys; unpacked, it is some ten times as large."""
+        """Whether it is told how it writes values; unpacked, it is some ten times as large."""
         return self.size * (10 if self.name.lower().endswith((".gz", ".gzip")) else 1) < _SMALL_BYTES
 
     def sha256(self) -> str:

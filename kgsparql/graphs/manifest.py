@@ -28,7 +28,6 @@ class StoredSource:
     :param recipe: the options that change what is read (:attr:`ReadOptions.recipe`).
     :param prefixes: declared at the head of the file.
     :param written: literals, in N-Triples, and how the file writes these, where the engine does it otherwise.
-    :param unclear: what its reader left out or mistook without a word, in JSON-LD.
     """
 
     source: str
@@ -41,12 +40,12 @@ class StoredSource:
     recipe: tuple[str, ...] = ()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
-    unclear: str = ""
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> StoredSource:
         """Return the source that ``dataclasses.asdict`` and JSON wrote."""
-        return cls(**{**entry, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
+        own = {name: value for name, value in entry.items() if name != "unclear"}  # which 0.2 wrote
+        return cls(**{**own, "graphs": tuple(entry["graphs"]), "recipe": tuple(entry["recipe"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,15 +146,13 @@ class OxigraphGraph(KnowledgeGraph):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of every answer: a line for each file with skipped statements."""
-        unclear = (f"{source.source}: {source.unclear}" for source in self.stored if source.unclear)
-        skipped = (
+        return tuple(
             f"{source.skipped:,} bad {'statement was' if source.skipped == 1 else 'statements were'} skipped in "
             f"{'standard input' if source.source == '-' else source.source}; the first: "
             f"{source.source}:{source.first_skipped}"
             for source in self.stored
             if source.skipped
         )
-        return (*skipped, *unclear)
 
     @cached_property
     def may_repeat_triples(self) -> bool:

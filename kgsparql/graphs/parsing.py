@@ -19,7 +19,6 @@ from kgsparql.graphs.decoding import (
     Tally,
     error_at,
     guarded,
-    unclear_names,
     unpacked,
     with_context,
 )
@@ -52,10 +51,8 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
-        if rdf_format.name == "JSON-LD" and (options.context is not None or file.is_small):
-            document = b"".join(chunks)
-            document = document if options.context is None else with_context(document, options.read_context())
-            file.unclear, chunks = unclear_names(document, options.base_of(file)), iter([document])
+        if rdf_format.name == "JSON-LD" and options.context is not None:
+            chunks = iter([with_context(b"".join(chunks), options.read_context())])
         reader = ChunkReader(chunks)
         try:
             yield reader
@@ -112,7 +109,7 @@ def stored_source(file: RdfFile, options: ReadOptions, *, source: str, graph: IR
     return StoredSource(
         source=source, sha256=file.tally.digest.hexdigest(), graph=None if graph is None else graph.value,
         graphs=tuple(graphs), triples=triples, skipped=file.skipped, first_skipped=file.first_skipped,
-        recipe=options.recipe, prefixes=prefixes_of(file, options), written=file.written, unclear=file.unclear,
+        recipe=options.recipe, prefixes=prefixes_of(file, options), written=file.written,
     )  # fmt: skip
 
 

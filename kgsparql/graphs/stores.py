@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from operator import attrgetter
@@ -54,7 +55,7 @@ from kgsparql.storage.files import (
     writer_lock,
 )
 
-_CACHE_WAIT_S = 600.0
+_CACHE_WAIT_S, _STILL_WRITING_S = 600.0, 5.0
 _UNMERGED = 2_000_000
 """The engine writes a million triples into a file of their own, and looks a term up in all files: of ten million
 triples in 20 µs, and in 7 after they were merged. That takes an eighth of the time of loading."""
@@ -127,11 +128,11 @@ def load_store(
 
 
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
-    """Make the job for a file; standard input is copied to a file first, because the child process cannot read it."""
+    """Make the job for a file; standard input is copied to a file first, because it is read twice."""
     if file.path is not None:
         path = str(file.path.resolve())
         return _Job(file.name, path, path, graph)
-    spool = partial_path(target)  # no temporary file of Python: on Windows no other process could open it
+    spool = partial_path(target)
     spools.callback(spool.unlink, missing_ok=True)
     with spool.open("xb") as copy:
         shutil.copyfileobj(standard_input(), copy)
@@ -166,7 +167,7 @@ def _plan_of_load(
 
 
 def _is_same_file(loaded: str, job: str) -> bool:
-    """Tell whether two names, neither of them standard input, are of one file: on macOS and Windows by any case."""
+    """Tell whether two names, neither of them standard input, are of one file."""
     with suppress(OSError):  # what was loaded is gone
         return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
     return False
@@ -183,12 +184,7 @@ def _fill_store(
     try:
         # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
         partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
-        store = _store_to_fill(partial, old, drop)
-        loaded = tuple([_load_file(store, job, options, progress) for job in jobs])
-        if sum(source.triples for source in loaded) > _UNMERGED:
-            store.optimize()
-        store.flush()
-        del store  # which closes it
+        loaded = _load_files(_store_to_fill(partial, old, drop), jobs, options, progress)
         kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
         Manifest((*kept, *loaded)).write(partial)
         replace_directory(partial, target)
@@ -200,7 +196,19 @@ def _fill_store(
         why = f"{target}: cannot be written: {printable(str(error))}"
         raise StoreError(why, hint="check the disk", path=str(target)) from error
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        until = time.monotonic() + _STILL_WRITING_S
+        while partial.exists() and time.monotonic() < until:  # after an error, threads of the engine write on
+            shutil.rmtree(partial, ignore_errors=True)
+    return loaded
+
+
+def _load_files(
+    store: ox.Store, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None
+) -> tuple[StoredSource, ...]:
+    loaded = tuple([_load_file(store, job, options, progress) for job in jobs])
+    if sum(source.triples for source in loaded) > _UNMERGED:
+        store.optimize()
+    store.flush()
     return loaded
 
 

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,15 +18,13 @@ from uuid import uuid4
 
 from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
 
+_HERE, _RENAME_EXCHANGE = -100, 2  # of renameat2
 _DIGEST = "sha256"
 _MAX_REREAD_BYTES = 2**28
 """Bytes that are read again where files are younger or older than when they were sealed, as those of a copy are."""
-_HELD_ERRORS, _HELD_S = {5, 32}, 1.0
-"""What Windows says of a file that a program has open (access denied, sharing violation), and how long to try again."""
 _KEY = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
 _ABANDONED_S = 3_600
 """A small file is written without a lock, in milliseconds: one that is half-made for so long is nobody's."""
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 # Replacing
@@ -36,23 +33,6 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 def partial_path(target: Path) -> Path:
     """Name the path at which the next state of a store or file is made: beside it, so that a rename is enough."""
     return target.with_name(f"{target.name}.partial-{uuid4().hex[:12]}")
-
-
-def put_in_place(partial: Path, target: Path) -> None:
-    """Rename a file or directory; a file there is replaced. If that is refused, both are as they were.
-
-    Windows refuses it while a program has one of the two open: a search index or a virus scanner, for a moment.
-    """
-    until = time.monotonic() + _HELD_S
-    while True:
-        try:
-            partial.replace(target)
-        except PermissionError as error:
-            if getattr(error, "winerror", None) not in _HELD_ERRORS or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-        else:
-            return
 
 
 @contextmanager
@@ -66,10 +46,9 @@ def replaced_file(file: Path, *, mode: int = 0o666, sync: bool = False) -> Itera
             stream.flush()
             if sync:
                 os.fsync(stream.fileno())
-        put_in_place(partial, file)
+        partial.replace(file)
     finally:
-        with suppress(PermissionError):  # of Windows, where it is open: it is a leftover then
-            partial.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 def replace_text(file: Path, text: str, *, mode: int = 0o666, sync: bool = False) -> None:
@@ -86,14 +65,11 @@ def is_store(path: Path) -> bool:
 def replace_directory(partial: Path, target: Path) -> None:
     """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two."""
     try:
-        if not target.is_dir() or not any(target.iterdir()):
-            with suppress(FileNotFoundError):
-                target.rmdir()
-            put_in_place(partial, target)
+        if not target.exists():
+            partial.rename(target)
         elif not _exchange_names(partial, target):
-            previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
-            put_in_place(target, previous)
-            put_in_place(partial, target)
+            target.rename(previous := target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}"))
+            partial.rename(target)
             shutil.rmtree(previous, ignore_errors=True)
     except OSError as error:
         with suppress(OSError):
@@ -104,11 +80,9 @@ def replace_directory(partial: Path, target: Path) -> None:
 
 def _exchange_names(one: Path, other: Path) -> bool:
     """Exchange two names atomically; ``False`` where the system or the file system cannot."""
-    names = os.fsencode(one), os.fsencode(other)
-    if sys.platform.startswith("linux"):
-        with suppress(OSError, AttributeError):
-            exchange = ctypes.CDLL(None, use_errno=True).renameat2
-            return bool(exchange(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+    with suppress(OSError, AttributeError):
+        exchange = ctypes.CDLL(None).renameat2
+        return bool(exchange(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0)
     return False
 
 
@@ -121,7 +95,7 @@ def restore_previous(target: Path) -> None:
     """Restore a store whose load was killed between two renames. The caller holds the writer's lock."""
     previous = previous_states(target)
     if previous and not target.exists():
-        put_in_place(previous[0], target)
+        previous[0].rename(target)
 
 
 # Seals: a digest finds damage. It is no defence against who may write the files: they could write another digest.
@@ -143,27 +117,21 @@ def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
     return f"{text if is_text else json.dumps(whole, indent=indent)}\n"
 
 
-def unsealed_json(text: str, *, where: object = "", **version: int) -> dict[str, Any]:
-    """Return the JSON object of :func:`sealed_json`.
+def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
+    """Read a file of :func:`sealed_json`.
 
-    :param where: what an error is about.
     :param version: the field of its version, and the version that is known.
     :raises ValueError: if it is not what was written.
     :raises StoreError: if it is of another version (``E_VERSION``), which may have another digest.
     """
-    data = json.loads(text)
+    data = json.loads(file.read_text(encoding="utf-8"))
     for name, known in version.items() if isinstance(data, dict) else ():
         if data.get(name) != known:
-            why = f"{where}: of {name} {data.get(name)}, where this kgsparql knows {known}"
+            why = f"{file}: of {name} {data.get(name)}, where this kgsparql knows {known}"
             raise StoreError(why, code="E_VERSION", hint="use the kgsparql that wrote it, or make it again")
     if not isinstance(data, dict) or data.pop(_DIGEST, None) != digest_of(data):
         raise ValueError("damaged: it is not what was written")
     return data
-
-
-def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
-    """Read a file of :func:`sealed_json`, with the errors of :func:`unsealed_json`."""
-    return unsealed_json(file.read_text(encoding="utf-8"), where=file, **version)
 
 
 def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
@@ -221,7 +189,6 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     except OSError as error:
         hint = "choose a directory you may write to, on a file system with locks"
         raise StoreError(f"{path}: cannot lock: {error.strerror or error}", hint=hint) from error
-    is_removed = False
     try:
         with suppress(OSError):  # a full disk: the lock is held all the same
             path.write_bytes(b"%d\n" % os.getpid())
@@ -229,16 +196,12 @@ def writer_lock(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     finally:
         with suppress(OSError):  # while it is held: a process that waits for the old file will notice
             path.unlink()
-            is_removed = True
         lock.release()
-        if not is_removed:  # Windows removes no open file: here it is nobody's
-            with suppress(OSError):
-                path.unlink()
 
 
 def _owner_of_lock(path: Path) -> str:
     """Return the process that a lock file names; empty for a file of another program that is called so, or for none."""
-    with suppress(OSError):  # Windows reads no locked file
+    with suppress(OSError):
         text = path.read_bytes()[:33].decode("ascii", "replace").strip()
         return text if text.isdigit() else ""
     return ""
@@ -265,8 +228,7 @@ def remove_leftovers(target: Path) -> None:
     of_lance = target.glob("*.lance/**/.tmp*")  # where it was making an index of a column
     for leftover in [*previous_states(target), *_entries_beside(target, "partial"), *of_lance]:
         if leftover.is_file():
-            with suppress(PermissionError):  # of Windows, where it is open: the next command removes it
-                leftover.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
         else:
             shutil.rmtree(leftover, ignore_errors=True)
 
@@ -356,7 +318,7 @@ def remove(entry: Path, target: Path) -> None:
             return
         doomed = partial_path(target) if entry == target else entry
         if doomed != entry:
-            put_in_place(entry, doomed)
+            entry.rename(doomed)
         shutil.rmtree(doomed)
     except OSError as error:
         hint = "may this user write there? is it open in another program?"

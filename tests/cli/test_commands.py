@@ -12,6 +12,7 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
+from kgsparql.evaluation.datasets import load
 from tests.cli.conftest import Run
 from tests.conftest import FIXTURES, ROOT
 
@@ -405,3 +406,18 @@ def test_a_stream_that_is_closed_full_or_read_by_nobody(closing: str, exit_code:
     assert says in done.stderr
     assert not any(word in done.stderr for word in ("Traceback", "Broken"))
     assert bool(done.stdout) == (exit_code == 0)
+
+
+def test_what_ends_its_lines_as_on_windows_is_read_as_what_does_not(tmp_path: Path, run: Run) -> None:
+    texts = {
+        "g.ttl": '@prefix : <http://e.org/> .\n# a comment\n:a :name "Ann" ;\n   :knows :b .\n:b :name "Bob" .\n',
+        "q.rq": "\ufeffSELECT ?s ?o {\n ?s ?p ?o # a comment\n}\nORDER BY ?s ?o\n",
+        "q.csv": "id,question,answers\n1,Where?,Warsaw\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text.replace("\n", "\r\n").encode())
+    found = run("query", tmp_path / "q.rq", "-k", tmp_path / "g.ttl", "-f", "csv")
+    assert len(found.stdout.splitlines()) == 4
+    assert "Ann\n" in found.stdout.replace("\r\n", "\n")
+    (question,) = load(tmp_path / "q.csv").questions
+    assert (question.text, [one.label for one in question.answers or ()]) == ("Where?", ["Warsaw"])

@@ -70,12 +70,6 @@ def test_a_text_has_the_same_encoding_and_line_ends_on_every_system() -> None:
     assert calls == []
 
 
-def test_no_temporary_file_has_a_name() -> None:
-    """On Windows no other process, nor this one, could open it by that name."""
-    texts = [file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")]
-    assert [text for text in texts if "NamedTemporaryFile" in text] == []
-
-
 spec = importlib.util.spec_from_file_location("size", ROOT / ".ci" / "size.py")
 assert spec is not None
 assert spec.loader is not None

@@ -391,24 +391,6 @@ def test_no_flipped_bit_changes_a_kept_reply() -> None:
     assert unsealed(b"key", 7) is None
 
 
-def test_texts_whose_line_ends_were_changed_are_what_was_written(tmp_path: Path) -> None:
-    """By git with ``core.autocrlf``, or an editor of Windows: nothing is lost, so nothing is damaged."""
-    changed = set()
-    for name, kind in KINDS.items():
-        place = tmp_path / name
-        place.mkdir()
-        kind.make(place)
-        expected = kind.read(place)
-        for file in _files(place):
-            data = file.read_bytes()
-            if b"\0" in data or b"\n" not in data or ".lance" in str(file) or file.name == "CURRENT":
-                continue
-            file.write_bytes(data.replace(b"\n", b"\r\n"))
-            changed.add(name)
-        assert kind.read(place) == expected, name
-    assert changed >= {"store", "label index", "run", "page run"}
-
-
 def test_an_answer_of_the_page_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
     """It was told to be a bug in kgsparql, and lost: it may have cost money."""
     (tmp_path / "runs").touch()

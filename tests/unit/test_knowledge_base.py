@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import json
 import pickle
 import threading
 import time
@@ -396,28 +395,6 @@ def test_values_are_shown_as_the_file_writes_them_and_compared_as_what_they_are(
         assert lamps.ask("What is the article code of Orro?").answers[0].term == Literal(712)
         assert lamps.ask("Which lamp has the article code 712?").answers[0].label == "Orro"
         assert lamps.ask("How many lamps have a price of 12.50?").value.value == "2"
-
-
-def test_what_a_reader_of_json_ld_leaves_out_is_told_with_its_name(tmp_path: Path) -> None:
-    file = tmp_path / "staff.jsonld"
-    context = {
-        "name": "http://www.w3.org/2000/01/rdf-schema#label",
-        "ex": "http://e.org/",
-        "chief": {"@id": "ex:chief", "@type": "@id"},
-    }
-    ann = {"@id": "ex:ann", "name": "Ann Ode", "age": 41, "chief": "bob", "foaf:mbox": "ann@e.org"}
-    file.write_text(json.dumps({"@context": context, "@graph": [ann]}))
-    told = (
-        "keys without a meaning in @context, left out: 'age'; relative IRIs, left out without --base: 'bob'; "
-        "prefixes that are not declared: 'foaf'"
-    )
-    assert kgsparql.open(file, embedder="none").graph.notes == (f"{file}: {told}",)
-    load_store(file, tmp_path / "store")
-    assert kgsparql.open(tmp_path / "store", embedder="none").graph.notes == (f"{file}: {told}",)
-    file.write_text(
-        json.dumps({"@context": {**context, "@vocab": "http://e.org/", "foaf": "http://f.org/"}, "@graph": [ann]})
-    )
-    assert kgsparql.open(file, base="http://e.org/", embedder="none").graph.notes == ()
 
 
 @dataclass(frozen=True, slots=True)
