@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,10 +28,9 @@ from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.ask_options import AskOptions
+    from kgsparql.answering.session import Oracle
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.directory import Run
-    from kgsparql.evaluation.runs.plan import Method, Plan
     from kgsparql.evaluation.runs.running import MethodProgress
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.made_questions.making import MadeQuestions
@@ -145,10 +143,17 @@ _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
-    """Which questions, how they are asked, and into which directory; each field is an option of the command line."""
+class RunOptions:
+    """Which questions, with which methods, and into which directory; each field is an option of the command line."""
 
     output: Annotated[Path, c.option("-o --output RUN", "The directory of the run.")]
+    retriever: Annotated[
+        str, c.option("-r --retriever NAMES", "Between commas; all, methods, baselines; NAME+no_model: without model.")
+    ] = "all"
+    option: Annotated[
+        list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
+    ] = None
+    resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False
     columns: ColumnsOption = None
     oracle: Annotated[
         bool, c.option("--oracle", "In place of a model, one that knows the gold path: how far a method gets.")
@@ -167,57 +172,6 @@ class QuestionOptions:
     lang: c.LangOption = "en"
     seed: Annotated[int, c.option("--seed", "For methods, and for whatever else is drawn.")] = 0
 
-    @contextmanager
-    def opened(
-        self, graph: GraphOptions, model: ModelOptions, limits: LimitOptions
-    ) -> Iterator[tuple[KnowledgeBase, AskOptions]]:
-        """Open the graph and the model, and make what is the same for all questions."""
-        if self.oracle and model.is_named:
-            raise OptionError("--oracle together with a model", hint="leave out one of them")
-        with opened_to_ask(
-            graph, model, limits, lang=self.lang, embedder=self.embedder, patient=True,
-            direction=c.checked_direction(self.direction), seed=self.seed, complete=self.complete,
-            qualifiers=self.qualifiers, own_words=False,
-        ) as (knowledge, asking):  # fmt: skip
-            assert knowledge is not None  # noqa: S101 - a graph is named
-            graph.say("" if self.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
-            finish_trial(asking, graph, first=True)
-            yield knowledge, asking
-
-    def drawn(self, dataset: str, graph: GraphOptions) -> tuple[Dataset, GraphOptions]:
-        """Load the questions that ``--limit`` draws, and find their graph."""
-        return opened_dataset(dataset, self.columns, graph, lang=self.lang, limit=self.limit, seed=self.seed)
-
-    def plan(
-        self, knowledge: KnowledgeBase, asking: AskOptions, questions: Sequence[Question], methods: Sequence[Method]
-    ) -> Plan:
-        """Make the plan of a run."""
-        from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
-        from kgsparql.evaluation.runs.plan import Plan
-
-        predicates = predicates_by_name(knowledge.graph) if self.oracle else {}
-
-        @cache  # every method asks for the same
-        def oracle(question: Question) -> Any:
-            return oracle_for(question, predicates, knowledge.graph)
-
-        is_slow = asking.model is not None or knowledge.graph.is_remote
-        return Plan(
-            questions=questions, methods=methods, asking=asking, gold_topics=self.gold_topics,
-            oracle=oracle if self.oracle else None,
-            workers=self.workers or (4 if is_slow else 1),
-        )  # fmt: skip
-
-
-MethodsOption = Annotated[
-    str | None,
-    c.option(
-        "-r --retriever NAMES",
-        "Methods between commas; all, methods or baselines; NAME+no_model for one without the model.",
-        show_default="all",
-    ),
-]
-
 
 @c.command
 def run(
@@ -225,13 +179,7 @@ def run(
     model: ModelOptions,
     limits: LimitOptions,
     dataset: DatasetArgument,
-    *,
-    retriever: MethodsOption = None,
-    option: Annotated[
-        list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
-    ] = None,
-    resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False,
-    asked: QuestionOptions,
+    asked: RunOptions,
 ) -> None:
     """Ask every question of a dataset with every method; one line for each answer, whatever happens to the others.
 
@@ -242,37 +190,48 @@ def run(
     from kgsparql.evaluation.runs.directory import Run, check_new
     from kgsparql.evaluation.runs.running import resume_or_begin
 
-    names, options = _asked_methods(retriever, option)
-    begun = Run.open(asked.output) if resume else None
+    names = plans.checked_names(asked.retriever)
+    options = plans.options_by_method(options_of(asked.option), names)
+    begun = Run.open(asked.output) if asked.resume else None
     if begun is None:
         check_new(asked.output)
-    drawn, graph = asked.drawn(dataset, graph)
-    with asked.opened(graph, model, limits) as (knowledge, asking):
-        with_model = asking.model is not None
-        methods, notes = plans.load_methods(names, options, model=with_model, oracle=asked.oracle)
+    if asked.oracle and model.is_named:
+        raise OptionError("--oracle together with a model", hint="leave out one of them")
+    drawn, graph = opened_dataset(dataset, asked.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    with opened_to_ask(
+        graph, model, limits, lang=asked.lang, embedder=asked.embedder, patient=True,
+        direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
+        qualifiers=asked.qualifiers, own_words=False,
+    ) as (knowledge, asking):  # fmt: skip
+        assert knowledge is not None  # noqa: S101 - a graph is named
+        graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
+        finish_trial(asking, graph, first=True)
+        methods, notes = plans.load_methods(names, options, model=asking.model is not None, oracle=asked.oracle)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
-        plan = asked.plan(knowledge, asking, questions, methods)
+        workers = asked.workers or (4 if asking.model is not None or knowledge.graph.is_remote else 1)
+        plan = plans.Plan(
+            questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
+            oracle=_oracles(questions, knowledge) if asked.oracle else None,
+        )  # fmt: skip
         sampling = {"limit": asked.limit, **gaps}
-        wanted = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
+        config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
-        if plan.oracle is not None and not any(plan.oracle(question) for question in questions):
-            hint = "it needs `path` or `golden_triples`"
-            raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
         with _tally_bar(graph) as tell:
-            resume_or_begin(knowledge, plan, asked.output, wanted, tell=tell)
+            resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
-def _asked_methods(
-    retriever: str | None, option: list[str] | None
-) -> tuple[tuple[str, ...], dict[str, dict[str, str]]]:
-    from kgsparql.evaluation.runs import plan as plans
+def _oracles(questions: Sequence[Question], knowledge: KnowledgeBase) -> Callable[[Question], Oracle | None]:
+    """Make the oracle of each question, once for all methods."""
+    from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
 
-    names = plans.checked_names(retriever or "all")
-    options = plans.options_by_method(options_of(option), names)
-    plans.check_options(options)
-    return names, options
+    predicates = predicates_by_name(knowledge.graph)
+    found = {question.id: oracle_for(question, predicates, knowledge.graph) for question in questions}
+    if not any(found.values()):
+        hint = "it needs `path` or `golden_triples`"
+        raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
+    return lambda question: found[question.id]
 
 
 def _known_questions(

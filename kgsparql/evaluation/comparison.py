@@ -250,7 +250,7 @@ def _tests(
             low, high = (one.low, one.high) if one.has_interval else (math.nan, math.nan)
             yield {
                 "name": name, "metric": metric, "difference": one.mean, "low": low, "high": high, "p": p, "won": won,
-                "lost": lost, "n": one.n, "verdict": verdict, "comparisons": count, "test": one.test,
+                "lost": lost, "n": one.n, "verdict": verdict, "comparisons": count,
             }  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 from kgsparql.evaluation.comparison import ALWAYS, KINDS, Comparison, records, risks
@@ -18,7 +17,7 @@ from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.statistics import COVERAGES, FEW
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
-from kgsparql.rendering.rows import WIDTH, aligned, safe_cells, wrapped
+from kgsparql.rendering.rows import aligned, safe_cells, wrapped
 from kgsparql.rendering.text import escaped_markdown
 
 _SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_yes_no", "partial", *ALWAYS)
@@ -55,19 +54,9 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
     """Write aligned tables for a terminal or a pipe."""
     lines: list[str] = []
     for title, rows, texts in _tables(comparisons):
-        lines += ["", *wrapped(title), *(_aligned_rows(rows) if rows else ())]
+        lines += ["", *wrapped(title), *(aligned(rows, {0}) if rows else ())]
         lines += (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
     return "\n".join([*lines[1:], ""])
-
-
-def _aligned_rows(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align cells; a long name goes on in the next line."""
-    others = sum(2 + max(map(len, column)) for column in list(zip(*rows, strict=True))[1:])
-    lines: list[list[str]] = []
-    for name, *cells in rows:
-        first, *more = wrap(name, max(20, WIDTH - 2 - others)) or [""]
-        lines += [[first, *cells], *([part, *[""] * len(cells)] for part in more)]
-    return aligned(lines, {0})
 
 
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:

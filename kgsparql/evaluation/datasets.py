@@ -263,9 +263,9 @@ def _yaml_value(path: Path, text: str) -> Any:
 
 def _table_entries(path: Path, text: str, suffix: str, columns: Mapping[str, str] | None) -> _Entries:
     delimiter = "\t" if suffix == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        header = [name.strip() for name in next(rows, [])]
+        rows.fieldnames = header = [name.strip() for name in rows.fieldnames or ()]
     except csv.Error as error:
         raise InputError(f"{path}:1: {error}", hint="the first line names the columns; is a quote closed?") from error
     there = f"the columns are: {printable(', '.join(name or '(none)' for name in header) or 'none', 300)}"
@@ -278,26 +278,20 @@ def _table_entries(path: Path, text: str, suffix: str, columns: Mapping[str, str
             raise InputError(f"{path}: no column {printable(column, 60)} for {name}", hint=there)
     if "question" not in wanted:
         raise InputError(f"{path}: which column is the question?", hint=f"name it: question=COLUMN; {there}")
-    places = {name: header.index(column) for name, column in wanted.items()}
-    return _Entries(TableEntry, _table_rows(rows, len(header), places), ":")
+    return _Entries(TableEntry, _table_rows(rows, wanted), ":")
 
 
-def _table_rows(rows: Any, width: int, places: Mapping[str, int]) -> Iterator[tuple[int, Any]]:
-    """Yield the cells of each row with the line that it begins in, up to a row that is broken."""
-    while True:
-        line = rows.line_num + 1
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            yield line, InputError(f"{error} (is a quote closed?); no row after it is read")
-            return
-        if row is None:
-            return
-        if len(row) > width:
-            yield line, InputError(f"{len(row)} cells in {width} columns")
-        elif any(cell.strip() for cell in row):
-            cells = {name: row[at].strip() if at < len(row) else "" for name, at in places.items()}
-            yield line, {name: cell for name, cell in cells.items() if cell or name == "question"}
+def _table_rows(rows: csv.DictReader[str], wanted: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+    """Yield the cells of each row with the line that it ends in, up to a row that is broken."""
+    try:
+        for row in rows:
+            cells = {name: (row[column] or "").strip() for name, column in wanted.items()}
+            if None in row:
+                yield rows.line_num, InputError(f"more than {len(row) - 1} cells")
+            elif any(cells.values()):
+                yield rows.line_num, {name: cell for name, cell in cells.items() if cell or name == "question"}
+    except csv.Error as error:
+        yield rows.line_num + 1, InputError(f"{error} (is a quote closed?); no row after it is read")
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:

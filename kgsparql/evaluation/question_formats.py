@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from pydantic import (
 from pyoxigraph import QueryResultsFormat, parse_query_results
 
 from kgsparql.answering.ask_options import checked_question
-from kgsparql.errors import InputError, KgsparqlError
+from kgsparql.errors import InputError, IriError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
 from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
@@ -331,17 +332,24 @@ def topics_in(sparql: str) -> tuple[Topic, ...]:
     >>> [t.iri.value for t in topics_in("SELECT * { ?x wdt:P31 wd:Q5 . ?x wdt:P26 wd:Q42 }")]
     ['http://www.wikidata.org/entity/Q42']
     """
-    text = _STRING.sub(" ", sparql)
+    found = {
+        one: Topic(one, _term_label(one))
+        for one, before, _ in iris_in(sparql)
+        if one.value.startswith(tuple(_ENTITIES.values())) and not _BEFORE_CLASS.search(before)
+    }
+    return tuple(found.values())
+
+
+def iris_in(sparql: str) -> Iterator[tuple[IRI, str, str]]:
+    """Yield each IRI that a query names, with what stands before and after it; strings and declarations aside."""
+    text = _STRING.sub('""', sparql)
     prefixes = {**_ENTITIES, **dict(_PREFIX.findall(text))}
     body = _PREFIX.sub(" ", text)
-    found: dict[str, Topic] = {}
     for match in _NAME.finditer(body):
         whole, prefix, name = match.groups()
         value = whole if whole is not None else prefixes.get(prefix, "") + name.replace("\\", "")
-        if value.startswith(tuple(_ENTITIES.values())) and not _BEFORE_CLASS.search(body, 0, match.start()):
-            term = iri(value)
-            found.setdefault(term.value, Topic(term, _term_label(term)))
-    return tuple(found.values())
+        with suppress(IriError):
+            yield iri(value), body[max(0, match.start() - 60) : match.start()], body[match.end() :].lstrip()[:1]
 
 
 def gold_of(labels: Sequence[str] | None, terms: Sequence[IRI] | None) -> tuple[GoldAnswer, ...] | None:

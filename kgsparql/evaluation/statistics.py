@@ -247,14 +247,12 @@ class RiskCoverage:
 
     :param n: questions with an answer, a confidence and known right answers.
     :param right: by each of :data:`COVERAGES`, the share of right ones among so many answers of the largest confidence.
-    :param curve: shape (n,): the same for the 1, 2, … n surest answers. The risk is 1 minus this.
     :param auroc: how often a right answer has a larger confidence than a wrong one, equal ones counting half; ``None``
         where all are right, or all wrong.
     """
 
     n: int
     right: tuple[float, ...]
-    curve: NDArray[np.float64]
     auroc: float | None
 
 
@@ -287,4 +285,4 @@ def risk_coverage(values: Mapping[str, NDArray[np.float64]]) -> RiskCoverage | N
     wrong_below = wrongs.sum() - np.cumsum(wrongs)
     pairs = rights.sum() * wrongs.sum()
     auroc = float((rights * (wrong_below + wrongs / 2)).sum() / pairs) if pairs else None
-    return RiskCoverage(n=n, right=picked, curve=curve, auroc=auroc)
+    return RiskCoverage(n, picked, auroc)

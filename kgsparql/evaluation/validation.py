@@ -5,11 +5,11 @@ SPARQL of a file is foreign text: it is checked, and runs in a process of its ow
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from itertools import islice
-from typing import Any
 from typing import Literal as OneOf
 
 from kgsparql.answering.ask_options import ignore
@@ -18,6 +18,7 @@ from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, first_texts, gold_terms
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
+from kgsparql.evaluation.question_formats import iris_in
 from kgsparql.evidence.evidence import has_a_name
 from kgsparql.exploration import walk_ends
 from kgsparql.exploration.batched_select import lookup, select_about
@@ -27,7 +28,7 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.patterns import Progress, no_progress
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, iri, printable
+from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, printable
 
 Outcome = OneOf["reproduced", "different", "empty", "absent", "refused", "derived", "unchecked"]
 
@@ -54,6 +55,7 @@ _PATHS_AT_ONCE = 50
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
 """Errors of one query, and not of the graph or the network."""
 
+_AROUND = re.compile(r"(?:\^\^|\b(?:FROM|NAMED|GRAPH))\s*$", re.IGNORECASE)  # datatypes and graphs
 _NO_TEXTS = frozenset({"false", "0", "0.0", "0.0E0", "0E0"})
 
 
@@ -75,7 +77,6 @@ class Finding:
     extra: Sequence[str]
     absent: Sequence[str]
     reason: str
-    hint: str
 
     @property
     def is_fine(self) -> bool:
@@ -111,7 +112,7 @@ def validate(
         absent = (str(term) for term in (*_gold_iris([question]), *result.absent) if term not in known)
         findings.append(Finding(
             question=question.id, text=question.text, outcome=outcome, how=how, missing=missing, extra=extra,
-            absent=tuple(dict.fromkeys(absent)), reason=result.reason, hint=result.hint,
+            absent=tuple(dict.fromkeys(absent)), reason=result.reason,
         ))  # fmt: skip
     return findings
 
@@ -130,9 +131,8 @@ def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], 
     wrong = [finding for finding in findings if not finding.is_fine]
     for finding in wrong[:limit]:
         yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
-        for name, text in (("why", finding.reason), ("hint", finding.hint)):
-            if text:
-                yield f"  {name:<8} {printable(text, 300)}"
+        if finding.reason:
+            yield f"  why      {printable(finding.reason, 600)}"
         for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
             if terms:
                 yield f"  {name:<8} {first_texts(terms, _MAX_TERMS)}"
@@ -192,7 +192,7 @@ def _why_unknown(result: _GoldResult) -> str:
         return f"the graph does not mention {absent}, which its query names"
     if result.outcome == "empty":
         return "its query finds nothing"
-    return f"its query is refused: {result.reason}" + (f" ({result.hint})" if result.hint else "")
+    return f"its query is refused: {result.reason}"
 
 
 def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
@@ -235,13 +235,12 @@ class _GoldResult:
     how: str = ""
     terms: tuple[Term, ...] = ()
     reason: str = ""
-    hint: str = ""
     named: tuple[IRI, ...] = ()
     absent: tuple[IRI, ...] = ()
 
 
-def _refused_result(how: str, reason: str, hint: str = "") -> _GoldResult:
-    return _GoldResult("refused", how, reason=reason, hint=hint)
+def _refused_result(how: str, reason: str, hint: str | None = None) -> _GoldResult:
+    return _GoldResult("refused", how, reason=f"{reason} ({hint})" if hint else reason)
 
 
 def _gold_results(
@@ -335,32 +334,11 @@ def says_nothing(terms: Sequence[Term], named: Collection[IRI], absent: Collecti
 def named_iris(query: str) -> tuple[IRI, ...]:
     """List the IRIs that a query matches triples with, each once, without those of functions, datatypes and graphs.
 
-    :param query: SPARQL with all its prefixes declared; of what rdflib cannot read, none is known.
+    :param query: SPARQL with all its prefixes declared.
 
     >>> prefix = "PREFIX e: <http://e.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
     >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]
     ['http://e.org/a', 'http://e.org/b']
     """
-    from pyparsing import ParseException
-    from rdflib import URIRef
-    from rdflib.paths import Path
-    from rdflib.plugins.sparql.algebra import translateQuery, traverse
-    from rdflib.plugins.sparql.parser import parseQuery
-
-    found: dict[IRI, None] = {}
-
-    def add_terms(term: Any) -> None:
-        if isinstance(term, Path):  # of a path, its parts
-            for part in (*getattr(term, "args", ()), getattr(term, "arg", None), getattr(term, "path", None)):
-                add_terms(part)
-        elif isinstance(term, URIRef) and not term.startswith(XSD):
-            found[iri(term.replace("\\", ""))] = None  # rdflib leaves the escapes of e:a\\-b in
-
-    def visit(node: Any) -> None:
-        for triple in node.get("triples") or () if isinstance(node, dict) else ():
-            for term in triple:
-                add_terms(term)
-
-    with suppress(ParseException):
-        traverse(translateQuery(parseQuery(query)).algebra, visit)
-    return tuple(found)
+    found = (iri for iri, before, after in iris_in(query) if not _AROUND.search(before) and not after.startswith("("))
+    return tuple(dict.fromkeys(one for one in found if not one.value.startswith(XSD)))

@@ -3,7 +3,7 @@
 ::
 
     RUN/
-      run.json                 configuration, versions, graph, hash of the prompts
+      run.json                 configuration, versions, graph
       questions.jsonl          the questions with their gold answers, so that a run can be scored alone
       answers/METHOD.jsonl     a :class:`Record` a line, in the order they ended
       events/METHOD.jsonl      the steps of each question, prompts and queries included; of one asked twice the last

@@ -17,7 +17,6 @@ from kgsparql.answering.retriever import AUTO, Retriever
 from kgsparql.answering.session import Oracle
 from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import InputError, OptionError, redacted
-from kgsparql.evaluation import closed_book
 from kgsparql.evaluation.closed_book import ClosedBook
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
@@ -116,17 +115,10 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
             hint = f"for example -O mindmap.{printable(name, 60)}=…"
             raise OptionError(f"-O {printable(name, 60)}: of which method?", hint=hint)
         found.setdefault(method or names[0].removesuffix(NO_MODEL), {})[option] = value
+    for method, own in found.items():  # before anything long begins
+        if method == AUTO or method in retrievers.names():
+            retrievers.load(method, own)
     return found
-
-
-def check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Check the options of methods before anything long begins.
-
-    :raises OptionError: for an option or a value that does not exist.
-    """
-    for name, own in options.items():
-        if name == AUTO or name in retrievers.names():
-            retrievers.load(name, own)
 
 
 def load_methods(
@@ -193,7 +185,7 @@ def configuration(
         "gold_topics": plan.gold_topics, "complete": asking.complete, "qualifiers": asking.qualifiers,
         "direction": asking.direction, "languages": list(knowledge.languages), "seed": asking.seed,
         "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
-        "budget": asdict(asking.budget), "prompts": prompts_hash(), "workers": plan.workers,
+        "budget": asdict(asking.budget), "workers": plan.workers,
         "began": now(), "ended": None,
     }  # fmt: skip
 
@@ -212,22 +204,6 @@ def check_same(there: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) 
 def _questions_hash(questions: Iterable[Question]) -> str:
     lines = (json.dumps(question.to_json(), ensure_ascii=False, sort_keys=True) for question in questions)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()
-
-
-def prompts_hash() -> str:
-    """Hash the text of every prompt, wherever it stands: if it differs, so may the replies of a model."""
-    from kgsparql.answering import choosing, composing
-    from kgsparql.retrievers import mindmap, query_plan, struct_gpt
-
-    prompts = (
-        choosing.COMPUTING, choosing.MENDING, choosing.QUOTING, choosing.READING, choosing.RULES,
-        closed_book.NOT_KNOWN, closed_book.RULES,
-        composing.CLOSED_BOOK, composing.OWN_KNOWLEDGE,
-        mindmap.MENTIONS,
-        struct_gpt.CONSTRAINTS,
-        query_plan.RULES,
-    )  # fmt: skip
-    return hashlib.sha256("\n".join(sorted(map(str, prompts))).encode()).hexdigest()
 
 
 def now() -> str:
