@@ -169,9 +169,6 @@ def say(message: str, *, quiet: bool = False) -> None:
         typer.echo(message, file=sys.stderr)  # as it is now: a bar takes what is written there, and stays below it
 
 
-say_once = functools.cache(say)
-
-
 def show_error(error: KgsparqlError, *, about: str = "") -> None:
     """Write an error as a line with its code, a line with its hint, and a line for each candidate."""
     which = f"{printable(about, 80)!r}: " if about else ""
