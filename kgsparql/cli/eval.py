@@ -39,13 +39,10 @@ _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
 _FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL, LC-QuAD or CSV."
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
-ColumnsOption = Annotated[
-    str | None, c.option("--columns FIELD=NAME,…", "Columns of a CSV file: question=…,answers=…,topics=…,id=…,sparql=…")
-]
 
 
 def opened_dataset(
-    dataset: str, columns: str | None, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
+    dataset: str, graph: GraphOptions, *, lang: str, limit: int | None = None, seed: int = 0
 ) -> tuple[Dataset, GraphOptions]:
     """Load a dataset, and find its graph: that of ``-k``, else the one beside the questions, else the usual one.
 
@@ -55,12 +52,7 @@ def opened_dataset(
     """
     from kgsparql.evaluation.datasets import load, sample
 
-    pairs = [part.partition("=") for part in columns.split(",")] if columns is not None else []
-    if not all(field.strip() and name.strip() for field, _, name in pairs):
-        hint = "for example --columns question=q,answers=a"
-        raise OptionError(f"--columns {printable(columns or '', 80)}", hint=hint)
-    names = {field.strip(): name.strip() for field, _, name in pairs}
-    loaded = load(dataset, columns=names or None, language=c.languages(lang)[0])
+    loaded = load(dataset, language=c.languages(lang)[0])
     licence = loaded.licence or "no licence information: check before you publish anything made with it"
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
@@ -113,7 +105,7 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
 
 @c.command
 def validate(
-    graph: GraphOptions, dataset: DatasetArgument, columns: ColumnsOption = None,
+    graph: GraphOptions, dataset: DatasetArgument,
     timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
     limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50, lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
@@ -126,7 +118,7 @@ def validate(
     """
     from kgsparql.evaluation import validation
 
-    loaded, graph = opened_dataset(dataset, columns, graph, lang=lang)
+    loaded, graph = opened_dataset(dataset, graph, lang=lang)
     opened = graph.opened(languages=c.languages(lang), embedder="none")
     with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
@@ -154,7 +146,6 @@ class RunOptions:
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
     ] = None
     resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False
-    columns: ColumnsOption = None
     oracle: Annotated[
         bool, c.option("--oracle", "In place of a model, one that knows the gold path: how far a method gets.")
     ] = False
@@ -197,7 +188,7 @@ def run(
         check_new(asked.output)
     if asked.oracle and model.is_named:
         raise OptionError("--oracle together with a model", hint="leave out one of them")
-    drawn, graph = opened_dataset(dataset, asked.columns, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
+    drawn, graph = opened_dataset(dataset, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
     with opened_to_ask(
         graph, model, limits, lang=asked.lang, embedder=asked.embedder, patient=True,
         direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,

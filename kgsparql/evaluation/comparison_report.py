@@ -47,7 +47,7 @@ def comparison_json(comparisons: Sequence[Comparison]) -> str:
 
 def comparison_csv(comparisons: Sequence[Comparison]) -> str:
     """Write the :func:`records` as CSV, in which no cell is a formula."""
-    return safe_cells(records(comparisons).to_csv(index=False), "csv")
+    return safe_cells(records(comparisons).to_csv(index=False))
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:

@@ -51,7 +51,7 @@ FORMATS = (
     "QALD JSON: questions[].question[].string",
     "LC-QuAD 1: corrected_question and sparql_query",
     "LC-QuAD 2: question or NNQT_question, sparql_wikidata or sparql_dbpedia18",
-    "CSV or TSV, with the columns named: question, answers, topics …",
+    "CSV or TSV, whose first line names the columns: question, answers, topics …",
 )
 """What can be read, for people."""
 
@@ -60,7 +60,7 @@ _QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
 _YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 
 
-def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language: str = "en") -> Dataset:
+def load(path: str | Path, *, language: str = "en") -> Dataset:
     """Load the questions of a file, or of a folder with a graph and questions about it.
 
     The format is recognised by the content. A question that cannot be used becomes a problem, and one that is there
@@ -68,8 +68,6 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
     ``questions.jsonl`` or ``questions.*``; an optional ``dataset.json`` has ``name``, ``source``, ``licence`` and, if
     there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
 
-    :param columns: of CSV and TSV, what is in which column: ``{"question": "q", "answers": "gold"}``; by default the
-        header's own names.
     :param language: of questions that are asked in several.
     :raises InputError: if there is nothing, no format is recognised, or a column is missing.
     :raises DataError: if the file is malformed, or none of its questions can be used.
@@ -80,14 +78,14 @@ def load(path: str | Path, *, columns: Mapping[str, str] | None = None, language
     """
     place = Path(path)
     if os.path.isdir(place):  # noqa: PTH112 - Path's method raises for a name that is too long
-        return _folder_dataset(place, columns, language)
+        return _folder_dataset(place, language)
     if not os.path.isfile(place):  # noqa: PTH113
         hint = f"name {'; or '.join(FORMATS)}"
         raise InputError(f"{printable(str(path), 200)}: no such file or folder", hint=hint)
-    return _file_dataset(place, columns, language)
+    return _file_dataset(place, language)
 
 
-def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
+def _folder_dataset(folder: Path, language: str) -> Dataset:
     names = [f"questions{suffix}{packed}" for suffix in _QUESTIONS for packed in ("", ".gz")]
     file = next((folder / name for name in names if (folder / name).is_file()), None)
     if file is None:
@@ -101,13 +99,13 @@ def _folder_dataset(folder: Path, columns: Mapping[str, str] | None, language: s
         raise DataError(f"{description}: {first_error(error)}", hint=hint) from error
     graph = [entry for entry in sorted(folder.glob("graph.*")) if entry.is_file() and has_rdf_suffix(entry)]
     graph = graph or [Path(os.path.normpath(folder / name)) for name in about.graph]
-    found = _file_dataset(file, columns, language)
+    found = _file_dataset(file, language)
     name = printable(about.name, 60) or found.name
     return replace(found, name=name, source=about.source, licence=about.licence, graph=tuple(graph))
 
 
-def _file_dataset(path: Path, columns: Mapping[str, str] | None, language: str) -> Dataset:
-    questions, problems = _distinct_questions(path, _entries_of(path, columns), language)
+def _file_dataset(path: Path, language: str) -> Dataset:
+    questions, problems = _distinct_questions(path, _entries_of(path), language)
     if not questions:
         if not problems:
             raise DataError(f"{path}: no questions in it", hint="is it the right file?")
@@ -168,12 +166,12 @@ def _distinct_questions(path: Path, found: _Entries, language: str) -> tuple[lis
     return questions, problems
 
 
-def _entries_of(path: Path, columns: Mapping[str, str] | None) -> _Entries:
+def _entries_of(path: Path) -> _Entries:
     """Read a file of any format, which is known by its content."""
     text = _file_text(path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if columns is not None or suffix in {".csv", ".tsv"}:
-        return _table_entries(path, text, suffix, columns)
+    if suffix in {".csv", ".tsv"}:
+        return _table_entries(path, text, suffix)
     begin = text.lstrip()
     is_own = begin.startswith("{") and _is_own_entry(_value_or_error(begin.split("\n", 1)[0]))
     if is_own or suffix in {".jsonl", ".ndjson"}:
@@ -261,31 +259,26 @@ def _yaml_value(path: Path, text: str) -> Any:
         raise DataError(f"{path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
 
 
-def _table_entries(path: Path, text: str, suffix: str, columns: Mapping[str, str] | None) -> _Entries:
+def _table_entries(path: Path, text: str, suffix: str) -> _Entries:
     delimiter = "\t" if suffix == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows.fieldnames = header = [name.strip() for name in rows.fieldnames or ()]
     except csv.Error as error:
         raise InputError(f"{path}:1: {error}", hint="the first line names the columns; is a quote closed?") from error
-    there = f"the columns are: {printable(', '.join(name or '(none)' for name in header) or 'none', 300)}"
-    fields = TableEntry.model_fields
-    wanted = columns if columns is not None else {name: name for name in fields if name in header}
-    for name, column in wanted.items():
-        if name not in fields:
-            raise InputError(f"no field {printable(name, 40)}", hint=f"a column may be: {', '.join(fields)}")
-        if column not in header:
-            raise InputError(f"{path}: no column {printable(column, 60)} for {name}", hint=there)
-    if "question" not in wanted:
-        raise InputError(f"{path}: which column is the question?", hint=f"name it: question=COLUMN; {there}")
+    if "question" not in header:
+        there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
+        hint = f"name them in the first line: {', '.join(TableEntry.model_fields)}; the columns are: {there}"
+        raise InputError(f"{path}: no column is called question", hint=hint)
+    wanted = [name for name in TableEntry.model_fields if name in header]
     return _Entries(TableEntry, _table_rows(rows, wanted), ":")
 
 
-def _table_rows(rows: csv.DictReader[str], wanted: Mapping[str, str]) -> Iterator[tuple[int, Any]]:
+def _table_rows(rows: csv.DictReader[str], wanted: Sequence[str]) -> Iterator[tuple[int, Any]]:
     """Yield the cells of each row with the line that it ends in, up to a row that is broken."""
     try:
         for row in rows:
-            cells = {name: (row[column] or "").strip() for name, column in wanted.items()}
+            cells = {name: (row[name] or "").strip() for name in wanted}
             if None in row:
                 yield rows.line_num, InputError(f"more than {len(row) - 1} cells")
             elif any(cells.values()):

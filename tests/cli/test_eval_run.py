@@ -79,7 +79,6 @@ def test_wrong_use_is_said_before_anything_is_asked(run: Run, nobel: Path, tmp_p
         (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"),
         (("--oracle", "-m", "m"), "leave out one"),
         (("--resume",), "no run is here"),
-        (("--columns", "question"), "question=q"),
         (("-k", other), "100 % of the terms in the gold answers and topics"),
         (("-k", tmp_path / "missing.ttl", "-o", other / "run"), "run: Not a directory"),
     ):
