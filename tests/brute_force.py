@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
-from tests.world import ex
+from tests.world import LABEL, ex
 
 __all__ = ["ex"]
 
@@ -110,7 +110,6 @@ def all_walks(
     return ends
 
 
-LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
 OWL_CLASS = IRI("http://www.w3.org/2002/07/owl#Class")
 
 

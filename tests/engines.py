@@ -10,10 +10,7 @@ from typing import Any
 import pyoxigraph
 import rdflib
 
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
+from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, OxigraphGraph, Query, Solutions, Term
 
 ENGINES = ("oxigraph", "rdflib")
 

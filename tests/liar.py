@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.model_server import Reply, Text
-from tests.scripted import Body, marked, numbered
+from tests.scripted import marked, numbered
+from tests.world import Body
 
 INVENTED = "Zoe Falk"
 _OF_MARKERS = {"marker", "markers", "evidence", "used", "cites"}

@@ -19,8 +19,8 @@ from typer.main import get_group
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from tests.conftest import ROOT
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import ROOT
 
 README, DOCS = ROOT / "README.md", ROOT / "docs"
 PAGES = {page.name: page for page in (README, *sorted(DOCS.glob("*.md")))}

@@ -17,8 +17,7 @@ from tests.brute_force import all_shortest_paths
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.deep import DEEP, deep
 from tests.engines import CountingGraph
-
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+from tests.world import FEYNMAN
 
 
 def questions(folder: Path) -> list[dict[str, Any]]:

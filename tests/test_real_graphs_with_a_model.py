@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql import Answer, LanguageModel
 from kgsparql.models.chat_completion import plain
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
 from tests.deep import DEEP

@@ -25,10 +25,10 @@ import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.faults import JSON, FaultServer, Request, reply
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import Echo, ModelServer, Raw
+from tests.world import FIXTURES, ROOT
 
 PASSWORD, PARAMETER = "cAnary-Pa55/w&rd-7f3a", "cAnaryParam-91bd04e7"
 PROXY, KEY, TOKEN = "cAnaryProxy-5c20aa19", "sk-cAnaryKey-e81f66b2", "cAnaryToken-3d47c85f"

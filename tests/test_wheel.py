@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXTURES, ROOT
 from tests.unit.test_passages import pdf
+from tests.world import FIXTURES, ROOT
 
 pytestmark = pytest.mark.deep
 

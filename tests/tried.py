@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from kgsparql.retrievers._trial import bundled
 from tests.model_server import Reply, Text
-from tests.scripted import Body, numbered, question_of
+from tests.scripted import numbered, question_of
+from tests.world import Body
 
 Script = Callable[[Body], Reply]
 RIGHT = {item["paths"][0] for item in bundled()["items"]}

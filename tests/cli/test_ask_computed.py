@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
+from tests.world import NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 SUPPLIERS = "How many products does each supplier have?"
 SUPPLIED = [("Exotic | Liquids", 1209), ("日本の会社", 3), *((f"Firm {i}", 1) for i in range(10))]
 

@@ -17,12 +17,11 @@ from kgsparql.models.embedders import VECTORS, CachedEmbedder
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
-from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import by_call
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]})
 
 

@@ -4,16 +4,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from kgsparql import IRI, Triple, open_graph
 from kgsparql.answering.kept_answers import KeptAnswer, KeptItem
 from kgsparql.answering.recheck import recheck
-from kgsparql.graphs import open_graph
-from kgsparql.rdf.terms import IRI, Triple
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
+from tests.world import BORN, CHILDREN, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
-BORN = "Where was Marie Curie born?"
-CHILDREN = "How many children did Marie Curie have?"
 NAMED = "Who are the children of Marie Curie?"
 QUESTIONS = [
     BORN,

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.conftest import ROOT
-
-PHYSICS = "Who received the Nobel Prize in Physics in 1903?"
+from tests.world import PHYSICS, ROOT
 
 
 @pytest.fixture

@@ -5,23 +5,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import kgsparql
 from benchmarks.honesty import QUESTIONS, judged
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql import KnowledgeBase, Literal
 from kgsparql.models.embedding import DEFAULT_MODEL, find_model, has_sentence_transformers
-from kgsparql.rdf.terms import Literal
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
-from tests.unit.test_understanding import EXPERTS
-
-NOBEL = FIXTURES / "nobel.ttl"
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
+from tests.world import FEYNMAN, FIXTURES, NOBEL, graph_of
 
 
 def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
@@ -105,7 +98,7 @@ RECORDS = """
 
 
 def test_people_and_places_are_not_albums_and_what_only_some_answers_have_to_do_with_is_a_doubt(
-    graph_of: Callable[..., OxigraphGraph], tmp_path: Path, default_embedder: None
+    tmp_path: Path, default_embedder: None
 ) -> None:
     file = tmp_path / "records.ttl"
     file.write_text(RECORDS, encoding="utf-8")
@@ -120,7 +113,8 @@ def test_people_and_places_are_not_albums_and_what_only_some_answers_have_to_do_
         answer = knowledge.ask(question)
         assert (answer.status, text in {"", *(gap.text for gap in answer.gaps)}) == (status, True), question
         assert bool(answer.gaps) == bool(text)
-    experts = f'{EXPERTS} :ida a :Person ; rdfs:label "Ida Roth" ; :member :data ; :expert :net .'
+    experts = (FIXTURES / "golden" / "experts.ttl").read_text()
+    experts += ':ida a :Person ; rdfs:label "Ida Roth" ; :member :data ; :expert :net .'
     question = "Which person is a member of Marketing and has area of expertise Network?"
     answer = KnowledgeBase(graph_of(experts)).ask(question, retriever="path_ranking")
     assert answer.status == "partial"

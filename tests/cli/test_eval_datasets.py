@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 DATASETS = FIXTURES / "datasets"
 RIVERS = DATASETS / "rivers" / "graph.ttl"
 

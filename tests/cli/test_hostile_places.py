@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.model_server import Altered, ModelServer, Slow
+from tests.world import EX
 
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(sys.platform != "linux", reason="mounts file systems")]
 
-EX = "http://example.org/"
 COUNT = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
 QUESTION = "What is the p of thing 7 of 433?"
 K = (sys.executable, "-m", "kgsparql")

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 TEXTS = FIXTURES / "texts"
 
 

@@ -13,10 +13,9 @@ import pytest
 from kgsparql.storage.files import is_abandoned, lock_path, size_of, writer_lock
 from tests.cli.conftest import Run
 from tests.cli.lock_holder import lock_held
-from tests.conftest import FIXTURES, ROOT
 from tests.deep import deep
+from tests.world import NOBEL, ROOT
 
-NOBEL = FIXTURES / "nobel.ttl"
 KEY = "a" * 32
 
 

@@ -7,12 +7,10 @@ import pytest
 
 from kgsparql.cli import _options
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
 from tests.model_server import ModelServer, Status, Text
 from tests.tried import strong, weak
+from tests.world import BORN, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
-BORN = "Where was Marie Curie born?"
 TRIED = "it judges paths one by one, beside the ranking (0 of 2 lists, 10 of 10 paths right)"
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from jsonschema import Draft202012Validator
 
 import kgsparql
+from kgsparql import IRI, Literal, PropertyPath
 from kgsparql.plans import algebra as a
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 PLANS = FIXTURES / "plans"
 DBO = "http://dbpedia.org/ontology/"
 LAUREATES = a.Instances(IRI("https://kgsparql.example/nobel/Laureate"))
@@ -68,11 +65,6 @@ def test_what_is_no_plan_or_cannot_be_planned_is_said(run: Run, tmp_path: Path) 
     ):
         done = run("plan", *arguments, "-k", NOBEL)
         assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, ""), said
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
 
 
 def test_a_zero_says_where_the_plan_ran_dry_and_an_absence_is_not_confirmed(

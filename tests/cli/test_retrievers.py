@@ -10,9 +10,7 @@ import pytest
 import kgsparql
 from kgsparql.retrievers import find, load, names
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
-
-NOBEL = FIXTURES / "nobel.ttl"
+from tests.world import NOBEL
 
 OUTSIDE = '''
 """A method of another package."""

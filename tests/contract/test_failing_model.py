@@ -10,20 +10,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.budget import Budget
+from kgsparql import Budget, KgsparqlError, LanguageModel, answer_to_json
 from kgsparql.cli import app
-from kgsparql.errors import KgsparqlError
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust
-from tests.conftest import FIXTURES
 from tests.contract.test_lying_model import BORN, COUNT, FEYNMAN, METHODS
 from tests.deep import DEEP
 from tests.liar import LIES
 from tests.model_server import Big, Html, ModelServer, Raw, Refusal, Reply, Slow, Status, Text
 from tests.scripted import Player, reader
+from tests.world import FIXTURES
 
 
 @dataclass(frozen=True)

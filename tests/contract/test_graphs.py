@@ -9,18 +9,15 @@ from traceback import walk_tb
 import pyoxigraph as ox
 import pytest
 
-from kgsparql.budget import Usage
+from kgsparql import IRI, KnowledgeGraph, Literal, Query, Source, Term, Triple, Usage
 from kgsparql.errors import QueryError, QuerySyntaxError
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, load_store, open_graph
-from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.endpoints.servers import VIRTUOSO_GRAPH, Virtuoso, oxigraph_serve, rdflib_endpoint, store_of
+from tests.world import EX, graph_of
 
-E = "http://example.org/"
 DATA = f"""
-@prefix : <{E}> .
+@prefix : <{EX}> .
 :a :p :b , "text"@en-GB , 1 ; :q _:node .
 _:node :r "behind" .
 GRAPH :g1 {{ :a :p :c . :shared :in :both }}
@@ -63,7 +60,7 @@ def endpoint_with_union(directory: Path) -> Iterator[KnowledgeGraph]:
 
 def federated(directory: Path) -> KnowledgeGraph:
     other = ox.Store()
-    other.load(f"<{E}elsewhere> <{E}s> <{E}else> .".encode(), ox.RdfFormat.TURTLE)
+    other.load(f"<{EX}elsewhere> <{EX}s> <{EX}else> .".encode(), ox.RdfFormat.TURTLE)
     members = [open_graph(_file(directory), name="data"), open_graph(other, name="other")]
     return FederatedGraph(members, name="data")
 
@@ -117,36 +114,36 @@ def test_is_a_knowledge_graph(graph: KnowledgeGraph) -> None:
 
 
 def test_solutions_hold_terms_and_leave_unbound_variables_out(graph: KnowledgeGraph) -> None:
-    text = f"SELECT ?o ?x {{ <{E}a> <{E}p> ?o OPTIONAL {{ ?o <{E}none> ?x }} }}"
+    text = f"SELECT ?o ?x {{ <{EX}a> <{EX}p> ?o OPTIONAL {{ ?o <{EX}none> ?x }} }}"
     solutions = graph.select(query(text))
     assert solutions.variables == ("o", "x")
     assert solutions.complete
     assert {solution["o"] for solution in solutions} == {
-        IRI(E + "b"), IRI(E + "c"), Literal("text", language="en-gb"),
+        IRI(EX + "b"), IRI(EX + "c"), Literal("text", language="en-gb"),
         Literal("1", datatype=IRI("http://www.w3.org/2001/XMLSchema#integer")),
     }  # fmt: skip
     assert all("x" not in solution for solution in solutions)
 
 
 def test_L31_queries_see_the_union_of_all_graphs(graph: KnowledgeGraph) -> None:
-    assert graph.ask(query(f"ASK {{ <{E}a> <{E}p> <{E}b> . <{E}a> <{E}p> <{E}c> }}"))
-    assert named_graphs(graph, f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{E}a> <{E}p> ?o }} }}") == [IRI(E + "g1")]
-    assert graph.source(E + "g1") == Source("data", E + "g1")
+    assert graph.ask(query(f"ASK {{ <{EX}a> <{EX}p> <{EX}b> . <{EX}a> <{EX}p> <{EX}c> }}"))
+    assert named_graphs(graph, f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{EX}a> <{EX}p> ?o }} }}") == [IRI(EX + "g1")]
+    assert graph.source(EX + "g1") == Source("data", EX + "g1")
     assert graph.source(None) == Source("data")
 
 
 def test_L32_one_triple_in_two_graphs_is_one_fact(graph: KnowledgeGraph) -> None:
-    pattern = f"{{ <{E}shared> ?p ?o }}"
+    pattern = f"{{ <{EX}shared> ?p ?o }}"
     assert len(graph.select(query(f"SELECT DISTINCT * {pattern}"))) == 1
     counting = replace(query(f"SELECT (COUNT(DISTINCT ?o) AS ?n) {pattern}"), counts=frozenset({"n"}))
     (count,) = graph.select(counting)
     assert str(getattr(count["n"], "value", "")) == "1"
-    text = f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{E}shared> ?p ?o }} }} ORDER BY ?g"
-    assert named_graphs(graph, text) == [IRI(E + "g1"), IRI(E + "g2")]
+    text = f"SELECT DISTINCT ?g {{ GRAPH ?g {{ <{EX}shared> ?p ?o }} }} ORDER BY ?g"
+    assert named_graphs(graph, text) == [IRI(EX + "g1"), IRI(EX + "g2")]
 
 
 def test_L13_language_tags_are_found_in_any_case(graph: KnowledgeGraph) -> None:
-    assert graph.ask(query(f'ASK {{ <{E}a> <{E}p> "text"@EN-gb }}'))
+    assert graph.ask(query(f'ASK {{ <{EX}a> <{EX}p> "text"@EN-gb }}'))
 
 
 def test_a_parameter_bound_to_nothing_sends_no_query(graph: KnowledgeGraph) -> None:
@@ -164,38 +161,38 @@ def test_errors_are_those_of_kgsparql(graph: KnowledgeGraph) -> None:
         graph.ask(query("SELECT * { ?s ?p ?o }"))
 
 
-def test_an_error_holds_no_results_of_oxigraph(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_an_error_holds_no_results_of_oxigraph() -> None:
     """They may be freed on their own thread only, and whoever keeps an error may be on another."""
     with pytest.raises(QueryError) as caught:
-        graph_of(f"<{E}a> <{E}p> <{E}b> .").ask(query("SELECT * { ?s ?p ?o }"))
+        graph_of(f"<{EX}a> <{EX}p> <{EX}b> .").ask(query("SELECT * { ?s ?p ?o }"))
     held = [value for frame, _ in walk_tb(caught.tb) for value in frame.f_locals.values()]
     assert held
     assert [value for value in held if isinstance(value, ox.QuerySolutions)] == []
 
 
 def test_blank_nodes_are_found_again_where_a_backend_says_so(graph: KnowledgeGraph) -> None:
-    (solution,) = graph.select(query(f"SELECT ?node {{ ?node <{E}r> ?o }}"))
-    triple = Triple(solution["node"], IRI(E + "r"), Literal("behind"))
+    (solution,) = graph.select(query(f"SELECT ?node {{ ?node <{EX}r> ?o }}"))
+    triple = Triple(solution["node"], IRI(EX + "r"), Literal("behind"))
     if graph.is_remote:
         assert graph.sources_of(triple) is None
         return
     assert graph.sources_of(triple) == (Source("data"),)
-    assert graph.sources_of(Triple(IRI(E + "shared"), IRI(E + "in"), IRI(E + "both"))) == (
-        Source("data", E + "g1"),
-        Source("data", E + "g2"),
+    assert graph.sources_of(Triple(IRI(EX + "shared"), IRI(EX + "in"), IRI(EX + "both"))) == (
+        Source("data", EX + "g1"),
+        Source("data", EX + "g2"),
     )
-    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), Literal("no"))) == ()
+    assert graph.sources_of(Triple(IRI(EX + "a"), IRI(EX + "p"), Literal("no"))) == ()
 
 
 def test_L31_several_files_are_cited_each_by_its_own_name(tmp_path: Path) -> None:
-    (tmp_path / "one.ttl").write_text(f"<{E}a> <{E}p> <{E}b> .")
-    (tmp_path / "two.trig").write_text(f"<{E}a> <{E}p> <{E}b> . <{E}g> {{ <{E}a> <{E}p> <{E}c> }}")
-    (tmp_path / "three.nq").write_text(f"<{E}a> <{E}p> <{E}c> <{E}g> .")
+    (tmp_path / "one.ttl").write_text(f"<{EX}a> <{EX}p> <{EX}b> .")
+    (tmp_path / "two.trig").write_text(f"<{EX}a> <{EX}p> <{EX}b> . <{EX}g> {{ <{EX}a> <{EX}p> <{EX}c> }}")
+    (tmp_path / "three.nq").write_text(f"<{EX}a> <{EX}p> <{EX}c> <{EX}g> .")
     names = [str(tmp_path / name) for name in ("one.ttl", "two.trig", "three.nq")]
     graph = open_graph(names)
-    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), IRI(E + "b"))) == (Source(names[0]), Source(names[1]))
-    assert graph.sources_of(Triple(IRI(E + "a"), IRI(E + "p"), IRI(E + "c"))) == (
-        Source(f"{names[1]}, {names[2]}", E + "g"),
+    assert graph.sources_of(Triple(IRI(EX + "a"), IRI(EX + "p"), IRI(EX + "b"))) == (Source(names[0]), Source(names[1]))
+    assert graph.sources_of(Triple(IRI(EX + "a"), IRI(EX + "p"), IRI(EX + "c"))) == (
+        Source(f"{names[1]}, {names[2]}", EX + "g"),
     )
     assert graph.name == ", ".join(names)
 
@@ -207,7 +204,7 @@ def test_a_user_store_is_never_written_and_its_hash_follows_its_content() -> Non
     assert isinstance(before, OxigraphGraph)
     assert before.store is store
     first = before.fingerprint
-    store.add(ox.Quad(IRI(E + "new"), IRI(E + "p"), Literal("x")))
+    store.add(ox.Quad(IRI(EX + "new"), IRI(EX + "p"), Literal("x")))
     assert open_graph(store).fingerprint != first
 
 
@@ -226,7 +223,7 @@ def test_a_wrapper_decides_about_every_member_of_a_graph(wrapper: type[Knowledge
     assert PUBLIC - set(vars(wrapper)) - set_in_init == defaults - set_in_init
 
 
-def test_a_metered_graph_counts_however_it_is_asked(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_a_metered_graph_counts_however_it_is_asked() -> None:
     graph = graph_of("<http://e.org/a> <http://e.org/p> <http://e.org/b> .")
     usage = Usage()
     metered = MeteredGraph(graph, usage, lambda _: None)

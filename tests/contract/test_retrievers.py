@@ -14,30 +14,22 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import IRI, Answer, AskOptions, Budget, LanguageModel, Query, answer_to_json
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.session import Oracle
-from kgsparql.budget import Budget
 from kgsparql.errors import NotFoundError
 from kgsparql.events import ModelCalled, QueryRun
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache
-from tests.conftest import FIXTURES, ROOT
 from tests.contract.conftest import BACKENDS, PLAYERS, Ask, Asked, E, as_bytes, check_honest
 from tests.deep import DEEP, crossed
 from tests.model_server import ModelServer, Slow
 from tests.scripted import Player, asked_for, one_after_another
+from tests.world import BORN, FEYNMAN, FIXTURES, ROOT
 
 METHODS = names()
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
-BORN = "Where was Marie Curie born?"
 JOINED = "What joins Marie Curie and Niels Bohr?"
 QUESTIONS = (FEYNMAN, BORN, JOINED, "On what date did Richard Feynman die?", "Who is the spouse of Dorothy Hodgkin?")
 ASKED_OF = {"embedded": QUESTIONS, "endpoint": QUESTIONS if DEEP else QUESTIONS[:2]}

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.budget import Budget
+from kgsparql import IRI, Budget, answer_to_json
 from kgsparql.events import CandidatesChosen, QueryRun
-from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
 from tests.contract.gallery import GALLERY, USELESS, Script, changed

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import answer_to_json
+from kgsparql import Answer, answer_to_json
 from kgsparql.events import Event, QueryRun
 from tests.endpoints.servers import VIRTUOSO_GRAPH
 

@@ -19,9 +19,9 @@ import pyoxigraph
 import pytest
 
 from tests.endpoints.ports import free_port
+from tests.world import ROOT
 
 OXIGRAPH = Path(sys.executable).with_name("oxigraph")
-ROOT = Path(__file__).parents[2]
 ALL_ENGINES = "KGSPARQL_ALL_ENGINES"
 """Set to 1 where an engine that is not installed is a failure, as in CI; elsewhere its tests are skipped."""
 

@@ -11,21 +11,9 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.budget import Budget
-from kgsparql.errors import (
-    EndpointError,
-    EndpointReplyError,
-    EndpointTimeoutError,
-    KgsparqlError,
-    NotFoundError,
-    UnreachableError,
-)
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.graph import Solutions
+from kgsparql import Answer, Budget, EndpointGraph, KgsparqlError, KnowledgeBase, Query, Solutions
+from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError, UnreachableError
 from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
 from tests.deep import DEEP
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply, taking

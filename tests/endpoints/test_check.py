@@ -6,11 +6,9 @@ import pyoxigraph
 
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
-
-NOBEL = FIXTURES / "nobel.ttl"
+from tests.world import NOBEL
 
 
 def test_an_answer_of_a_file_is_checked_at_the_endpoint(run: Run, tmp_path: Path, nobel_url: str) -> None:

@@ -9,16 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering.ask_options import AskOptions
-from kgsparql.budget import Budget, Usage
+from kgsparql import UNKNOWN, AskOptions, Budget, EndpointGraph, FederatedGraph, KnowledgeBase, Query, Usage
 from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.events import Event, EvidenceFound
-from kgsparql.graphs import EndpointGraph, FederatedGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.proxy import Proxy, first, hangs, late
 

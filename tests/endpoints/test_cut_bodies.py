@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import QueryResultsFormat
 
+from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointError, EndpointReplyError, KgsparqlError
-from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.protocol.replies import boolean, solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.http.transport import HttpReply
-from kgsparql.rdf.query import Query
 from tests.deep import examples
 from tests.endpoints.faults import JSON, XML
 from tests.endpoints.proxy import Proxy, Response, changed, first, packed
@@ -26,7 +25,6 @@ from tests.endpoints.proxy import Proxy, Response, changed, first, packed
 SENT = SparqlRequest("http://127.0.0.1/sparql", "cut", "SELECT * WHERE { ?s ?p ?o }", 30.0)
 SELECT = "SELECT ?s ?o WHERE { ?s ?p ?o } LIMIT 12"
 EMPTY = "SELECT ?s ?o WHERE { ?s <urn:nobody> ?o }"
-XSD = "http://www.w3.org/2001/XMLSchema#"
 Reader = Callable[[HttpReply, SparqlRequest], object]
 
 

@@ -10,9 +10,8 @@ from urllib.request import parse_http_list, parse_keqv_list
 
 import pytest
 
+from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointAuthenticationError, KgsparqlError
-from kgsparql.graphs import EndpointGraph
-from kgsparql.rdf.query import Query
 from tests.endpoints.faults import SELECT_JSON
 from tests.endpoints.ports import free_port
 from tests.endpoints.test_requests import shown

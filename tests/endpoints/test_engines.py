@@ -14,24 +14,18 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+from kgsparql import IRI, EndpointGraph, KnowledgeBase, KnowledgeGraph, PropertyPath, Query, open_graph
 from kgsparql.evaluation.datasets import load as load_dataset
 from kgsparql.events import Event
 from kgsparql.exploration.labels import language_ranges
-from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import check, run_on_endpoint
-from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import LABEL_NODES, LABELS, RDF_TYPE
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.clauses import is_computed
 from kgsparql.reading.parser import read_question
 from kgsparql.retrievers import names
-from tests.conftest import FIXTURES, PREFIXES
 from tests.contract.conftest import SMALL
 from tests.deep import deep
 from tests.endpoints.sameness import differences, told, was_cut
@@ -39,8 +33,8 @@ from tests.endpoints.servers import SERVERS, VIRTUOSO_GRAPH, Virtuoso, virtuoso
 from tests.engines import engine_from_file
 from tests.queries.test_queries import QUERIES as NAMES
 from tests.queries.test_queries import bound, is_as_kept, kept_cases, solutions_of
+from tests.world import FIXTURES, NOBEL, PREFIXES
 
-NOBEL = FIXTURES / "nobel.ttl"
 QUERIES = FIXTURES / "queries"
 QUESTIONS, COMPUTED = (
     [json.loads(line) for line in (FIXTURES / file).read_text(encoding="utf-8").splitlines()]

@@ -16,26 +16,13 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.budget import Usage
-from kgsparql.errors import (
-    CancelledError,
-    EndpointError,
-    EndpointReplyError,
-    EndpointTimeoutError,
-    KgsparqlError,
-    NotFoundError,
-)
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.graph import Solutions
-from kgsparql.graphs.notes import Cut
-from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile
+from kgsparql import UNKNOWN, Cut, EndpointGraph, EndpointProfile, KgsparqlError, Query, Solutions, Usage
+from kgsparql.errors import CancelledError, EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError
 from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, Transport
-from kgsparql.rdf.query import Query
-from tests.conftest import ROOT
 from tests.endpoints import faults
 from tests.endpoints.faults import (
     JSON,
@@ -52,6 +39,7 @@ from tests.endpoints.faults import (
 )
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import ROOT
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 XML_OF = (

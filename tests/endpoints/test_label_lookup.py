@@ -11,14 +11,12 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql
-from kgsparql.budget import Usage
+from kgsparql import IRI, KnowledgeBase, KnowledgeGraph, Query, Solutions, Usage
 from kgsparql.errors import InputError, LimitError, NotFoundError, QueryError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
-from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
@@ -27,18 +25,15 @@ from kgsparql.linking.label_index.reading import build_slice, read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints.faults import Fake, answering, http, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import FIXTURES, NOBEL, graph_of
 
-NOBEL = FIXTURES / "nobel.ttl"
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -430,7 +425,7 @@ def test_a_slice_is_of_one_account_and_of_some_label_predicates(tmp_path: Path) 
     assert len(places) == 3
 
 
-def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back(graph_of: Any) -> None:
+def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back() -> None:
     data = (
         f'<http://e.org/Q1> <{LABEL}> "Zora Hurston" . :raw :shows <http://e.org/Q1> ; <{LABEL}> "Sugar in the Raw" .'
     )

@@ -9,20 +9,17 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql import EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBase, open_graph
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Exchange, Proxy, first, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import BORN, FIXTURES
 
 D, O = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"  # noqa: E741
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 SUMS, LABELS = "MD5(", "?entity ?predicate ?text"
-BORN = "Where was Marie Curie born?"
 ZORBLAX, TROGDOR = "Where was Zorblax Quimby born?", "Where was Trogdor Quabble born?"
 PLAIN = EndpointProfile()
 

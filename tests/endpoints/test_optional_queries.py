@@ -7,19 +7,14 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.budget import Budget
-from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql import IRI, Answer, Budget, EndpointGraph, EndpointProfile, FederatedGraph, KnowledgeBase, open_graph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
-from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import SAME_AS
-from tests.conftest import FIXTURES
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Fault, Plan, Proxy, Seen, hangs, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES
 
 SPRINGFIELDS = """
 @prefix : <http://example.org/> .

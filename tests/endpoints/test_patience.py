@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
+from kgsparql import EndpointGraph, Query
 from kgsparql.errors import EndpointError, EndpointTimeoutError
 from kgsparql.evaluation.runs.directory import Run as Made
-from kgsparql.graphs import EndpointGraph
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol import senders
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpRequest
-from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, hang, reply, results, taking
 from tests.endpoints.proxy import Fault, Proxy, sends
 from tests.endpoints.servers import Virtuoso
+from tests.world import FIXTURES
 
 PLAIN = ("--embedder", "none", "--no-model")
 QUESTIONS = [json.loads(line)["question"] for line in (FIXTURES / "nobel_questions.jsonl").read_text().splitlines()]

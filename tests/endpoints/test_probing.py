@@ -4,18 +4,16 @@ import json
 import threading
 from typing import Any
 
-from kgsparql.budget import Budget, Usage
-from kgsparql.graphs import EndpointGraph
+from kgsparql import Budget, EndpointGraph, Query, Usage
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, ProbeResult, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest, Transport
-from kgsparql.rdf.query import Query
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints import faults
 from tests.endpoints.faults import FaultServer, answering, fresh_url, http, reply, results, taking
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, rdflib_endpoint
+from tests.world import FIXTURES
 
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"

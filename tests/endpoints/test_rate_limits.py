@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kgsparql.budget import Budget, Usage
+from kgsparql import Budget, EndpointGraph, KnowledgeGraph, Query, Usage
 from kgsparql.errors import (
     BudgetExceededError,
     EndpointError,
@@ -18,17 +18,14 @@ from kgsparql.errors import (
     OptionError,
     UnreachableError,
 )
-from kgsparql.graphs import EndpointGraph
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE
 from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, HttpRequest
-from kgsparql.rdf.query import Query
-from tests.conftest import ROOT
 from tests.endpoints.faults import SELECT_JSON, Fake, FaultServer, answering, http, results
+from tests.world import ROOT
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 LONG = Query("long", ALL.text + " #" + "x" * 1500)

@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql import EndpointGraph, KnowledgeBase, Query
 from kgsparql.errors import KgsparqlError, UnreachableError
-from kgsparql.graphs import EndpointGraph
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
-from tests.conftest import FIXTURES, ROOT
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Seen, sends
@@ -28,6 +25,7 @@ from tests.endpoints.wikidata_simulator import (
     records_of_run,
     simulated,
 )
+from tests.world import FIXTURES, ROOT
 
 CONTACT = "mailto:tester@example.org"
 SMALL = Query("small", "SELECT ?s WHERE { ?s ?p ?o } LIMIT 3")

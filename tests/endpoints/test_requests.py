@@ -14,21 +14,12 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.budget import Budget, Usage
-from kgsparql.errors import (
-    BudgetExceededError,
-    CancelledError,
-    EndpointError,
-    EndpointTimeoutError,
-    InputError,
-    KgsparqlError,
-)
-from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
+from kgsparql import Budget, EndpointGraph, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
+from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, EndpointTimeoutError, InputError
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request
 from kgsparql.http.address import Address
-from kgsparql.rdf.query import Query
 from tests.endpoints import faults
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, Request, answering, reply, results
 from tests.endpoints.servers import oxigraph_serve, store_of

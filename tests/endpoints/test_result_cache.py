@@ -11,11 +11,8 @@ from typing import Any
 
 import pytest
 
-from kgsparql.errors import KgsparqlError
-from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile
+from kgsparql import EndpointGraph, EndpointProfile, KgsparqlError, Query, open_graph
 from kgsparql.graphs.protocol import senders as recorded
-from kgsparql.rdf.query import Query
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture

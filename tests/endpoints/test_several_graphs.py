@@ -12,14 +12,13 @@ import pyoxigraph
 import pytest
 
 import kgsparql
+from kgsparql import KnowledgeBase, Query
 from kgsparql.errors import QueryTimeoutError, UnreachableError
 from kgsparql.graphs import EndpointGraph, load_store
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
-from tests.conftest import FIXTURES
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, late
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES
 
 NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
 IN_OTHER = {"birthPlace", "birthDate", "country", "foundingYear", "atomicNumber"}

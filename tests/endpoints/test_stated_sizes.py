@@ -8,18 +8,14 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql import UNKNOWN, Answer, EndpointGraph, KnowledgeBase, open_graph
 from kgsparql.exploration.counting import turtle, void_triples
-from kgsparql.graphs import EndpointGraph, open_graph
-from kgsparql.graphs.profiles import UNKNOWN
-from kgsparql.knowledge_base import KnowledgeBase
-from tests.conftest import FIXTURES
 from tests.endpoints.proxy import Proxy, Response, Seen
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.endpoints.wikidata_simulator import simulated
+from tests.world import NOBEL
 
 Opened = Callable[[str], AbstractContextManager[Proxy]]
-NOBEL = FIXTURES / "nobel.ttl"
 PREFIXES = """
 @prefix void: <http://rdfs.org/ns/void#> . @prefix sd: <http://www.w3.org/ns/sparql-service-description#> .
 @prefix dbo: <http://dbpedia.org/ontology/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 import kgsparql
-from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI
-from tests.conftest import FIXTURES
+from kgsparql import IRI, EndpointGraph, FederatedGraph, KnowledgeBase, open_graph
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Proxy, first, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES
 
 WIKIBASE, LIBRARY = (FIXTURES / "identifiers" / f"{name}.ttl" for name in ("wikibase", "library"))
 FAILS = sends(reply(b"sorry", status="500 Internal Server Error", type="text/plain"))

@@ -24,7 +24,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.evaluation import datasets
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record
@@ -32,7 +32,6 @@ from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import run
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
-from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.retrievers import load
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Exchange, Fault, Proxy, Seen, sends

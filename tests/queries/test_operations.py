@@ -14,9 +14,9 @@ from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, validated
 from tests.engines import ENGINES, engine_from_file, engine_from_quads
+from tests.world import EX, ex
 
 PEOPLE = Path(__file__).parents[2] / "fixtures" / "queries" / "people.ttl"
-EX = "http://example.org/"
 
 
 @cache
@@ -27,10 +27,6 @@ def people(engine: str) -> KnowledgeGraph:
 @pytest.fixture(params=ENGINES)
 def graph(request: pytest.FixtureRequest) -> KnowledgeGraph:
     return people(request.param)
-
-
-def ex(name: str) -> IRI:
-    return IRI(EX + name)
 
 
 def path(*steps: str) -> PropertyPath:

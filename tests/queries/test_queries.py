@@ -5,19 +5,16 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyoxigraph
 import pytest
 
-from kgsparql.graphs.graph import KnowledgeGraph
+from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Query, Term
 from kgsparql.rdf.graph_patterns import Fact, Select, Values, Variable, select_query
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from tests.engines import ENGINES, engine_from_file
+from tests.world import ROOT
 
-ROOT = Path(__file__).parents[2]
 QUERIES = sorted(file.stem for file in (ROOT / "queries").glob("*.rq"))
 FINDS_NOTHING_HERE = {"named_graph_triples"}
 """What a default graph does not show, and ours show everything; servers that do not are asked in tests/endpoints."""

@@ -20,10 +20,9 @@ import kgsparql
 from kgsparql.errors import InputError
 from kgsparql.langchain import EvidenceRetriever, tools
 from kgsparql.llamaindex import NodeRetriever
-from tests.conftest import FIXTURES, ROOT
+from tests.world import BORN, FIXTURES, ROOT
 
 KNOWLEDGE = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
-BORN = "Where was Marie Curie born?"
 
 
 class TestEvidenceRetriever(RetrieversIntegrationTests):

@@ -24,8 +24,8 @@ from starlette.testclient import TestClient
 
 import kgsparql
 from kgsparql.serving.mcp import http_app
-from tests.conftest import FIXTURES, ROOT
 from tests.model_server import ModelServer, Slow
+from tests.world import FIXTURES, ROOT
 
 NOBEL = str(FIXTURES / "nobel.ttl")
 BORN = {"question": "Where was Marie Curie born?"}

@@ -10,10 +10,10 @@ from playwright.sync_api import Page
 import kgsparql
 from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.serving.page_facts import curl_command, python_code, query_ways
-from tests.conftest import FIXTURES, ROOT
 from tests.serving.conftest import NOBEL, SPOUSE, asked, run_in_shell
 from tests.serving.test_guards import send
 from tests.serving.test_runs_on_the_page import HOSTILE
+from tests.world import FIXTURES, ROOT
 
 Ask = Callable[[str], None]
 

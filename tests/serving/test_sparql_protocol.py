@@ -21,11 +21,10 @@ import kgsparql
 from kgsparql.cli import app
 from kgsparql.errors import InputError
 from kgsparql.serving.sparql import BoundedQueries
-from tests.conftest import ROOT
 from tests.serving.conftest import served
 from tests.serving.sparql_server import SparqlServer, sparql_server
+from tests.world import NOBEL, ROOT
 
-NOBEL = ROOT / "fixtures" / "nobel.ttl"
 PEOPLE = ROOT / "fixtures" / "queries" / "people.ttl"
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
 COUNT = "SELECT (COUNT(*) AS ?n) { ?s a <http://dbpedia.org/ontology/Person> }"

@@ -15,13 +15,12 @@ from typer.testing import CliRunner
 import kgsparql
 from kgsparql.cli import app
 from kgsparql.errors import AmbiguousLabelError, InputError, KgsparqlError, NotFoundError, OptionError
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.serving.mcp import _tool_definition
 from kgsparql.serving.tool_runs import DOUBTFUL
 from kgsparql.serving.tools import INSTRUCTIONS, TOOLS, Toolbox
-from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import Player
+from tests.world import FIXTURES, graph_of
 
 CALLS = {
     "ask": {"question": "Where was Marie Curie born?"},
@@ -62,7 +61,7 @@ def toolbox() -> kgsparql.Toolbox:
 
 
 @pytest.fixture
-def toolbox_of(graph_of: Callable[..., OxigraphGraph]) -> Callable[[str], kgsparql.Toolbox]:
+def toolbox_of() -> Callable[[str], kgsparql.Toolbox]:
     return lambda turtle: kgsparql.tools(kgsparql.KnowledgeBase(graph_of(turtle), embedder=None))
 
 
@@ -195,7 +194,7 @@ def test_what_is_only_near_is_said_to_be(toolbox: kgsparql.Toolbox) -> None:
     assert "start from the IRI" in toolbox.call_tool("query", {"sparql": 'SELECT * { ?x ?p "Bonn" }'})["more"]
 
 
-def test_in_doubt_nothing_is_best(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_in_doubt_nothing_is_best() -> None:
     knowledge = kgsparql.KnowledgeBase(graph_of(SUPPLIERS), embedder=None)
     toolbox = kgsparql.tools(knowledge, retriever="path_ranking")  # by itself, ask takes such a plan
     answer = toolbox.call_tool("ask", {"question": "Which suppliers do we have in Toulouse?"})

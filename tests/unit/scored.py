@@ -8,8 +8,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.metrics.judging import Group
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence, RecordedLink
 from kgsparql.rdf.terms import IRI, Triple
-
-NS = "http://example.org/"
+from tests.world import EX
 
 WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "grounding", "cost"})
 """The groups that need no extra package."""
@@ -17,13 +16,13 @@ WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "gr
 
 def asking(gold: str | None, **fields: Any) -> Question:
     """A question whose right answers are the entities of these names; ``None`` while nobody knows."""
-    answers = None if gold is None else tuple(GoldAnswer(IRI(NS + name), name) for name in gold.split())
+    answers = None if gold is None else tuple(GoldAnswer(IRI(EX + name), name) for name in gold.split())
     return Question(id="1", text="?", answers=answers, **fields)
 
 
 def entity(name: str, *, score: float = 1.0, marker: str = "P1", degree: int | None = None) -> RecordedAnswer:
     """An entity that was given as an answer."""
-    return RecordedAnswer(f"<{NS}{name}>", name, score, (marker,) if marker else (), degree)
+    return RecordedAnswer(f"<{EX}{name}>", name, score, (marker,) if marker else (), degree)
 
 
 def path(names: str, *, score: float = 1.0, marker: str = "P1") -> tuple[RecordedAnswer, ...]:
@@ -38,7 +37,7 @@ def record(*answers: RecordedAnswer, status: str = "answered", **fields: Any) ->
 
 def triple(text: str) -> Triple:
     """A triple from the names of its terms."""
-    return Triple(*(IRI(NS + name) for name in text.split()))
+    return Triple(*(IRI(EX + name) for name in text.split()))
 
 
 def item(
@@ -51,12 +50,12 @@ def item(
 
 def link(name: str, *candidates: str) -> RecordedLink:
     """An entity that was found in the question, and what else was thought of."""
-    return RecordedLink(f"<{NS}{name}>", name, candidates=tuple(f"<{NS}{other}>" for other in candidates))
+    return RecordedLink(f"<{EX}{name}>", name, candidates=tuple(f"<{EX}{other}>" for other in candidates))
 
 
 def topics(names: str) -> tuple[Topic, ...]:
     """Entities that a question is about."""
-    return tuple(Topic(IRI(NS + name), name) for name in names.split())
+    return tuple(Topic(IRI(EX + name), name) for name in names.split())
 
 
 def scores(question: Question, made: Record, *, groups: Collection[Group] = WITHOUT_TEXT) -> dict[str, float | None]:

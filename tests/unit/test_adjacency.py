@@ -14,8 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.budget import Budget, Usage
+from kgsparql import IRI, BlankNode, Budget, Literal, Query, Triple, Usage, answer_to_json
 from kgsparql.cli import app
 from kgsparql.dataclasses import replace
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
@@ -29,14 +28,11 @@ from kgsparql.linking import graph_indexes
 from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.rdf.graph_patterns import Fact, Select, Values, Variable, select_query
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from kgsparql.storage.files import size_of, writer_lock
-from tests.conftest import FIXTURES
+from tests.world import EX, FIXTURES
 
-E = "http://example.org/"
-CHAIN = "".join(f"<{E}n{i}> <{E}p> <{E}n{i + 1}> ; <{E}q> <{E}n{i + 1}> .\n" for i in range(9))
-START, END = IRI(f"{E}n0"), IRI(f"{E}n3")
+CHAIN = "".join(f"<{EX}n{i}> <{EX}p> <{EX}n{i + 1}> ; <{EX}q> <{EX}n{i + 1}> .\n" for i in range(9))
+START, END = IRI(f"{EX}n0"), IRI(f"{EX}n3")
 
 
 @pytest.fixture(autouse=True)
@@ -79,14 +75,14 @@ def content(adjacency: Adjacency) -> list[Any]:
 
 
 def test_an_adjacency_says_what_the_graph_holds(tmp_path: Path) -> None:
-    kinds = f"<{E}a> a <{E}C> . <{E}D> a <http://www.w3.org/2002/07/owl#Class> ."
-    more = f'{kinds} <{E}a> <{E}p> <{E}a> , "x", 1 . <{E}é> <{E}p> [] .'
+    kinds = f"<{EX}a> a <{EX}C> . <{EX}D> a <http://www.w3.org/2002/07/owl#Class> ."
+    more = f'{kinds} <{EX}a> <{EX}p> <{EX}a> , "x", 1 . <{EX}é> <{EX}p> [] .'
     adjacency = built(open_store(store_of(tmp_path, more)))
     terms = [adjacency.term(i) for i in range(len(adjacency.about))]
     assert [t.value.rpartition("/")[2] for t in terms if isinstance(t, IRI)] == ["C", "D", "a", "é", "owl#Class"]
     assert (adjacency.iris, isinstance(terms[5], BlankNode), adjacency.edges) == (5, True, 4)
     assert [adjacency.number(t) for t in terms if isinstance(t, IRI)] == [0, 1, 2, 3, 4]
-    assert adjacency.number(IRI(f"{E}absent")) is None
+    assert adjacency.number(IRI(f"{EX}absent")) is None
     classes = (adjacency.about & 1 << 15) > 0
     assert classes.tolist() == [True, True, False, False, True, False]
     assert (adjacency.about & 0x7FFF).tolist() == [1, 1, 5, 1, 1, 1]  # the loop counts on both sides, literals too
@@ -94,14 +90,14 @@ def test_an_adjacency_says_what_the_graph_holds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [1_000, 9, 3, 1])  # where it is cut, the first are those that the engine finds first
 def test_triples_of_terms_are_those_that_the_engine_finds(tmp_path: Path, limit: int) -> None:
-    text = f'<{E}n0> <{E}p> "x", 1, _:b, <{E}n0>, <{E}n9> ; <{E}q> "x"@en . _:b <{E}p> <{E}n0> .'
+    text = f'<{EX}n0> <{EX}p> "x", 1, _:b, <{EX}n0>, <{EX}n9> ; <{EX}q> "x"@en . _:b <{EX}p> <{EX}n0> .'
     graph = open_store(store_of(tmp_path, CHAIN + text))
     built(graph)
     n, x, p, end = map(Variable, ("n", "x", "p", "end"))
     arms = [
         select_query("facts", Select(((n, Literal(number)), (x, None), (p, None), (end, None)), group, limit=limit))
         for number, fact in (("0", Fact(x, p, end)), ("1", Fact(end, p, x)))
-        for group in [(Values(x, (START, IRI(f"{E}absent"), END)), fact)]
+        for group in [(Values(x, (START, IRI(f"{EX}absent"), END)), fact)]
     ]
     query = Query.union(arms)
     by_engine, by_store = graph.select(replace(query, arms=())), graph.select(query)
@@ -113,9 +109,13 @@ def test_triples_of_terms_are_those_that_the_engine_finds(tmp_path: Path, limit:
 def test_odd_graphs_have_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more predicates than two bytes number, with a label of a megabyte, and without any label."""
     monkeypatch.setattr(graph_indexes, "MIN_TRIPLES", 1)
-    many = "".join(f"<{E}n{i % 9}> <{E}p{i}> <{E}n{i % 7}> .\n" for i in range(40_000))
+    many = "".join(f"<{EX}n{i % 9}> <{EX}p{i}> <{EX}n{i % 7}> .\n" for i in range(40_000))
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
-    for name, more in (("many", many), ("long", f'<{E}n0> {label} "Long {"x" * 1_000_000}" , "Start" .'), ("none", "")):
+    for name, more in (
+        ("many", many),
+        ("long", f'<{EX}n0> {label} "Long {"x" * 1_000_000}" , "Start" .'),
+        ("none", ""),
+    ):
         graph = open_store(store_of(tmp_path, CHAIN + more, name))
         slow = lengths(graph)
         assert len(built(graph).predicates) == 2 + (40_000 if name == "many" else name == "long")
@@ -157,13 +157,13 @@ def test_a_store_that_changed_since_is_noticed(tmp_path: Path) -> None:
     directory = store_of(tmp_path)
     built(open_store(directory))
     assert open_store(directory).adjacency_view() is not None
-    changed = open_store(add(directory, (START, IRI(f"{E}new"), END)))
+    changed = open_store(add(directory, (START, IRI(f"{EX}new"), END)))
     assert (changed.adjacency_view(), lengths(changed)) == (None, [1])
     built(changed)
     assert changed.adjacency_view() is not None
     assert lengths(changed) == [1]
     assert len(list((tmp_path / "cache" / "adjacency").iterdir())) == 1  # in the place of the old one
-    (tmp_path / "more.ttl").write_text(f"<{E}a> <{E}p> <{E}b> .")
+    (tmp_path / "more.ttl").write_text(f"<{EX}a> <{EX}p> <{EX}b> .")
     with without_one:
         load_store(tmp_path / "more.ttl", directory)
     assert open_store(directory).adjacency_view() is None
@@ -171,27 +171,27 @@ def test_a_store_that_changed_since_is_noticed(tmp_path: Path) -> None:
 
 def test_the_adjacency_of_a_file_is_found_by_its_content(tmp_path: Path) -> None:
     file = tmp_path / "data.ttl"
-    file.write_text(CHAIN + f"<{E}n0> <{E}at> [ <{E}of> <{E}n7> ] .")
+    file.write_text(CHAIN + f"<{EX}n0> <{EX}at> [ <{EX}of> <{EX}n7> ] .")
     first, again = opened(file), opened(file)
     built(first)
     assert again.adjacency_view() is not None
-    assert lengths(again, IRI(f"{E}n7")) == [2]
-    (through,) = shortest_paths(again, START, IRI(f"{E}n7")).items
+    assert lengths(again, IRI(f"{EX}n7")) == [2]
+    (through,) = shortest_paths(again, START, IRI(f"{EX}n7")).items
     assert all(again.sources_of(triple) for triple in through.triples)  # the blank node is the same
     file.write_text(CHAIN)
     assert opened(file).adjacency_view() is None
 
 
 def test_labels_know_the_triples_of_each_thing_from_it_as_from_a_query(tmp_path: Path) -> None:
-    hub = "".join(f"<{E}m{i}> a <{E}C> ; <{E}p> <{E}hub> .\n" for i in range(10_010))
-    more = f'<{E}C> <{E}p> <{E}hub> ; <{E}q> "x", "y" . <{E}only> <{E}q> "z" ; <http://schema.org/name> "Only" .'
+    hub = "".join(f"<{EX}m{i}> a <{EX}C> ; <{EX}p> <{EX}hub> .\n" for i in range(10_010))
+    more = f'<{EX}C> <{EX}p> <{EX}hub> ; <{EX}q> "x", "y" . <{EX}only> <{EX}q> "z" ; <http://schema.org/name> "Only" .'
     directory = store_of(tmp_path, f"{CHAIN}{hub}{more}")
     with without_one:
         by_query = list(read_labels(open_store(directory)))
     graph = open_store(directory)
     assert list(read_labels(graph)) == by_query
     assert graph.adjacency is not None
-    degrees = {row.iri.removeprefix(E): row.degree for row in by_query}
+    degrees = {row.iri.removeprefix(EX): row.degree for row in by_query}
     assert (degrees["hub"], degrees["only"]) == (10_001, 2)
 
 
@@ -200,7 +200,7 @@ def test_a_load_makes_one_and_a_question_does_not_but_to_read_labels(
 ) -> None:
     monkeypatch.setattr(sources, "CACHE_FROM_BYTES", 100)
     file = tmp_path / "big.nt"
-    file.write_text("".join(f"<{E}n{i}> <{E}p> <{E}n{i * 7 % 500}> .\n" for i in range(500)))
+    file.write_text("".join(f"<{EX}n{i}> <{EX}p> <{EX}n{i * 7 % 500}> .\n" for i in range(500)))
     graph = opened(file)
     assert graph.directory is not None
     assert graph.adjacency_view() is None
@@ -272,7 +272,7 @@ def test_graphs_that_do_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1_000)
     assert kgsparql.open(file, embedder="none").index_paths() == 0  # small
     ox.Store(str(tmp_path / "triple_terms")).flush()
-    add(tmp_path / "triple_terms", (START, IRI(f"{E}says"), Triple(START, IRI(f"{E}p"), END)))
+    add(tmp_path / "triple_terms", (START, IRI(f"{EX}says"), Triple(START, IRI(f"{EX}p"), END)))
     monkeypatch.setattr(oxigraph, "MIN_TRIPLES", 1)
     with pytest.raises(StoreError, match="triple terms"):
         open_store(tmp_path / "triple_terms").built_adjacency()
@@ -311,14 +311,14 @@ def test_a_search_is_no_query_but_is_emitted_and_its_paths_count(graph: Oxigraph
 
 
 def test_ignored_predicates_are_not_walked(graph: OxigraphGraph) -> None:
-    ignored = IgnoredPredicates(frozenset([IRI(f"{E}q")]))
+    ignored = IgnoredPredicates(frozenset([IRI(f"{EX}q")]))
     without = shortest_paths(metered(graph, [], ignored=ignored), START, END).items
-    assert [[hop.triple.predicate.value for hop in path.hops] for path in without] == [[f"{E}p"] * 3]
+    assert [[hop.triple.predicate.value for hop in path.hops] for path in without] == [[f"{EX}p"] * 3]
     assert len(shortest_paths(metered(graph, []), START, END).items) == 8
 
 
 def test_where_statements_of_a_wikibase_are_told_apart_queries_are_asked(tmp_path: Path) -> None:
-    opened = open_store(store_of(tmp_path, f"<{E}n0> <http://www.wikidata.org/prop/P1> <{E}n3> ."))
+    opened = open_store(store_of(tmp_path, f"<{EX}n0> <http://www.wikidata.org/prop/P1> <{EX}n3> ."))
     built(opened)
     events: list[Event] = []
     limited = metered(opened, events)

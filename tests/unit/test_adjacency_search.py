@@ -20,8 +20,9 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import UNWALKED
-from tests.brute_force import BLANK, CLASSES, IRIS, LABEL, PREDICATES, all_shortest_paths, ex, multigraphs, typed
+from tests.brute_force import BLANK, CLASSES, IRIS, LABEL, PREDICATES, all_shortest_paths, multigraphs, typed
 from tests.deep import examples
+from tests.world import ex
 
 GRAPHS = [ox.DefaultGraph(), ex("g1"), ex("g2")]
 search_of_predicate_paths = sys.modules["kgsparql.exploration.predicate_paths"]

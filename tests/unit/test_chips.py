@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import EndpointProfile, OxigraphGraph, PropertyPath, Query, Solutions
+from kgsparql import IRI, EndpointProfile, OxigraphGraph, PropertyPath, Query, Solutions
 from kgsparql.exploration import types
 from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
@@ -19,7 +19,6 @@ from kgsparql.plans.set_profile import Profiler, SetProfile
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
-from kgsparql.rdf.terms import IRI
 from tests.world import FIXTURES, graph_of
 
 QUESTIONS = [  # a lookup, two steps, counts, dates, the best, absence, yes or no, a comparison, a table, an or

@@ -7,22 +7,18 @@ from typing import Any
 
 import pytest
 
+from kgsparql import IRI, LanguageModel, PropertyPath, Usage
 from kgsparql.answering.answer import MAX_CHOICES
 from kgsparql.answering.choosing import Candidate, Choice, choose
 from kgsparql.answering.session import Oracle, Session
-from kgsparql.budget import Usage
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.models.language_model import LanguageModel
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI
 from tests.engines import engine_from_quads
 from tests.model_server import ModelServer, Reply, Text
-from tests.sessions import labels_of
+from tests.world import EX, labels_of
 
 TEXTS = ("place of birth", "worked at", "spouse", "doctoral advisor")
-EX = "http://example.org/"
 
 
 def candidates(texts: Sequence[str] = TEXTS, **more: Any) -> list[Candidate]:

@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql import Answer, LanguageModel, Literal
 from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.closed_book import NOT_KNOWN, ClosedBook
 from kgsparql.evaluation.runs.plan import load_methods
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.rdf.terms import Literal
 from tests.model_server import ModelServer, Text
 
 RADIUM = "Who discovered radium?"

@@ -12,15 +12,7 @@ from kgsparql.answering.confidence import SIGNALS, calibration, signals_of
 from kgsparql.answering.kept_answers import AnswerFile
 from kgsparql.errors import AnswerFileError, OptionError
 from kgsparql.rdf.terms import Literal
-from tests.conftest import FIXTURES
-
-NOBEL = FIXTURES / "nobel.ttl"
-BORN = "Where was Marie Curie born?"
-
-
-@pytest.fixture(scope="module")
-def nobel() -> kgsparql.KnowledgeBase:
-    return kgsparql.open(NOBEL, embedder="none")
+from tests.world import BORN
 
 
 def test_what_was_fitted_only_gains_from_better_signals() -> None:

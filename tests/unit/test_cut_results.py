@@ -1,28 +1,23 @@
 """Results that an endpoint cut or spoilt: asked for in parts, else said to be cut, never taken for all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from kgsparql.budget import Usage
+from kgsparql import IRI, KnowledgeBase, OxigraphGraph, Query, Term, Triple, Usage
 from kgsparql.errors import EndpointError, EndpointReplyError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.exploration.batched_select import batched_select, selected
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Term, Triple
 from tests.engines import WatchedGraph
+from tests.world import EX, graph_of
 
-E = "http://example.org/"
-P, R = IRI(E + "p"), IRI(E + "r")
-GraphOf = Callable[..., OxigraphGraph]
+P, R = IRI(EX + "p"), IRI(EX + "r")
 
 
 @dataclass(eq=False)
@@ -68,14 +63,14 @@ def metered(graph: Any) -> MeteredGraph:
 
 
 @pytest.fixture
-def star(graph_of: GraphOf) -> OxigraphGraph:
+def star() -> OxigraphGraph:
     """Thirty entities with three neighbours each, and one with forty."""
     lines = [f":e{i} :p :n{i}, :m{i} ; :r :e{(i + 1) % 30} ." for i in range(30)]
     lines += [f":hub :p :h{i} ." for i in range(40)]
     return graph_of("\n".join(lines))
 
 
-ENTITIES = [IRI(f"{E}e{i}") for i in range(30)]
+ENTITIES = [IRI(f"{EX}e{i}") for i in range(30)]
 
 
 def test_only_what_was_cut_is_cut() -> None:
@@ -100,55 +95,55 @@ def test_what_was_cut_is_asked_for_in_parts_and_nobody_need_be_told(star: Oxigra
 
 def test_an_entity_whose_own_result_is_cut_is_one_that_something_is_missing_of(star: OxigraphGraph) -> None:
     graph = metered(Cutting(star, most=20))
-    found = neighbours(graph, [*ENTITIES, IRI(E + "hub")], limit=50)
+    found = neighbours(graph, [*ENTITIES, IRI(EX + "hub")], limit=50)
     assert [cut for cut in found.cuts if "hub" in str(cut)]
-    (hub,) = (group for group in found.items if group.entity == IRI(E + "hub"))
+    (hub,) = (group for group in found.items if group.entity == IRI(EX + "hub"))
     assert len(hub.neighbours) <= 20
     assert [g for g in found.items if g != hub] == list(neighbours(star, ENTITIES, limit=50).items)
     assert set(graph.cut_short) == {"the endpoint stopped at 20 solutions"}
 
 
-def test_groups_of_which_nothing_came_are_cuts(graph_of: GraphOf) -> None:
+def test_groups_of_which_nothing_came_are_cuts() -> None:
     hub = graph_of("\n".join(f":hub :p{i % 5} :n{i} ." for i in range(50)))
-    found = neighbours(metered(Cutting(hub, most=7)), [IRI(E + "hub")])
+    found = neighbours(metered(Cutting(hub, most=7)), [IRI(EX + "hub")])
     assert [(len(group.neighbours), group.count) for group in found.items] == [(7, 10)] * 5
     assert [(cut.limit, cut.known) for cut in found.cuts] == [(7, 10)] * 5
-    found = neighbours(metered(Cutting(hub, most=0, only=("group", "neighbours"))), [IRI(E + "hub")])
+    found = neighbours(metered(Cutting(hub, most=0, only=("group", "neighbours"))), [IRI(EX + "hub")])
     assert found.items == ()
     assert [(cut.limit, cut.known) for cut in found.cuts] == [(0, 10)] * 5
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])
-def test_paths_are_all_there_or_said_to_be_cut(graph_of: GraphOf, most: int) -> None:
+def test_paths_are_all_there_or_said_to_be_cut(most: int) -> None:
     graph = graph_of("\n".join(f":a :p :m{i} . :m{i} :r :z ." for i in range(10)))
-    whole = shortest_paths(graph, IRI(E + "a"), IRI(E + "z"))
-    found = shortest_paths(metered(Cutting(graph, most=most)), IRI(E + "a"), IRI(E + "z"))
+    whole = shortest_paths(graph, IRI(EX + "a"), IRI(EX + "z"))
+    found = shortest_paths(metered(Cutting(graph, most=most)), IRI(EX + "a"), IRI(EX + "z"))
     assert len(whole.items) == 10
     assert len(found.items) < 10
     assert found.cuts
-    (ends,) = walk_ends(metered(Cutting(graph, most=most)), [Walk(IRI(E + "a"), PropertyPath((Step(P),)))])
+    (ends,) = walk_ends(metered(Cutting(graph, most=most)), [Walk(IRI(EX + "a"), PropertyPath((Step(P),)))])
     assert (len(ends.items), len(ends.cuts)) == (most, 1)
 
 
-def test_a_name_that_is_not_found_in_a_result_that_was_cut_may_be_there(graph_of: GraphOf) -> None:
+def test_a_name_that_is_not_found_in_a_result_that_was_cut_may_be_there() -> None:
     graph = graph_of(':a rdfs:label "Ada" . ' + " ".join(f':b{i} rdfs:label "Bob"@fr .' for i in range(5)))
-    assert by_label(Cutting(graph, most=1), "Ada") == (IRI(E + "a"),)
+    assert by_label(Cutting(graph, most=1), "Ada") == (IRI(EX + "a"),)
     assert by_label(Cutting(graph, most=0, only=("none",)), "Nobody") == ()
     with pytest.raises(EndpointReplyError, match="cut the search for 'Bob'"):
         by_label(Cutting(graph, most=0), "Bob")
-    assert types(metered(Cutting(graph, most=0)), [IRI(E + "a")]) == {IRI(E + "a"): ()}
+    assert types(metered(Cutting(graph, most=0)), [IRI(EX + "a")]) == {IRI(EX + "a"): ()}
 
 
-def test_smaller_parts_of_a_hub_are_not_asked_for_without_end(graph_of: GraphOf) -> None:
+def test_smaller_parts_of_a_hub_are_not_asked_for_without_end() -> None:
     hub = graph_of("\n".join(f":hub :p{i} :n{j} ." for i in range(40) for j in range(3)))
     graph = Cutting(hub, most=0, only=("group", "neighbours"))
-    found = neighbours(metered(graph), [IRI(E + "hub")], direction="forward")
+    found = neighbours(metered(graph), [IRI(EX + "hub")], direction="forward")
     assert found.items == ()
     assert len(found.cuts) == 40
     assert 4 < len(graph.asked) < 20
 
 
-SIX, HUB = ENTITIES[:6], IRI(E + "hub")
+SIX, HUB = ENTITIES[:6], IRI(EX + "hub")
 OUT = Query("out", "SELECT ?s ?o { VALUES ?s { UNDEF } ?s <http://example.org/p> ?o } LIMIT 1000")
 ARMS = [OUT.bind(s=[entity]) for entity in SIX[:3]]
 
@@ -226,8 +221,8 @@ def evidence_of(*triples: Triple) -> Evidence:
     )
 
 
-HELD = [Triple(IRI(f"{E}e{i}"), P, IRI(f"{E}n{i}")) for i in range(30)]
-NOT_HELD = Triple(IRI(E + "e1"), P, IRI(E + "nowhere"))
+HELD = [Triple(IRI(f"{EX}e{i}"), P, IRI(f"{EX}n{i}")) for i in range(30)]
+NOT_HELD = Triple(IRI(EX + "e1"), P, IRI(EX + "nowhere"))
 
 
 def test_E22_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts_and_never_called_refuted(
@@ -251,7 +246,7 @@ def test_E22_triples_that_a_cut_result_does_not_show_are_looked_up_in_parts_and_
 
 @pytest.mark.parametrize("retriever", ["entity", "mindmap", "path_ranking", "struct_gpt", "think_on_graph"])
 def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphGraph, retriever: str) -> None:
-    question, entities = "What is p of r of e1?", [IRI(E + "e1")]
+    question, entities = "What is p of r of e1?", [IRI(EX + "e1")]
     whole = Cutting(star, most=1000)
     assert KnowledgeBase(whole, embedder="none").ask(question, entities=entities, retriever=retriever).evidence
     kept = 0
@@ -272,17 +267,17 @@ def test_E22_a_graph_that_goes_leaves_what_was_found_or_an_error(star: OxigraphG
 
 def test_an_answer_says_once_what_its_graph_cut_or_could_not_be_looked_up(star: OxigraphGraph) -> None:
     graph = Cutting(star, most=5, only=("neighbours", "group", "chain", "walk"))
-    answer = KnowledgeBase(graph, embedder="none").ask("What is p of hub?", entities=[IRI(E + "hub")])
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of hub?", entities=[IRI(EX + "hub")])
     (note,) = [note for note in answer.notes if " cut " in note and "stopped at 5" in note]
     assert note.startswith("test cut ")
     assert note.endswith("the endpoint stopped at 5 solutions")
     graph = Cutting(star, most=0, only=("verify",))
-    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(EX + "e1")])
     assert len(answer.evidence)
     assert {cited.verified for item in answer.evidence for cited in item.triples} == {None}
     assert any("could not be looked up again: the endpoint cut the results" in note for note in answer.notes)
     assert not any("not in the graph any more" in note for note in answer.notes)
     assert not any("blank nodes" in note for note in answer.notes)
     graph = Cutting(star, most=0, only=("any", "mentioned"))
-    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(E + "e1")])
+    answer = KnowledgeBase(graph, embedder="none").ask("What is p of e1?", entities=[IRI(EX + "e1")])
     assert len(answer.evidence)

@@ -12,11 +12,10 @@ from kgsparql.errors import DataError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.rdf.terms import IRI, Literal
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES, XSD
 
 DATASETS = FIXTURES / "datasets"
 R = "https://kgsparql.example/rivers/"
-XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def river(name: str) -> IRI:

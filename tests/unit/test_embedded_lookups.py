@@ -8,25 +8,17 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.budget import Usage
+from kgsparql import IRI, KnowledgeGraph, Literal, OxigraphGraph, Query, Term, Usage
 from kgsparql.events import Event
 from kgsparql.exploration import descriptions, labels, neighbours, predicates, shortest_paths, texts
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, LABELS, PREDICATE_LABEL_LINKS, UNWALKED, may_be_name
 from tests.deep import examples
 from tests.engines import CountingGraph
+from tests.world import EX, ex
 
-E = "http://example.org/"
 LABEL = LABELS[0]
-NAMES = [IRI(E + name) for name in ("name", "x#Title", "prefLabel", "fullName", "title/of", "p", "q")]
-
-
-def ex(name: str) -> IRI:
-    return IRI(E + name)
+NAMES = [IRI(EX + name) for name in ("name", "x#Title", "prefLabel", "fullName", "title/of", "p", "q")]
 
 
 def graph_of(quads: Iterable[ox.Quad], *, as_loaded: bool = True) -> OxigraphGraph:
@@ -122,12 +114,12 @@ def test_a_query_names_only_the_predicates_that_the_graph_has() -> None:
 def test_a_store_that_its_owner_fills_is_looked_at_anew() -> None:
     graph = graph_of([ox.Quad(ex("a"), ex("p"), ex("b"))], as_loaded=False)
     assert labels(graph, [ex("a")])[ex("a")].derived
-    assert [str(group.step) for group in neighbours(graph, [ex("a")]).items] == [f"<{E}p>"]
+    assert [str(group.step) for group in neighbours(graph, [ex("a")]).items] == [f"<{EX}p>"]
     graph.store.add(ox.Quad(ex("a"), ex("name"), Literal("by its own name")))
     assert labels(graph, [ex("a")])[ex("a")].text == "by its own name"
     graph.store.add(ox.Quad(ex("a"), LABEL, Literal("A")))
     assert labels(graph, [ex("a")])[ex("a")].text == "A"
-    assert [str(group.step) for group in neighbours(graph, [ex("a")]).items] == [f"<{E}name>", f"<{E}p>"]
+    assert [str(group.step) for group in neighbours(graph, [ex("a")]).items] == [f"<{EX}name>", f"<{EX}p>"]
     for name in ("g", "h"):  # a triple of two graphs is one
         graph.store.add(ox.Quad(ex("a"), ex("q"), ex("c"), ex(name)))
     assert [group.count for group in neighbours(graph, [ex("a")]).items] == [1, 1, 1]
@@ -141,7 +133,7 @@ def test_a_name_among_many_triples_is_asked_for() -> None:
 
 
 def test_a_predicate_is_called_like_a_name_where_the_query_says_so() -> None:
-    for predicate in (*LABELS, *NAMES, IRI("urn:x:NAME"), IRI(E + "name/"), IRI(E + "surname")):
+    for predicate in (*LABELS, *NAMES, IRI("urn:x:NAME"), IRI(EX + "name/"), IRI(EX + "surname")):
         graph = graph_of([ox.Quad(ex("a"), predicate, Literal("x"))])
         found = graph.select(Query.load("labels_by_name").bind(entity=[ex("a")]))
         assert may_be_name(predicate) == (len(found) == 1 or predicate in LABELS), predicate

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from kgsparql.errors import EmbeddingError, InputError, OptionError
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.models import openai_client
 from kgsparql.models.embedders import OpenAIEmbedder, open_embedder
 from kgsparql.models.embedding import SentenceTransformerEmbedder, find_model, has_sentence_transformers
 from tests.model_server import Altered, Cut, Echo, Html, ModelServer, Reply, Script, Status
+from tests.world import graph_of
 
 needs_model = pytest.mark.skipif(
     not has_sentence_transformers() or find_model("all-MiniLM-L6-v2") is None,
@@ -141,9 +141,7 @@ def test_M17_a_server_that_is_fine_again_is_used_and_one_with_another_model_is_n
 
 
 @pytest.mark.parametrize("fault", [Altered(WRONG["nan"]), Status(500)])
-def test_M17_no_rows_are_written_when_it_fails(
-    fault: Reply, graph_of: Callable[..., OxigraphGraph], tmp_path: Path
-) -> None:
+def test_M17_no_rows_are_written_when_it_fails(fault: Reply, tmp_path: Path) -> None:
     graph = graph_of(':a rdfs:label "one" . :b rdfs:label "two", "three" .')
     with embedding([fault]) as (embedder, server):
         with pytest.raises(EmbeddingError):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import kgsparql
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, VectorStore
-from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import FIXTURES
 
 
 class Counting(HashedEmbedder):

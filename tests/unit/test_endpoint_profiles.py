@@ -11,24 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from kgsparql import IRI, UNKNOWN, EndpointProfile
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.profiles import (
-    PROFILES_VARIABLE,
-    UNKNOWN,
-    EndpointProfile,
-    StatusMeaning,
-    endpoint_named,
-    known_endpoints,
-)
-from kgsparql.rdf.terms import IRI
+from kgsparql.graphs.profiles import PROFILES_VARIABLE, StatusMeaning, endpoint_named, known_endpoints
 from kgsparql.rdf.vocabulary import UNWALKED
-from tests.conftest import ROOT
+from tests.world import LABEL, ROOT
 
 SHIPPED = ROOT / "kgsparql" / "graphs" / "endpoints.toml"
 PAGE = ROOT / "docs" / "endpoints.md"
-RDFS_LABEL = IRI("http://www.w3.org/2000/01/rdf-schema#label")
 OURS = """[ours]
 name = "Ours"
 engine = "virtuoso"
@@ -108,7 +100,7 @@ def test_wikidata_is_as_its_operators_say() -> None:
     assert (wikidata.text_search, wikidata.search_host) == ("wikibase:mwapi", "www.wikidata.org")
     assert wikidata.degree_predicate == IRI("http://wikiba.se/ontology#sitelinks")
     assert wikidata.type_predicates == (IRI("http://www.wikidata.org/prop/direct/P31"),)
-    assert wikidata.label_predicates == (RDFS_LABEL,)
+    assert wikidata.label_predicates == (LABEL,)
     assert IRI("http://wikiba.se/ontology#directClaim") in wikidata.predicate_label_links
     assert wikidata.elsewhere == ("wikidata-scholarly: scholarly articles",)
 

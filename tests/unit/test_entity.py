@@ -9,34 +9,21 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer, Retrieval
+from kgsparql import Answer, EvidenceItem, KnowledgeBase, Literal, OxigraphGraph, Query, Retrieval, render
 from kgsparql.errors import OptionError
-from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal
-from kgsparql.rendering import render
 from kgsparql.retrievers import load
 from kgsparql.retrievers.entity import Entity, chunk_score
 from tests import scripted
-from tests.conftest import FIXTURES
-from tests.scripted import Asked, chose, numbered, reading_with
-from tests.scripted import knowledge_of as knowledge
+from tests.scripted import chose, numbered, reading_with
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import BORN, EX, FIXTURES, Asked, ex, knowledge_of
 
-EX = "http://example.org/"
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
-BORN = "Where was Marie Curie born?"
 WAR = "What did Marie Curie do in the war?"
 
 
-def ex(name: str) -> IRI:
-    return IRI(EX + name)
-
-
 def retrieve(kb: KnowledgeBase | str, question: str, **options: Any) -> Retrieval:
-    kb = knowledge(kb) if isinstance(kb, str) else kb
+    kb = knowledge_of(kb) if isinstance(kb, str) else kb
     return kb.retrieve(question, retriever="entity", options=options)
 
 
@@ -66,15 +53,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def ask(knowledge: KnowledgeBase, script: Any, question: str, **options: Any) -> Asked:
-    return scripted.ask(knowledge, question, script, retriever="entity", options=options)
+def ask(knowledge_of: KnowledgeBase, script: Any, question: str, **options: Any) -> Asked:
+    return scripted.ask(knowledge_of, question, script, retriever="entity", options=options)
 
 
 def with_texts(turtle: str, folder: Path, name: str, text: str) -> KnowledgeBase:
     """A graph with a document."""
     folder.mkdir()
     (folder / name).write_text(text, encoding="utf-8")
-    kb = knowledge(turtle)
+    kb = knowledge_of(turtle)
     kb.indexes.build()
     kb.indexes.index_texts(folder)
     return kb
@@ -127,7 +114,7 @@ def test_everything_at_the_end_of_a_whole_line_can_be_named_in_one_go(nobel: Kno
 
 
 def test_two_hop_lines_are_paths_and_more_hops_make_longer_ones() -> None:
-    kb = knowledge(":ann rdfs:label 'Ann' ; :one :b . :b :two :c . :c :three :d . :d :four :e .")
+    kb = knowledge_of(":ann rdfs:label 'Ann' ; :one :b . :b :two :c . :c :three :d . :d :four :e .")
     question = "What is the four of the three of the two of the one of Ann?"
     found: dict[str, str] = {}
     for hops, new in enumerate(
@@ -144,7 +131,7 @@ def test_two_hop_lines_are_paths_and_more_hops_make_longer_ones() -> None:
 
 
 def test_longer_lines_are_found_again_and_go_back_only_to_others() -> None:
-    kb = knowledge(":ann rdfs:label 'Ann' ; :at :acme . :ben :at :acme . :ben :knows :cat . :cat :at :acme .")
+    kb = knowledge_of(":ann rdfs:label 'Ann' ; :at :acme . :ben :at :acme . :ben :knows :cat . :cat :at :acme .")
     found = retrieve(kb, "Who is at the same place as Ann?", max_hops=3)
     assert "Ann —at→ acme ←at— ben; cat" in texts(found, "path")
     for item in found.evidence:
@@ -162,7 +149,7 @@ def test_entities_that_are_like_the_question_count_beside_those_it_names(cache: 
         ":a rdfs:label 'Marie Curie' ; :born :w . :u rdfs:label 'Pierre and Marie Curie University' ; :city :p ."
         ":z rdfs:label 'Zanzibar' ; :city :p . :w rdfs:label 'Warsaw' . :p rdfs:label 'Paris' ."
     )
-    kb = knowledge(turtle, embedder=HashedEmbedder())
+    kb = knowledge_of(turtle, embedder=HashedEmbedder())
     near = kb.indexes.linker.similar(BORN, limit=2, threshold=0.3)
     assert [entity.label for entity in near] == ["Marie Curie", "Pierre and Marie Curie University"]
     assert all(entity.matched == "vector" for entity in near)
@@ -175,7 +162,7 @@ def test_entities_that_are_like_the_question_count_beside_those_it_names(cache: 
 
 
 def test_in_words_a_part_of_a_name_is_less_like_the_question_than_the_name() -> None:
-    kb = knowledge(
+    kb = knowledge_of(
         ":s rdfs:label 'Sequence' ; :of :x . :sa rdfs:label 'Sequence alignment' ; :of :y . :a rdfs:label 'Alignment' ."
     )
     near = kb.indexes.linker.similar("What is sequence alignment?")
@@ -208,14 +195,14 @@ def test_an_entity_that_has_nothing_but_a_label_may_still_be_in_documents(cache:
 
 
 def test_without_a_linker_the_given_entities_are_all() -> None:
-    kb = knowledge(":ann rdfs:label 'Ann' ; :knows :ben . :annie rdfs:label 'Ann Annie' ; :knows :cat .")
+    kb = knowledge_of(":ann rdfs:label 'Ann' ; :knows :ben . :annie rdfs:label 'Ann Annie' ; :knows :cat .")
     found = kb.retrieve("Whom does Ann know?", retriever="entity", entities=(ex("ann"),))
     assert texts(found, "neighbours") == ["Ann —knows→ ben"]
 
 
 def test_a_text_of_the_graph_is_a_passage_that_its_query_finds() -> None:
     long = " ".join(f"Sentence number {i} says nothing." for i in range(80)) + " The frobnicator was found in 1953."
-    kb = knowledge(f':ann rdfs:label "Ann" ; rdfs:comment "{long}"@en ; :knows :ben .')
+    kb = knowledge_of(f':ann rdfs:label "Ann" ; rdfs:comment "{long}"@en ; :knows :ben .')
     (passage,) = passages(retrieve(kb, "When did Ann find the frobnicator?"))
     assert passage.text.startswith("Ann (comment): … Sentence number")
     assert passage.text.endswith("The frobnicator was found in 1953.")
@@ -330,7 +317,7 @@ def test_mistake_01_lines_are_about_the_question_not_about_the_hub() -> None:
 
 
 def test_mistake_02_the_neighbourhood_counts_for_passages() -> None:
-    kb = knowledge(
+    kb = knowledge_of(
         ":ann rdfs:label 'Ann' ; rdfs:comment 'A person.' ; :knows :ben . :ben rdfs:label 'Ben' ; "
         "rdfs:comment 'A baker.' . :cat rdfs:label 'Cat' ; rdfs:comment 'A cook.' . :ben :knows :cat ."
     )
@@ -356,7 +343,7 @@ def test_mistake_03_and_04_the_threshold_finds_something_and_no_other_model_meet
     question = "At which temperature did Curie lose what it had?"
     found = {}
     for embedder in (HashedEmbedder("first"), Turned("second")):
-        kb = knowledge(
+        kb = knowledge_of(
             ":a rdfs:label 'Curie temperature' ; :of :iron . :b rdfs:label 'Bohr radius' ; :of :h .", embedder
         )
         similar = kb.indexes.linker.similar
@@ -378,7 +365,7 @@ def test_mistake_05_parallel_predicates_are_all_kept() -> None:
 
 def test_mistake_07_what_was_deleted_is_no_candidate() -> None:
     """The index still knows Bob, of whom nothing is left in the graph."""
-    kb = knowledge(":ann rdfs:label 'Ann Alpha' ; :knows :ben . :bob rdfs:label 'Bob Beta' ; :knows :cat .")
+    kb = knowledge_of(":ann rdfs:label 'Ann Alpha' ; :knows :ben . :bob rdfs:label 'Bob Beta' ; :knows :cat .")
     question = "Whom do Ann Alpha and Bob Beta know?"
     before = retrieve(kb, question)
     assert texts(before, "neighbours") == ["Ann Alpha —knows→ ben", "Bob Beta —knows→ cat"]
@@ -393,7 +380,9 @@ def test_mistake_07_what_was_deleted_is_no_candidate() -> None:
 
 
 def test_mistake_08_without_a_text_the_graph_answers(nobel: KnowledgeBase) -> None:
-    kb = knowledge(":ann rdfs:label 'Ann' ; :born :bonn ; :height 180 . :bonn rdfs:label 'Bonn' . :ben :knows :ann .")
+    kb = knowledge_of(
+        ":ann rdfs:label 'Ann' ; :born :bonn ; :height 180 . :bonn rdfs:label 'Bonn' . :ben :knows :ann ."
+    )
     (card,) = passages(retrieve(kb, "Where was Ann born?"))
     assert card.text == "Ann —height→ 180. —born→ Bonn. ←knows— ben"
     assert len(card.triples) == len(kb.graph.select(Query("again", card.query.text))) == 3

@@ -10,6 +10,7 @@ from typing import Any
 import pyoxigraph
 import pytest
 
+from kgsparql import IRI, BlankNode, Literal, OxigraphGraph, Term, open_graph
 from kgsparql.errors import InputError
 from kgsparql.exploration import (
     Label,
@@ -23,9 +24,7 @@ from kgsparql.exploration import (
     texts,
     types,
 )
-from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.rdf.paths import Step
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from tests.engines import CountingGraph, engine_from_quads
 from tests.world import LABEL, ex, graph_of
 

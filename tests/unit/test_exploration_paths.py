@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Triple
 from kgsparql.errors import InputError
 from kgsparql.exploration import predicate_paths, shortest_paths, walk_ends, walk_ways
 from kgsparql.exploration.predicate_paths import paths_of_several
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Step, Walk, directions, may_follow
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Triple
 from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs
 from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kgsparql.budget import Usage
+from kgsparql import IRI, BlankNode, FederatedGraph, KnowledgeGraph, OxigraphGraph, Query, Solutions, Source, Usage
 from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
 from kgsparql.exploration import (
     by_label,
@@ -27,23 +27,13 @@ from kgsparql.exploration import (
     walk_ways,
 )
 from kgsparql.exploration.neighbourhood import mediated_paths
-from kgsparql.graphs import OxigraphGraph
-from kgsparql.graphs.federated_graph import FederatedGraph
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import UNWALKED, Naming
-from tests.conftest import PREFIXES
 from tests.deep import examples
+from tests.world import EX, PREFIXES, ex
 
-E = "http://example.org/"
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-
-
-def ex(name: str) -> IRI:
-    return IRI(E + name)
 
 
 def graph(quads: Sequence[pyoxigraph.Quad], name: str) -> OxigraphGraph:
@@ -130,7 +120,7 @@ QUADS = st.lists(
     unique=True,
     max_size=25,
 )
-STEPS = st.lists(st.sampled_from([f"{E}p", f"^{E}p", f"{E}q", f"^{E}q", TYPE, f"^{TYPE}"]), min_size=1, max_size=4)
+STEPS = st.lists(st.sampled_from([f"{EX}p", f"^{EX}p", f"{EX}q", f"^{EX}q", TYPE, f"^{TYPE}"]), min_size=1, max_size=4)
 
 
 @given(QUADS, st.lists(STEPS, max_size=4), st.integers(2, 3), st.randoms(use_true_random=False))
@@ -149,7 +139,7 @@ def test_dense_graphs_that_are_divided_say_what_one_graph_says(seed: int) -> Non
     quads = [
         pyoxigraph.Quad(random.choice(subjects), random.choice(predicates), random.choice(NODES)) for _ in range(20)
     ]
-    steps = [f"{E}p", f"^{E}p", f"{E}q", f"^{E}q", TYPE, f"^{TYPE}"]
+    steps = [f"{EX}p", f"^{EX}p", f"{EX}q", f"^{EX}q", TYPE, f"^{TYPE}"]
     paths = [PropertyPath.of(*random.choices(steps, k=random.randrange(1, 5))) for _ in range(6)]
     _same_as_one(list(dict.fromkeys(quads)), paths, random.choice([2, 3]), random)
 
@@ -206,7 +196,7 @@ def test_what_two_members_hold_is_found_once_in_the_order_of_the_members() -> No
 def test_counts_are_added_and_a_union_of_counts_too() -> None:
     both = two(":a :p :x , :y . :x :q :a .", ":a :p :z . :y :q :a .")
     found = {str(count.step): count.count for count in predicates(both, [ex("a")], skip=()).items}
-    assert found == {f"<{E}p>": 3, f"^<{E}q>": 2}
+    assert found == {f"<{EX}p>": 3, f"^<{EX}q>": 2}
     (counted,) = both.select(Query.load("info_triples"))
     assert counted["count"] == pyoxigraph.Literal(5)
 
@@ -218,7 +208,7 @@ def test_blank_nodes_of_different_members_stay_apart() -> None:
     assert sorted(str(path.end) for path in found[0].mediated) == [str(ex("one")), str(ex("other"))]
     for path in found[0].mediated:
         (source,) = both.sources_of(path.triples[1]) or ()
-        assert source == Source(str(path.end)[len(E) + 1 : -1])
+        assert source == Source(str(path.end)[len(EX) + 1 : -1])
 
 
 def test_the_class_of_one_graph_is_no_middle_in_another() -> None:
@@ -295,7 +285,7 @@ def test_a_member_that_cuts_whatever_it_is_asked_is_not_asked_for_single_terms()
     cut = Cut("\n".join(f":m{i} :q :y{i} ." for i in range(150)), "cut", 0)
     both = FederatedGraph([graph(parsed(middles), "one"), cut])
     both._used.update({(ex("p"),): True, (ex("q"),): True})
-    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(f"{E}p", f"{E}q"))])
+    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(f"{EX}p", f"{EX}q"))])
     assert (found.items, len(found.cuts)) == ((), 1)
     assert cut.asked < 30
 
@@ -305,7 +295,7 @@ def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
     both = two(f":hub :p {many} . :a :q :x77 .", ":b :q :x77 .")
     (found,) = shortest_paths(both, ex("b"), ex("hub")).items
     assert [str(term) for term in found.terms] == [str(ex(name)) for name in ("b", "x77", "hub")]
-    (there,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{E}q", f"^{E}q"))])
+    (there,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{EX}q", f"^{EX}q"))])
     assert there.items == (ex("a"),)
 
 

@@ -10,20 +10,16 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql import IRI, Answer, KnowledgeBase, Query, render
 from kgsparql.errors import EndpointError, InputError, OptionError
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, groups_of, load_store, open_graph
-from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelRow
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
-from kgsparql.rendering import render
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import names
-from tests.conftest import FIXTURES
-from tests.unit.test_answer_rdf import conforms
 from tests.unit.test_federated import Broken, divided, graph, parsed
+from tests.unit.test_kept_answers import conforms
+from tests.world import FIXTURES
 
 NOBEL = list(pyoxigraph.parse(path=str(FIXTURES / "nobel.ttl")))
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]

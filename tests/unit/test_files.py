@@ -21,13 +21,12 @@ from kgsparql.graphs.files import RdfFile, ReadOptions, rdf_files
 from kgsparql.graphs.parsing import blank_nodes, quads
 from kgsparql.rdf.query import Query
 from kgsparql.resources import option_file
-from tests.conftest import ROOT
 from tests.deep import deep
+from tests.world import ROOT, XSD
 
 TRIPLE = b'<http://e.org/a> <http://e.org/p> "v" .\n'
 RDF = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e.org/">\n'
 ABOUT_A = b'<rdf:Description rdf:about="http://e.org/a"><e:p>v</e:p></rdf:Description>\n'
-XSD = "http://www.w3.org/2001/XMLSchema#"
 
 Load = Callable[..., OxigraphGraph]
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
+from tests.world import FIXTURES
+
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 LABEL = NamedNode("http://www.w3.org/2000/01/rdf-schema#label")
 LAUREATE = NamedNode("https://kgsparql.example/nobel/Laureate")

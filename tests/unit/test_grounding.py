@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kgsparql import IRI, CitedTriple, Evidence, EvidenceItem, Hop, LanguageModel, Path, Query, Session, Triple, Usage
 from kgsparql.answering.answer import Answer, Reading, Retrieval
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
-from kgsparql.answering.session import Session
-from kgsparql.budget import Usage
 from kgsparql.errors import EndpointRateLimitError
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.documents import Excerpt
 from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.trust import Trust
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
-from tests.conftest import graph_from
 from tests.model_server import ModelServer, Reply, Status, Text
 from tests.scripted import chose
-from tests.sessions import labels_of
-from tests.unit.test_readings import EX, ISLANDS, WHO
+from tests.unit.test_model_readings import ISLANDS, WHO
+from tests.world import EX, graph_of, labels_of
 
 
 def path(text: str, name: str, end: str) -> EvidenceItem:
@@ -74,7 +67,7 @@ class Broken(Given):
 def given(*replies: Reply, retriever: type[Retriever] = Given, **options: object) -> tuple[Answer, ModelServer]:
     """The answer of a model that says this to what is found, and what it was asked."""
     server = ModelServer([*replies])
-    graph = MeteredGraph(graph_from(ISLANDS), Usage(), lambda _: None)
+    graph = MeteredGraph(graph_of(ISLANDS), Usage(), lambda _: None)
     session = Session(
         question=WHO, labels=labels_of(graph), linker=None, ranker=BM25Ranker(), given=(IRI(EX + "iona"),),
         model=LanguageModel("scripted-model", server.client()), **options,  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.world import ROOT
 
 PACKAGE = ROOT / "kgsparql"
 WINGS = sorted(file.parent for file in PACKAGE.glob("*/__init__.py"))

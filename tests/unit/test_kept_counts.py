@@ -10,16 +10,13 @@ import pytest
 import rdflib
 
 import kgsparql
+from kgsparql import OxigraphGraph, Query, Solutions, open_graph
 from kgsparql.exploration import counting
 from kgsparql.exploration.counting import COUNTS, counted, turtle, void_triples
-from kgsparql.graphs import open_graph
-from kgsparql.graphs.graph import Solutions
-from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-from tests.conftest import ROOT
 from tests.serving.sparql_server import sparql_server
+from tests.world import NOBEL, ROOT
 
 TWO = '<http://e.org/a> a <http://e.org/C> ; <http://e.org/p> "x" . <http://e.org/b> a <http://e.org/C> .'
 CLASSES = Query.load("info_classes")
@@ -111,7 +108,6 @@ def test_info_of_a_graph_in_this_process_is_that_of_its_queries(tmp_path: Path, 
     assert [kind["term"] for kind in found["classes"]] == ["<http://e.org/C>"]
 
 
-NOBEL = ROOT / "fixtures" / "nobel.ttl"
 GRAPHS = (NOBEL, ROOT / "fixtures" / "queries" / "people.ttl")
 VOID = rdflib.Namespace("http://rdfs.org/ns/void#")
 SD = rdflib.Namespace("http://www.w3.org/ns/sparql-service-description#")

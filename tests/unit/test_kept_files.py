@@ -23,32 +23,27 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql
-from kgsparql.answering.ask_options import AskOptions
-from kgsparql.errors import KgsparqlError
+from kgsparql import AskOptions, KgsparqlError, OxigraphGraph, Query, Solutions
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.exploration import counting
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs import load_store, open_graph, open_store, oxigraph
 from kgsparql.graphs.adjacency import open_adjacency
 from kgsparql.graphs.files import ReadOptions, rdf_files
-from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.manifest import corrupt_store
-from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.stores import graph_in_cache, place_in_cache
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, open_label_index
 from kgsparql.models.embedders import VectorStore
-from kgsparql.rdf.query import Query
 from kgsparql.resources import cache_directory
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns
 from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.response_cache import ResponseCache, sealed, unsealed
-from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.unit.test_run_directory import CONFIG, QUESTION, RECORD
+from tests.world import FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 ALL = Query("all", "SELECT ?s ?p ?o WHERE { ?s ?p ?o }")
 ANEW = "made anew"
 FLIPS = 500 if DEEP else 6

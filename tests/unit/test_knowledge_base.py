@@ -17,7 +17,7 @@ import pytest
 import rdflib
 
 import kgsparql
-from kgsparql import OxigraphGraph
+from kgsparql import IRI, Literal, OxigraphGraph, Triple
 from kgsparql.answering.answer_json import event_json
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
@@ -32,7 +32,6 @@ from kgsparql.errors import (
 from kgsparql.events import Event, Finished, QueryRun
 from kgsparql.graphs.rdflib_interop import quads_from_rdflib, to_rdflib, triples_to_rdflib
 from kgsparql.graphs.stores import load_store
-from kgsparql.rdf.terms import IRI, Literal, Triple
 from tests.engines import WatchedGraph
 from tests.world import BORN, FIXTURES, NOBEL
 

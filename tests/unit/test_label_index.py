@@ -25,15 +25,14 @@ from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
 from kgsparql.models.embedders import CachedEmbedder
-from kgsparql.rdf.terms import IRI, normalised
+from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables
 from tests.deep import DEEP, deep
 from tests.kept import rewrite
 from tests.unit.hashed_embedder import HashedEmbedder
-
-MakeGraph = Callable[..., OxigraphGraph]
+from tests.world import ex, graph_of
 
 PLACES = """
 :bonn a :City ; rdfs:label "Bonn"@de , "Bonn"@en ; skos:altLabel "Bonna" ; rdfs:comment "A city on the Rhine." .
@@ -59,10 +58,6 @@ def built(graph: Any, directory: Path, embedder: Any = None, **options: Any) -> 
     return build_label_index(graph, directory, embedder=embedder, **options)
 
 
-def ex(name: str) -> IRI:
-    return IRI(f"http://example.org/{name}")
-
-
 def texts_of(rows: list[LabelRow], iri: str) -> list[tuple[str, str]]:
     return [(row.text, row.role) for row in rows if row.iri == f"http://example.org/{iri}"]
 
@@ -78,14 +73,14 @@ class SayingHowItNames:
 
 
 @pytest.fixture
-def kept(graph_of: MakeGraph, tmp_path: Path) -> LabelIndex:
+def kept(tmp_path: Path) -> LabelIndex:
     return built(graph_of(PLACES), tmp_path / "index", HashedEmbedder())
 
 
 # Rows
 
 
-def test_rows_say_role_language_kind_and_degree(graph_of: MakeGraph) -> None:
+def test_rows_say_role_language_kind_and_degree() -> None:
     rows = read_labels(graph_of(PLACES))
     found = {(r.iri.removeprefix("http://example.org/"), r.text, r.role, r.language, r.kind, r.degree) for r in rows}
     assert ("bonn", "Bonn", "label", "de", "entity", 5) in found
@@ -96,7 +91,7 @@ def test_rows_say_role_language_kind_and_degree(graph_of: MakeGraph) -> None:
     assert len({(row.iri, row.text, row.language, row.kind) for row in rows}) == len(rows)
 
 
-def test_L36_L37_L42_keys_are_normalised_and_texts_that_say_nothing_are_left_out(graph_of: MakeGraph) -> None:
+def test_L36_L37_L42_keys_are_normalised_and_texts_that_say_nothing_are_left_out() -> None:
     texts = f'"", "  \\t", "http://example.org/a", "!!!", "{"x" * 5000}", "good", 12, "2020-01-01"^^xsd:date, "gut"@de'
     rows = list(read_labels(graph_of(f":a rdfs:label {texts} . :caf%C3%A9 :p 1 . :cafe\u0301 :p 1 .")))
     assert sorted(text for text, _ in texts_of(rows, "a")) == ["good", "gut", "x" * 300]
@@ -105,7 +100,7 @@ def test_L36_L37_L42_keys_are_normalised_and_texts_that_say_nothing_are_left_out
     assert escaped.iri != plain.iri
 
 
-def test_L38_names_come_from_iris_where_there_are_no_others_and_say_so(graph_of: MakeGraph) -> None:
+def test_L38_names_come_from_iris_where_there_are_no_others_and_say_so() -> None:
     rows = read_labels(graph_of(":Marie_Curie :bornIn :Q36 ."))
     for iri, text in (("Marie_Curie", "Marie Curie"), ("bornIn", "born in"), ("Q36", "Q36")):
         assert texts_of(rows, iri) == [(text, "derived")]
@@ -113,7 +108,7 @@ def test_L38_names_come_from_iris_where_there_are_no_others_and_say_so(graph_of:
     assert {row.text for row in read_labels(graph_of(data)) if row.role == "derived"} == {"United States", "label"}
 
 
-def test_a_graph_names_things_by_what_tells_them_apart_and_by_predicates_of_its_own(graph_of: MakeGraph) -> None:
+def test_a_graph_names_things_by_what_tells_them_apart_and_by_predicates_of_its_own() -> None:
     rows = read_labels(
         graph_of(
             ':a :name "Ann" ; :jobTitle "x" ; :title "Dr." . :b :name "Bob" ; :title "Dr." . '
@@ -190,7 +185,7 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
 
 
 @pytest.fixture(params=["memory", "file"])
-def search(request: pytest.FixtureRequest, graph_of: MakeGraph, kept: LabelIndex) -> LabelSearch:
+def search(request: pytest.FixtureRequest, kept: LabelIndex) -> LabelSearch:
     return kept.search if request.param == "file" else PackedLabels.of(read_labels(graph_of(PLACES)))
 
 
@@ -216,7 +211,7 @@ def test_words_and_parts_of_words(search: LabelSearch) -> None:
 
 
 def test_rows_are_the_same_however_many_are_python_objects_or_packed_at_once(
-    graph_of: MakeGraph, kept: LabelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kept: LabelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = list(read_labels(graph_of(PLACES)))
     for at_once in (1, 7):
@@ -250,7 +245,7 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
 # Keeping
 
 
-def test_few_labels_are_embedded_when_vectors_are_first_compared(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_few_labels_are_embedded_when_vectors_are_first_compared(tmp_path: Path) -> None:
     log = tmp_path / "log"
     graph = graph_of(PLACES)
     for _ in range(2):
@@ -384,7 +379,7 @@ def content_of(directory: Path) -> list[object]:
 # Refusing
 
 
-def test_S09_an_index_of_another_content_is_refused(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_S09_an_index_of_another_content_is_refused(tmp_path: Path) -> None:
     built(graph_of(PLACES), tmp_path / "i")
     changed = graph_of(PLACES + ':c rdfs:label "Cologne" .')
     with pytest.raises(IndexStaleError) as caught:
@@ -400,7 +395,7 @@ def test_S09_an_index_of_another_content_is_refused(graph_of: MakeGraph, tmp_pat
 
 
 def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
-    graph_of: MakeGraph, kept: LabelIndex, monkeypatch: pytest.MonkeyPatch
+    kept: LabelIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = graph_of(PLACES)
     assert kept.directory is not None
@@ -414,7 +409,7 @@ def test_S10_few_vectors_of_another_model_are_made_again_and_many_are_refused(
     assert open_label_index(graph, kept.directory, embedder=HashedEmbedder()) is not None
 
 
-def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_S13_a_half_made_index_is_made_again(tmp_path: Path) -> None:
     graph, directory = graph_of(PLACES), tmp_path / "i"
     built(graph, directory)
     for damage in ("no labels", "half the labels", "half a manifest", "no manifest"):
@@ -432,7 +427,7 @@ def test_S13_a_half_made_index_is_made_again(graph_of: MakeGraph, tmp_path: Path
     assert caught.value.code == "E_VERSION"
 
 
-def test_S14_the_second_of_two_builders_is_told_who_is_first(graph_of: MakeGraph, tmp_path: Path) -> None:
+def test_S14_the_second_of_two_builders_is_told_who_is_first(tmp_path: Path) -> None:
     graph = graph_of(PLACES)
     with writer_lock(tmp_path / "i"), pytest.raises(StoreLockedError) as caught:
         built(graph, tmp_path / "i")

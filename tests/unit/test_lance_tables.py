@@ -10,7 +10,7 @@ import pytest
 import kgsparql
 from kgsparql.errors import OptionError, StoreError
 from kgsparql.storage.lance_tables import Tables, _without_checks_of, errors_translated
-from tests.conftest import FIXTURES
+from tests.world import FIXTURES
 
 
 def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_cannot_be_written_names_another(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kgsparql.budget import Budget, Prices, Usage
+from kgsparql import Budget, LanguageModel, Prices, Usage, open_model
 from kgsparql.errors import (
     AuthenticationError,
     BudgetExceededError,
@@ -23,7 +23,6 @@ from kgsparql.errors import (
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
 from kgsparql.models.chat_completion import Call, Capabilities, Message, fenced, object_schema, plain
-from kgsparql.models.language_model import LanguageModel, open_model
 from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 

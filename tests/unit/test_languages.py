@@ -14,14 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
+from kgsparql import IRI, answer_to_json
 from kgsparql.answering import composing, pipeline
-from kgsparql.answering.answer_json import answer_to_json
 from kgsparql.answering.confidence import SIGNALS
 from kgsparql.answering.follow_up import Before
 from kgsparql.cli import app
 from kgsparql.errors import DataError, InputError, NotFoundError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
-from kgsparql.rdf.terms import IRI
 from kgsparql.reading import values
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.glossary import glossary, glossary_of, languages

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from kgsparql.evaluation.dataset import GoldAnswer
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.rdf.terms import IRI, Literal
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
+from tests.world import XSD
 
 
 def term(text: str, kind: str = "") -> Literal:

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from kgsparql.errors import KgsparqlError
+from kgsparql import IRI, KgsparqlError, Literal, Triple
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence
-from kgsparql.rdf.terms import IRI, Literal, Triple
 from tests.unit.scored import asking, entity, item, link, of, path, record, scores, topics, triple
 
 HELD = item("a p b")

@@ -4,26 +4,18 @@ from collections.abc import Sequence
 from itertools import islice, pairwise, product
 from typing import Any
 
-from kgsparql.answering.answer import Retrieval
-from kgsparql.answering.session import Session
-from kgsparql.budget import Budget, Usage
+from kgsparql import Budget, Hop, OxigraphGraph, Path, Query, Retrieval, Session, Usage
 from kgsparql.evidence.verbalising import decision_tree
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.linking.words import in_turn
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Triple, local_name
 from kgsparql.retrievers import load
 from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
-from tests.conftest import graph_from, open_nobel
 from tests.model_server import Text
-from tests.scripted import Asked, by_call, knowledge_of, numbered, purposes, reader, reading_with
-from tests.sessions import labels_of, linked
-
-EX = "http://example.org/"
+from tests.scripted import by_call, numbered, purposes, reader, reading_with
+from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, open_nobel
 
 
 def ex(*names: str) -> tuple[IRI, ...]:
@@ -34,7 +26,7 @@ def retrieve(
     graph: OxigraphGraph | str, entities: Sequence[str], question: str = "what about it?", *, complete: bool = True,
     **options: object,
 ) -> Retrieval:  # fmt: skip
-    metered = MeteredGraph(graph_from(graph) if isinstance(graph, str) else graph, Usage(Budget()), [].append)
+    metered = MeteredGraph(graph_of(graph) if isinstance(graph, str) else graph, Usage(Budget()), [].append)
     session = Session(
         question=question, labels=labels_of(metered), linker=None, ranker=BM25Ranker(), given=ex(*entities),
         complete=complete,
@@ -114,7 +106,7 @@ def test_every_entity_has_its_share_of_the_neighbour_lines() -> None:
 
 def test_neighbours_are_those_of_this_question() -> None:
     """Known mistake 1: an entity with few neighbours does not inherit those of the question before."""
-    graph = graph_from(":rich :p :x, :y, :z . :poor :q :w .")
+    graph = graph_of(":rich :p :x, :y, :z . :poor :q :w .")
     retrieve(graph, ["rich"])
     assert texts(retrieve(graph, ["poor"])) == ["poor —q→ w"]
 
@@ -146,7 +138,7 @@ def test_no_two_lines_read_alike_and_none_leads_back_to_where_it_starts() -> Non
 
 
 def test_a_line_says_its_limits_or_is_followed_to_every_end() -> None:
-    graph = graph_from("".join(f":a :p :o{i:03} ." for i in range(70)))
+    graph = graph_of("".join(f":a :p :o{i:03} ." for i in range(70)))
     (line,) = retrieve(graph, ["a"], complete=False).evidence
     assert (len(line.triples), line.cuts[0].limit, line.cuts[0].known) == (50, 50, 70)
     assert str(line.cuts[0]) == "ends of a —p→: at most 50 of 70 taken"
@@ -167,7 +159,7 @@ def test_the_decision_tree_merges_what_begins_alike() -> None:
 
 
 def test_the_query_of_a_line_that_was_cut_finds_what_is_shown() -> None:
-    graph = graph_from("".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200)))
+    graph = graph_of("".join(f":ann :at :uni{i % 3} . :p{i:03} :at :uni{i % 3} ." for i in range(200)))
     found = retrieve(graph, ["ann"], complete=False)
     cut = [item for item in found.evidence if item.cuts]
     assert cut
@@ -189,7 +181,7 @@ def test_every_line_gets_its_turn_in_the_frontier() -> None:
 
 def test_each_query_shown_finds_its_item() -> None:
     """With every answer on a line just these, otherwise everything that is cited."""
-    graph = graph_from(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
+    graph = graph_of(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
     for entities, complete in product(("abc", "a", "b"), (True, False)):
         for item in retrieve(graph, entities, complete=complete).evidence:
             seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
@@ -210,7 +202,7 @@ def test_a_line_keeps_its_wording_when_it_is_completed() -> None:
 
 def test_what_a_line_leads_to_through_another_entity_is_no_less_of_an_answer() -> None:
     """A walk does not go on from an entity of the question, but the query that is shown does."""
-    graph = graph_from(":a :p :b . :b :q :d . :a :p :c . :c :q :e .")
+    graph = graph_of(":a :p :b . :b :q :d . :a :p :c . :c :q :e .")
     found = retrieve(graph, "ab", two_hop_when_single=True, max_hops=1, neighbour_lines=0)
     for item in found.evidence:
         if item.ends:
@@ -234,7 +226,6 @@ def test_the_inverse_of_what_is_shown_is_not_shown_again() -> None:
     assert len(paths(retrieve(forward + inverse, "ab", **limits))) == 2 * 3 + 2 * 2
 
 
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 CALTECH = "California Institute of Technology"
 LINKER = {"mentions": "linker"}
 

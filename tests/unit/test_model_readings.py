@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import KnowledgeBase, PropertyPath, answer_to_json, render
+from kgsparql import IRI, KnowledgeBase, PropertyPath, answer_to_json, render
 from kgsparql.answering.answer import computed_type
 from kgsparql.answering.readings import LISTED_READINGS
 from kgsparql.errors import ModelError, ModelReplyError
 from kgsparql.events import CandidatesChosen, Drafted, EntitiesLinked, Finished, ModelCalled, QueryRun
 from kgsparql.plans import algebra as a
-from kgsparql.rdf.terms import IRI
 from kgsparql.rendering.answer_rdf import answer_to_trig
 from kgsparql.retrievers import load
 from tests import scripted

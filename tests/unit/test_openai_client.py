@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
+from kgsparql import KgsparqlError
 from kgsparql.errors import (
     AuthenticationError,
     CancelledError,
     InputError,
-    KgsparqlError,
     ModelError,
     ModelReplyError,
     ModelTimeoutError,

@@ -1,26 +1,20 @@
 """The oracle: which paths and triples it goes by, and that methods stop where it says that there is enough."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 import kgsparql
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import IRI, AskOptions, CitedTriple, Evidence, EvidenceItem, Query, Triple
 from kgsparql.answering.choosing import Candidate, choose
 from kgsparql.answering.readings import enough
 from kgsparql.answering.session import Oracle
 from kgsparql.evaluation.dataset import Question, Topic
 from kgsparql.evaluation.oracle import gold_paths, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.rdf.paths import Hop, Path, PropertyPath
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Triple
-from tests.conftest import FIXTURES
+from tests.world import EX, FIXTURES, graph_of
 
-EX = "http://example.org/"
 A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
 
@@ -45,7 +39,7 @@ ONE, BACK = Hop(Triple(A, P, B)), Hop(Triple(C, Q, B), "inverse")
 # -- What it goes by
 
 
-def test_predicates_of_one_name_are_all_kept_the_commonest_first(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_predicates_of_one_name_are_all_kept_the_commonest_first() -> None:
     graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
     assert predicates_by_name(graph) == {
         "at": (IRI("http://other.org/x#at"), IRI(EX + "at")), "of it": (IRI(EX + "of%20it"),),
@@ -93,7 +87,7 @@ def gold(*triples: str) -> tuple[Triple, ...]:
     return tuple(Triple(*(IRI(EX + name) for name in triple.split())) for triple in triples)
 
 
-def test_golden_triples_are_led_to_from_the_topics(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_golden_triples_are_led_to_from_the_topics() -> None:
     graph, topics = graph_of(HUB), (Topic(IRI(EX + "topic")),)
 
     def led(*triples: str, **more: object) -> list[str]:
@@ -107,7 +101,7 @@ def test_golden_triples_are_led_to_from_the_topics(graph_of: Callable[..., Oxigr
     assert led("one about x", topics=()) == []
 
 
-def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples(graph_of: Callable[..., OxigraphGraph]) -> None:
+def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples() -> None:
     graph, triples = graph_of(HUB), gold("one about x", "two about y")
     asked = question(golden_triples=triples, topics=(Topic(IRI(EX + "topic")),))
     made = oracle_for(asked, {}, graph)

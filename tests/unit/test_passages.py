@@ -19,9 +19,8 @@ from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.storage.files import writer_lock
-from tests.conftest import FIXTURES
+from tests.world import DBR, FIXTURES
 
-DBR = "http://dbpedia.org/resource/"
 CURIE = IRI(DBR + "Marie_Curie")
 FEYNMAN = IRI(DBR + "Richard_Feynman")
 BETHE = IRI(DBR + "Hans_Bethe")

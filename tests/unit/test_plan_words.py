@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import KnowledgeBase, Literal, PropertyPath, Term
+from kgsparql import IRI, KnowledgeBase, Literal, PropertyPath, Term
 from kgsparql.errors import NotFoundError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.plans.wording import in_words, none_in_words
-from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers._planned_question import QuestionTerm
 from tests.engines import ENGINES, engine_from_file
 from tests.world import XSD

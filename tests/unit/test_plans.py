@@ -13,6 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from kgsparql import IRI, Literal, PropertyPath, Triple
 from kgsparql.errors import PlanError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import plan_schema, read_plan_file, written_plan
@@ -22,28 +23,26 @@ from kgsparql.plans.running import witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.plans.wording import in_words
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
 from tests.deep import examples
+from tests.world import XSD
 
 _SCHEMA = Draft202012Validator(plan_schema())
 _E = "http://e.org/"
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _ITEMS = [IRI(_E + name) for name in "abcdef"]
 _CLASSES = [IRI(_E + name) for name in ("Thing", "Work", "Film")]
 _NUMBERS = [
-    Literal("3", datatype=IRI(_XSD + "integer")),
-    Literal("7", datatype=IRI(_XSD + "integer")),
-    Literal("2.5", datatype=IRI(_XSD + "decimal")),
+    Literal("3", datatype=IRI(XSD + "integer")),
+    Literal("7", datatype=IRI(XSD + "integer")),
+    Literal("2.5", datatype=IRI(XSD + "decimal")),
     Literal("12"),  # a number written as text
     Literal("many"),
 ]
 _DATES = [
-    Literal("1966-03-01", datatype=IRI(_XSD + "date")),
-    Literal("1966", datatype=IRI(_XSD + "gYear")),
-    Literal("1966-02", datatype=IRI(_XSD + "gYearMonth")),
-    Literal("2001-12-31T10:00:00Z", datatype=IRI(_XSD + "dateTime")),
+    Literal("1966-03-01", datatype=IRI(XSD + "date")),
+    Literal("1966", datatype=IRI(XSD + "gYear")),
+    Literal("1966-02", datatype=IRI(XSD + "gYearMonth")),
+    Literal("2001-12-31T10:00:00Z", datatype=IRI(XSD + "dateTime")),
     Literal("unknown"),
 ]
 _NAMES = [Literal("Blue Encoder"), Literal("red encoder", language="en"), Literal("Decoder")]

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import Answer, AskOptions, LanguageModel, Session
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.prose import borne_out, with_prose
-from kgsparql.answering.session import Session
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.retrievers import load
 from tests.deep import DEEP

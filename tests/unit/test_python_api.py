@@ -21,17 +21,12 @@ from IPython.core.interactiveshell import InteractiveShell
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering.answer import Answer, AnswerTerm
+from kgsparql import IRI, Answer, AnswerTerm, BlankNode, Evidence, Literal, answer_to_rdflib, render, to_dataframe
 from kgsparql.cli import app
 from kgsparql.errors import CancelledError, ForbiddenQueryError, OptionError, QueryTimeoutError, QuestionError
 from kgsparql.events import Event
-from kgsparql.evidence.evidence import Evidence
 from kgsparql.graphs.rdflib_interop import from_rdflib
 from kgsparql.rdf.literals import data_frame, python_value
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
-from kgsparql.rendering import render
-from kgsparql.rendering.answer_rdf import answer_to_rdflib
-from kgsparql.rendering.rows import to_dataframe
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import BORN, NOBEL, ROOT, XSD
 

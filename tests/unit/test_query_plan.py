@@ -8,12 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import kgsparql
-from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.budget import Budget
-from kgsparql.graphs import FederatedGraph
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI
+from kgsparql import IRI, Answer, Budget, FederatedGraph, KnowledgeBase, answer_to_json
 from kgsparql.rendering.drawing import drawing_of
 from tests.world import FIXTURES, known, open_nobel
 

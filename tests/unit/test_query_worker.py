@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 import pyoxigraph as ox
 import pytest
 
+from kgsparql import IRI, BlankNode, Cut, Literal, PrefixMap, Triple
 from kgsparql.errors import (
     CancelledError,
     GraphLoadError,
@@ -32,9 +33,7 @@ from kgsparql.errors import (
     QueryTimeoutError,
 )
 from kgsparql.graphs import child_process, load_store
-from kgsparql.graphs.notes import Cut
 from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Triple
 
 from .user_query_corpus import LEGITIMATE
 

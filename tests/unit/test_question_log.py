@@ -12,7 +12,7 @@ import pytest
 from kgsparql.errors import InputError, NotFoundError, StoreError
 from kgsparql.evaluation.datasets import load
 from kgsparql.storage.question_log import QuestionLog
-from tests.conftest import ROOT
+from tests.world import ROOT
 
 CURIE = {"type": "uri", "value": "http://e.org/curie", "label": "Marie Curie"}
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.answering.answer import Answer
+from kgsparql import IRI, Answer, Literal
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, json_form, triple_of
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run, whole_lines
-from kgsparql.rdf.terms import IRI, Literal
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(

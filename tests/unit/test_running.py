@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import AnswerTerm, Retrieval
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import AnswerTerm, AskOptions, CitedTriple, Evidence, EvidenceItem, Query, Retrieval, Session
 from kgsparql.answering.retriever import Cost, Retriever
-from kgsparql.answering.session import Session
 from kgsparql.errors import (
     AuthenticationError,
     BudgetExceededError,
@@ -30,12 +28,9 @@ from kgsparql.evaluation.runs.directory import Run, whole_lines
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, model_seconds, run
 from kgsparql.events import ModelCalled
-from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
-from tests.conftest import FIXTURES
+from tests.world import DBR, FIXTURES
 
-DBR = "http://dbpedia.org/resource/"
 CURIE, BOHR = IRI(f"{DBR}Marie_Curie"), IRI(f"{DBR}Niels_Bohr")
 SMALL = IRI(f"{DBR}Ilmington")
 

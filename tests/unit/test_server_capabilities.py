@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from kgsparql.budget import Usage
+from kgsparql import LanguageModel, Usage
 from kgsparql.errors import RequestRefusedError
 from kgsparql.models.chat_completion import Call, Capabilities, Message, fewer_tokens, object_schema
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Status, Text

@@ -18,15 +18,13 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql.graphs.sources
+from kgsparql import IRI, Query, Source
 from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
-from kgsparql.graphs.graph import Source
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI
 from kgsparql.storage.files import is_disk_full, lock_path, partial_path
 from tests.cli.lock_holder import lock_held
-from tests.conftest import ROOT
 from tests.deep import DEEP
+from tests.world import ROOT
 
 LOAD = (
     "import sys\n"

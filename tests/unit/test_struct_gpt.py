@@ -6,19 +6,14 @@ from typing import Any
 
 import pytest
 
-from kgsparql.answering.answer_json import answer_to_json
+from kgsparql import IRI, Budget, PropertyPath, StructGPT, answer_to_json
 from kgsparql.answering.session import Oracle
-from kgsparql.budget import Budget
 from kgsparql.errors import AuthenticationError, ModelError
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI
-from kgsparql.retrievers.struct_gpt import StructGPT
 from tests import scripted
-from tests.conftest import open_nobel
 from tests.model_server import NullContent, Reply, Status, Text
-from tests.scripted import Asked, by_call, chose, fences, knowledge_of, numbered, purposes, reading_with
+from tests.scripted import by_call, chose, fences, numbered, purposes, reading_with
+from tests.world import EX, Asked, knowledge_of, open_nobel
 
-EX = "http://example.org/"
 CHAIN = """
 :a rdfs:label "Alpha" ; :p :b . :b rdfs:label "Beta" ; :q :c , :a2 . :c rdfs:label "Gamma" ; :r :d .
 :d rdfs:label "Delta" . :a2 rdfs:label "Alpha Two" ; :noise :a .

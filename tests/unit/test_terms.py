@@ -16,26 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgsparql
+from kgsparql import IRI, BlankNode, Literal, OxigraphGraph, PrefixMap, Term
 from kgsparql.errors import InputError, IriError, PrefixError, QueryBindingError
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.profiles import TextSearch
 from kgsparql.linking.label_index.lookup import label_search, search_words, wikibase_search
 from kgsparql.linking.label_index.names import MAX_SPELLINGS, Spellings
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step
 from kgsparql.rdf.query import Query, prologue
-from kgsparql.rdf.terms import (
-    IRI,
-    BlankNode,
-    Literal,
-    PrefixMap,
-    Term,
-    iri,
-    local_name,
-    normalised,
-    printable,
-    validated,
-)
+from kgsparql.rdf.terms import iri, local_name, normalised, printable, validated
 from kgsparql.rdf.vocabulary import LABELS
 from tests.deep import examples
 from tests.endpoints.faults import answering

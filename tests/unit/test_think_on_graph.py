@@ -9,25 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql.answering.answer import Retrieval
+from kgsparql import IRI, BlankNode, Budget, Literal, PropertyPath, Retrieval, ThinkOnGraph, Usage
 from kgsparql.answering.session import Oracle, Session
-from kgsparql.budget import Budget, Usage
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
-from kgsparql.retrievers.think_on_graph import ThinkOnGraph
 from tests import scripted
-from tests.conftest import graph_from, open_nobel
 from tests.model_server import Reply, Text
-from tests.scripted import Asked, knowledge_of
-from tests.sessions import labels_of, linked
 from tests.unit.hashed_embedder import HashedEmbedder
+from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, open_nobel
 
-EX = "http://example.org/"
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 Body = dict[str, Any]
 Script = Callable[[Body], Reply]
 WORK = """
@@ -51,7 +43,7 @@ def session_of(turtle: str, question: str = "what about it?", entities: Sequence
     if "gold" in more:
         more["oracle"] = Oracle(paths=tuple(more.pop("gold")))
     session = Session(
-        question=question, labels=labels_of(MeteredGraph(graph_from(turtle), usage, events.append)), linker=None,
+        question=question, labels=labels_of(MeteredGraph(graph_of(turtle), usage, events.append)), linker=None,
         ranker=ranker, given=ex(*entities or first_subject(turtle)), **more,
     )  # fmt: skip
     return linked(session)
@@ -145,7 +137,7 @@ def test_a_walk_is_a_sample_and_its_path_is_followed_to_every_answer() -> None:
     item = next(iter(found.evidence))
     assert sorted(named(found)[:3]) == ["ben", "cas", "dan"]
     assert set(item.ends) == set(ex("ben", "cas", "dan"))
-    assert {row["answer"] for row in graph_from(WORK).store.query(item.query.text)} == set(item.ends)  # type: ignore[union-attr]
+    assert {row["answer"] for row in graph_of(WORK).store.query(item.query.text)} == set(item.ends)  # type: ignore[union-attr]
     films = "".join(f":actor :played_in :film{i:02} . :film{i:02} :year {2000 + i} . " for i in range(12))
     gold = [PropertyPath.of(EX + "played_in", EX + "language")]
     assert named(retrieve(films + ":film11 :language :welsh .", gold=gold))[0] == "welsh"
@@ -157,7 +149,7 @@ def test_without_completion_the_evidence_is_exactly_the_kept_chains() -> None:
     for item in found.evidence:
         assert item.path is not None
         assert (len(item.triples), item.ends) == (len(item.path), ())
-        assert len(list(graph_from(WORK).store.query(item.query.text))) == 1, "the query finds just this chain again"  # type: ignore[arg-type]
+        assert len(list(graph_of(WORK).store.query(item.query.text))) == 1, "the query finds just this chain again"  # type: ignore[arg-type]
 
 
 def test_two_hops_through_a_blank_node_are_one_step() -> None:

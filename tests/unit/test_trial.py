@@ -14,8 +14,9 @@ from kgsparql.models.trust import Trust, keep_trust, kept_trust
 from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Reply, Slow, Status, Text
-from tests.scripted import Body, question_of
+from tests.scripted import question_of
 from tests.tried import PLANS, Script, eager, erratic, judgement, path_of, strong, weak
+from tests.world import Body
 
 
 @pytest.fixture(autouse=True)

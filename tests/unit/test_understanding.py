@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
-from kgsparql.rdf.terms import IRI
+from kgsparql import IRI, LinkedEntity, Mention, answer_to_json
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
 from tests.world import FIXTURES

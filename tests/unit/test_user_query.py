@@ -18,10 +18,10 @@ import pytest
 import kgsparql
 from benchmarks.honesty import judged
 from benchmarks.hostile import AREAS, Outcome, Row, catalogue, numbers_in, outcomes, page, summary, wanted
+from kgsparql import IRI, KgsparqlError, PrefixMap
 from kgsparql.errors import (
     ForbiddenQueryError,
     InputError,
-    KgsparqlError,
     LimitError,
     NotFoundError,
     OptionError,
@@ -29,7 +29,6 @@ from kgsparql.errors import (
     QueryTimeoutError,
 )
 from kgsparql.graphs.user_query import QueryResult, check, is_nothing, why_nothing
-from kgsparql.rdf.terms import IRI, PrefixMap
 from kgsparql.retrievers import load
 from tests.world import FIXTURES, NOBEL, ROOT, knowledge_of
 

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql import IRI, KnowledgeBase, Literal, Solutions
 from kgsparql.exploration import labels, neighbours
-from kgsparql.graphs.graph import Solutions
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
 from tests.world import graph_of, knowledge_of, open_nobel
 
