@@ -6,7 +6,8 @@
 A line of ``fixtures/golden/outcomes.jsonl`` has a question, the graph that it is asked of, options where they are not
 the default ones, gold, and what came of it, without a model or an embedder. Gold is a list of labels in any order, or
 of rows; ``[]`` where the graph has nothing, ``"doubt"`` where the graph does not settle it, and ``null`` where nobody
-judged: then the outcome only tells a change. A new question is a line with ``graph``, ``question`` and ``gold``.
+judged: then the outcome only tells a change. A new question is a line with ``graph``, ``question`` and ``gold``; the
+option ``after`` lists the questions that it follows.
 """
 
 from __future__ import annotations
@@ -52,9 +53,12 @@ def asked_anew(graph: str, questions: Iterable[Line], embedder: str = "none") ->
 
 
 def _line(question: Line, ask: Callable[..., Answer]) -> Line:
-    asked = {key: question[key] for key in ASKED if key in question}
+    asked, options, before = {key: question[key] for key in ASKED if key in question}, question.get("options", {}), None
+    own = {key: value for key, value in options.items() if key != "after"}
     try:
-        answer = ask(question["question"], budget=Budget(max_seconds=None), **question.get("options", {}))
+        for earlier in options.get("after", ()):
+            before = ask(earlier, after=before, **own)
+        answer = ask(question["question"], after=before, budget=Budget(max_seconds=None), **own)
     except Exception as error:  # noqa: BLE001 - a crash is an outcome, too
         return {**asked, "verdict": "error", "status": repr(error)}
     came = outcome(answer)
@@ -67,6 +71,7 @@ def outcome(answer: Answer) -> Line:
     first = answer.evidence[cited[0]].text if cited else ""
     way = first if found is None else answer.text.splitlines()[-1]  # for what is computed, how it was read
     said: Line = {"status": str(answer.status), "method": answer.retriever}
+    said["linked"] = [link.label for link in answer.linked]
     said["best"] = _some([one.label for one in answer.best])
     if found is not None and found.is_table:
         said["columns"], said["rows"] = list(found.columns), _some(rows_of(answer))

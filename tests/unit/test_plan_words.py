@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from kgsparql.plans.running import run
 from kgsparql.plans.wording import in_words, none_in_words
 from kgsparql.retrievers._planned_question import QuestionTerm
 from tests.engines import ENGINES, engine_from_file
-from tests.world import XSD
+from tests.world import FIXTURES, XSD
 
 _E = "http://e.org/"
 
@@ -287,25 +286,7 @@ def test_an_entity_that_is_given_is_the_one_that_is_named(nobel: kgsparql.Knowle
         nobel.plan("How many laureates worked there?", entities=(IRI("http://e.org/nowhere"),))
 
 
-@pytest.mark.parametrize("prize", ["Nobel Prize in Physics", "Nobel Peace Prize"])
-def test_who_did_something_are_the_people_who_did(nobel: kgsparql.KnowledgeBase, prize: str) -> None:
-    """The prize has a predicate of its own that fits the verb: where it is awarded."""
-    asked = [nobel.ask(f"{who} won the {prize}?") for who in ("Who", "Which people")]
-    assert [answer.status for answer in asked] == ["answered"] * 2
-    assert {own.term for own in asked[0].best} == {own.term for own in asked[1].best} != set()
-
-
-BRIDGES = """
-@prefix e: <http://e.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-e:Bridge a rdfs:Class ; rdfs:label "bridge" . e:length rdfs:label "length" . e:lanes rdfs:label "lane count" .
-e:opened rdfs:label "opening date" . e:price rdfs:label "price" .
-e:a a e:Bridge ; rdfs:label "Tower Bridge" ; e:length "244" ; e:opened "1894-06-30"^^xsd:date ; e:lanes 2 .
-e:b a e:Bridge ; rdfs:label "Forth Bridge" ; e:length "2,467 m" ; e:opened "1890-03-04"^^xsd:date ; e:lanes 0 .
-e:c a e:Bridge ; rdfs:label "Rialto Bridge" ; e:length "48" ; e:opened "2001-13-45"^^xsd:date ; e:lanes 1 .
-e:d a e:Bridge ; rdfs:label "Old Bridge" ; e:length "120" ; e:opened "unknown" ; e:price 9000000000000000000 .
-e:f a e:Bridge ; rdfs:label "New Bridge" ; e:opened [] ; e:price 9000000000000000000 .
-"""
+BRIDGES = FIXTURES / "golden" / "bridges.ttl"
 BRIDGE = a.Instances(IRI(_E + "Bridge"))
 
 
@@ -330,15 +311,8 @@ PLANS: list[tuple[a.Plan, list[str]]] = [
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    file = tmp_path / "bridges.ttl"
-    file.write_text(BRIDGES, encoding="utf-8")
-    return file
-
-
-@pytest.fixture
-def bridges(file: Path) -> KnowledgeBase:
-    return kgsparql.open(file, embedder="none")
+def bridges() -> KnowledgeBase:
+    return kgsparql.open(BRIDGES, embedder="none")
 
 
 def _label(term: object) -> str:
@@ -349,8 +323,8 @@ def _label(term: object) -> str:
 
 @pytest.mark.parametrize(("plan", "said"), PLANS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_a_plan_leaves_out_is_counted(file: Path, engine: str, plan: a.Plan, said: list[str]) -> None:
-    found = [own.in_words(_label) for own in run(plan, engine_from_file(engine, file)).left_out]
+def test_what_a_plan_leaves_out_is_counted(engine: str, plan: a.Plan, said: list[str]) -> None:
+    found = [own.in_words(_label) for own in run(plan, engine_from_file(engine, BRIDGES)).left_out]
     assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
     assert all(text.endswith("left out") for text in found)
 
