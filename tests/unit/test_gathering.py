@@ -25,8 +25,9 @@ from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import BlankNode, PrefixMap, Triple
 from tests.deep import examples
-from tests.unit.test_federated import E, divided, ex, graph, parsed, shown
+from tests.unit.test_federated import divided, graph, parsed, shown
 from tests.unit.test_plans import CONDITIONS, NUMBERS, SETS, TABLES, graphs
+from tests.world import EX, ex
 
 # Patterns of every form; the last ones bind a variable where a part that may be missing has one of its name.
 QUERIES = """
@@ -83,7 +84,7 @@ def test_a_query_of_a_users_own_over_a_divided_graph_finds_what_it_does_in_the_g
     whole = graph(parsed("\n".join(sorted(lines))), "whole")
     both = divided(list(whole.quads()), 2, random)
     for text, most in product(QUERIES, (-1, 1000)):
-        query = check(text, prefixes=PrefixMap({"": E}))
+        query = check(text, prefixes=PrefixMap({"": EX}))
         with patch.object(gathering, "_WHOLE", most):
             held = both.refreshed().graph_for(patterns_of(query).group)
         assert isinstance(held, OxigraphGraph)
@@ -112,13 +113,13 @@ class Remote(KnowledgeGraph):
 
 def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do() -> None:
     files = FederatedGraph([graph(parsed(":a :p :b ."), "one"), graph(parsed(":b :p :c ."), "two")])
-    queries = GraphQueries(files, prefixes=PrefixMap({"": E}))
+    queries = GraphQueries(files, prefixes=PrefixMap({"": EX}))
     assert queries.run("SELECT * { ?s ?p ?o }").rows == 2
     with pytest.raises(InputError, match="GRAPH cannot be asked for") as refused:
         queries.run("SELECT * { GRAPH ?g { ?s ?p ?o } }")
     assert "kgsparql load" in refused.value.hint
     with_endpoint = FederatedGraph([graph(parsed(":a :p :b ."), "one"), Remote(":b :p :c .")])
-    queries = GraphQueries(with_endpoint, prefixes=PrefixMap({"": E}))
+    queries = GraphQueries(with_endpoint, prefixes=PrefixMap({"": EX}))
     with pytest.raises(LimitError, match="more triples than can be joined over several graphs"):
         queries.run("SELECT * { ?s ?p ?o }")  # all of an endpoint is too much to ask for
     assert queries.run("SELECT * { ?s :p ?o . ?o :p ?end }").rows == 1
@@ -127,19 +128,19 @@ def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do() -> Non
 def test_a_blank_node_of_an_endpoint_is_met_within_it_alone() -> None:
     file = graph(parsed(":a :p :b . :c :u :e . :d :u :f ."), "file")
     both = FederatedGraph([file, Remote(":b :q [ :r :c ; :s 3 ] , [ :r :d ; :s 4 ] .")])
-    queries = GraphQueries(both, prefixes=PrefixMap({"": E}))
-    alone = check("SELECT * { :b :q ?v . ?v :r ?c ; :s ?n }", prefixes=PrefixMap({"": E}))
+    queries = GraphQueries(both, prefixes=PrefixMap({"": EX}))
+    alone = check("SELECT * { :b :q ?v . ?v :r ?c ; :s ?n }", prefixes=PrefixMap({"": EX}))
     assert both.graph_for(patterns_of(alone).group) is both.members[1], "it is sent there"
     with pytest.raises(LimitError, match="beside blank nodes of an endpoint"):
         queries.run("SELECT * { :a :p/:q ?v }")
-    (within,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{E}q", f"{E}r"))])
-    assert ({str(term) for term in within.items}, within.cuts) == ({f"<{E}c>", f"<{E}d>"}, ())
-    (beyond,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(*(f"{E}{step}" for step in "qru")))])
+    (within,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{EX}q", f"{EX}r"))])
+    assert ({str(term) for term in within.items}, within.cuts) == ({f"<{EX}c>", f"<{EX}d>"}, ())
+    (beyond,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(*(f"{EX}{step}" for step in "qru")))])
     assert (beyond.items, len(beyond.cuts)) == ((), 1)
 
 
 def test_a_path_goes_from_a_file_to_an_endpoint_and_back() -> None:
     file = graph(parsed(":a :p :b . :c :r :d ."), "file")
     both = FederatedGraph([file, Remote(":b :q :c .")])
-    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{E}{step}" for step in "pqr")))])
+    (found,) = walk_ends(both, [Walk(ex("a"), PropertyPath.of(*(f"{EX}{step}" for step in "pqr")))])
     assert (found.items, found.cuts) == ((ex("d"),), ())
