@@ -187,10 +187,6 @@ class PathRanking(Weights, Retriever):
                 meant.setdefault(one.term, replace(one, score=one.score - fewer))
         return list(meant.values())
 
-    def likely_paths(self, session: Session) -> list[LikelyPath]:
-        """Score the likeliest paths from all that the names may mean, with their ends, the best first."""
-        return self._scored_with_ends(self._enumerations_from((), session), session)
-
     def _enumerations_from(self, starts: Sequence[LinkedEntity], session: Session) -> list[Enumeration]:
         links = _with_descriptions(starts or self._likely_meanings(session), session)
         enumerations = enumerate_paths(
