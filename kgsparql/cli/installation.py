@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +36,6 @@ _EXCHANGES = {
     "trial": "what language models were found good for",
     "abilities": "which JSON modes each model server takes",
 }
-_FILES = ("vectors", "exchanges")  # kinds that are a file; in that of the exchanges are several kinds
 _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
 
@@ -50,7 +48,7 @@ def cache(
     *,
     to: c.AloneOptions,
 ) -> None:
-    """Say what is kept between runs, how big and how old it is; remove it by kind.
+    """Say what is kept between runs and how big it is; remove it by kind.
 
     All of it is made again when it is needed; the replies of a model are paid for again.
     What another kgsparql is writing is skipped. What it is reading may be gone for it; it says so then.
@@ -62,118 +60,101 @@ def cache(
     kept = list(_kept_kinds(directory))
     size = sum(kind["bytes"] for kind in kept)
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
-    for kind in kept:
-        days = " to ".join(dict.fromkeys(when[:10] for when in (kind["oldest"], kind["newest"]) if when))
-        counts = f"{kind['count']:>7,}  {decimal(kind['bytes']):>7}"
-        lines.append(f"  {kind['kind']:<11} {counts}  {days:<24}  {kind['what']}")
+    lines += [f"  {own['kind']:<11} {own['count']:>7,}  {decimal(own['bytes']):>7}  {own['what']}" for own in kept]
     to.write({"directory": str(directory), "bytes": size, "kinds": kept}, lines)
     to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
 
 
-def _kind_json(kind: str, what: str, count: int, size: int, oldest: str = "", newest: str = "") -> dict[str, Any]:
-    return {"kind": kind, "what": what, "count": count, "bytes": size, "oldest": oldest, "newest": newest}
-
-
 def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
-    """Say how much there is of each kind, in bytes on the disk, and when its oldest and newest were written."""
+    """Say how much there is of each kind, in bytes on the disk."""
     from kgsparql.storage.files import bytes_of, size_of
 
+    found: list[tuple[str, str, int, int]] = []
     for folder, what in _FOLDERS.items():
         entries = [entry for entry in _entries_in(directory / folder) if entry.suffix != ".lock"]
-        whole = [entry for entry in entries if entry == _target_of(entry)]
-        times = sorted(map(_modified_at, whole)) or [""]
-        if entries:
-            yield _kind_json(folder, what, len(whole), sum(map(size_of, entries)), times[0], times[-1])
-    for kind in _FILES:
-        file, opened = _file_of(directory, kind)
-        if file is None:
-            continue
+        whole = sum(entry == _target_of(entry) for entry in entries)
+        found += [(folder, what, whole, sum(map(size_of, entries)))] * bool(entries)
+    for kind, opened in _databases(directory).items():
+        size = bytes_of(opened.path)
         try:
-            with opened(file) as store:
-                found = store.summary()
+            with opened as store:
+                told = store.summary() if kind == "exchanges" else {kind: (store.summary(), size)}
         except StoreError as error:
-            yield _kind_json(kind, printable(error.message, 400), 0, bytes_of(file))
-            continue
-        if kind == "exchanges":
-            for own, told in found.items():
-                yield _kind_json(own, _EXCHANGES.get(own, ""), *told)
-        elif found[0]:
-            count, *times = found
-            yield _kind_json(kind, "vectors of texts", count, bytes_of(file), *times)
+            found.append((kind, printable(error.message, 400), 0, size))
+        else:
+            found += [(own, _EXCHANGES.get(own, "vectors of texts"), *sizes) for own, sizes in told.items() if sizes[0]]
+    yield from (dict(zip(("kind", "what", "count", "bytes"), one, strict=True)) for one in found)
 
 
 def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
-    """Remove kinds, or nothing if a name is none; what is in use is an error only if nothing was removed."""
-    named, known = list(dict.fromkeys(kinds)), [*_FOLDERS, *_EXCHANGES, *_FILES, "all"]
-    for kind in named:
+    """Remove kinds, or nothing if a name is none; what is in use is skipped, and then an error."""
+    known = [*_FOLDERS, *_EXCHANGES, "vectors", "exchanges", "all"]
+    for kind in kinds:
         if kind not in known:
             raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
-    failures: list[StoreError] = []
-    done = []
-    for kind in [*_FOLDERS, *_FILES] if "all" in named else named:
-        clear = _clear_folder if kind in _FOLDERS else _clear_file
-        done.append((kind, *clear(directory, kind, failures)))
-    cleared = [{"kind": kind, "count": count, "bytes": size} for kind, count, size in done]
-    lines = [f"{kind}: {count:,} removed, {decimal(size)} freed" for kind, count, size in done]
-    to.write({"cleared": cleared, "failures": [own.to_json() for own in failures]}, lines)
-    for failure in failures:
-        if not any(count or size for _, count, size in done) or not isinstance(failure, StoreLockedError):
-            raise failure
-        c.say(f"skipped: {printable(failure.message, 400)}")
+    skipped: list[StoreError] = []
+    cleared = []
+    for kind in [*_FOLDERS, "vectors", "exchanges"] if "all" in kinds else dict.fromkeys(kinds):
+        clear = _clear_folder if kind in _FOLDERS else _clear_database
+        count, size = clear(directory, kind, skipped)
+        cleared.append({"kind": kind, "count": count, "bytes": size})
+    lines = [f"{own['kind']}: {own['count']:,} removed, {decimal(int(own['bytes']))} freed" for own in cleared]
+    to.write({"cleared": cleared, "failures": [own.to_json() for own in skipped]}, lines)
+    for error in skipped:
+        raise error
 
 
-def _clear_folder(directory: Path, folder: str, failures: list[StoreError]) -> tuple[int, int]:
+def _clear_folder(directory: Path, folder: str, skipped: list[StoreError]) -> tuple[int, int]:
     """Remove what nobody is writing; an endpoint that wants peace keeps its entry, for nobody else would know."""
     from kgsparql.graphs.protocol.rate_limiter import FOLDER, kept_until
     from kgsparql.storage.files import remove, size_of, writer_lock
 
-    entries: dict[Path, set[Path]] = {}
-    for entry in _entries_in(directory / folder):
-        entries.setdefault(_target_of(entry), set()).add(entry)
     count, size = 0, 0
-    for target, beside in entries.items():
+    entries = _entries_in(directory / folder)
+    for target in dict.fromkeys(map(_target_of, entries)):
         if folder == FOLDER and kept_until(target, time.time()) > time.time():
             continue
         try:
             with writer_lock(target):
                 # Looked up with the lock held: a writer may have put it in place in the meantime.
-                for entry in (one for one in {target, *beside} if one.suffix != ".lock" and os.path.lexists(one)):
+                beside = {target, *(entry for entry in entries if _target_of(entry) == target)}
+                for entry in (one for one in beside if one.suffix != ".lock" and os.path.lexists(one)):
                     held = size_of(entry)
                     remove(entry, target)
                     count, size = count + (entry == target), size + held
         except StoreError as error:
-            failures.append(error)
+            skipped.append(error)
     return count, size
 
 
-def _clear_file(directory: Path, kind: str, failures: list[StoreError]) -> tuple[int, int]:
+def _clear_database(directory: Path, kind: str, skipped: list[StoreError]) -> tuple[int, int]:
     """Empty a file, or of exchanges one kind; a file that cannot be used is removed if all of it is meant."""
     from kgsparql.storage.files import bytes_of, remove_database
 
-    file, opened = _file_of(directory, kind)
-    if file is None:
+    opened = _databases(directory).get("vectors" if kind == "vectors" else "exchanges")
+    if opened is None:
         return 0, 0
-    count, before = 0, bytes_of(file)
+    count, before = 0, bytes_of(opened.path)
     try:
-        with opened(file) as store:
+        with opened as store:
             count = store.clear(*([kind] if kind in _EXCHANGES else []))
     except StoreError as error:
         if kind in _EXCHANGES or isinstance(error, StoreLockedError):
-            failures.append(error)
+            skipped.append(error)
             return 0, 0
-        remove_database(file)
-    return count, max(0, before - bytes_of(file))
+        remove_database(opened.path)
+    return count, max(0, before - bytes_of(opened.path))
 
 
-def _file_of(directory: Path, kind: str) -> tuple[Path | None, Callable[[Path], AbstractContextManager[Any]]]:
-    """Find the file that a kind is in, which is ``None`` if it is not there, and what opens it."""
+def _databases(directory: Path) -> dict[str, Any]:
+    """Find the files that are there of vectors and of exchanges, not yet opened; no link is followed."""
     from kgsparql.models.embedders import VECTORS, VectorStore
     from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
-    is_vectors = kind == "vectors"
-    file = directory / (VECTORS if is_vectors else RESPONSE_FILE)
-    opened: Any = VectorStore if is_vectors else ResponseCache
-    return None if file.is_symlink() or not file.exists() else file, opened
+    both: dict[str, Any] = {
+        "vectors": VectorStore(directory / VECTORS), "exchanges": ResponseCache(directory / RESPONSE_FILE),
+    }  # fmt: skip
+    return {kind: own for kind, own in both.items() if own.path.exists() and not own.path.is_symlink()}
 
 
 def _entries_in(place: Path) -> list[Path]:
@@ -185,13 +166,6 @@ def _entries_in(place: Path) -> list[Path]:
     except OSError as error:
         hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
         raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error
-
-
-def _modified_at(path: Path) -> str:
-    """Say when a file or directory was last written, ISO 8601, UTC; empty if it is gone."""
-    with suppress(OSError):
-        return datetime.fromtimestamp(path.lstat().st_mtime, UTC).isoformat(timespec="seconds")
-    return ""
 
 
 def _target_of(entry: Path) -> Path:

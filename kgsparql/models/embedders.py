@@ -6,7 +6,6 @@ import hashlib
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -259,12 +258,9 @@ class VectorStore(SqliteFile):
                 first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
                 connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
 
-    def summary(self) -> tuple[int, str, str]:
-        """Count the vectors, and say when the oldest and the newest were made: ISO 8601, UTC; empty for none."""
-        select = "SELECT count(*), min(made), max(made) FROM vector HAVING count(*) > 0"
-        for count, *times in self.rows(select):
-            return count, *(datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") for at in times)
-        return 0, "", ""
+    def summary(self) -> int:
+        """Count the vectors."""
+        return sum(count for (count,) in self.rows("SELECT count(*) FROM vector"))
 
     def clear(self) -> int:
         """Remove all vectors and shrink the file; return how many they were."""

@@ -65,16 +65,11 @@ def test_modes_say_what_a_kept_reply_is_good_for_and_nothing_is_made_before_one_
 
 
 def test_each_kind_is_counted_and_cleared_and_the_file_shrinks(kept: ResponseCache, path: Path) -> None:
-    before = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
     for i in range(20):
         kept.put("model", {"i": i}, {"text": "x" * 50_000})
     kept.put("abilities", {}, {})
-    found = kept.summary()
-    assert (list(found), found["abilities"][:2]) == (["abilities", "model"], (1, 4))
-    count, size, oldest, newest = found["model"]
-    assert (count, size) == (20, 20 * len('{"i":0}{"text":""}' + "x" * 50_000) + 10)
-    assert before <= oldest <= newest
-    assert oldest.endswith("+00:00")
+    size = 20 * len('{"i":0}{"text":""}' + "x" * 50_000) + 10
+    assert kept.summary() == {"abilities": (1, 4), "model": (20, size)}
     assert _size(path) > 1_000_000
     assert kept.clear("model") == 20
     assert _size(path) < 100_000
