@@ -107,7 +107,7 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
 def validate(
     graph: GraphOptions, dataset: DatasetArgument,
     timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
-    limit: Annotated[int, c.option("--limit N", "Findings that are listed.", min=0)] = 50, lang: c.LangOption = "en",
+    lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
     """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
 
@@ -124,7 +124,7 @@ def validate(
         findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
         share = validation.missing_share(loaded, knowledge)
         name = knowledge.graph.name
-    c.write("\n".join(validation.validation_lines(loaded, name, findings, limit)), None)
+    c.write("\n".join(validation.validation_lines(loaded, name, findings)), None)
     if share == 1:
         raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
     if not all(finding.is_fine for finding in findings):

@@ -170,7 +170,9 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
         if 1 < len(values) <= 8:
             cells = {(line["name"], line["slice"]): line for line in own.to_dict("records")}
             of_rows = ([cells.get((row["name"], value)) for value in values] for row in rows)
-            written = [["–" if one is None else _mean(one, found.primary, found.primary) for one in o] for o in of_rows]
+            written = [
+                ["–" if one is None else _mean(one, found.primary, {found.primary}) for one in o] for o in of_rows
+            ]
             heads = [f"{value} (n {max(own.loc[own['slice'] == value, 'n'])})" for value in values]
             titles = (_row_title(found, row) for row in rows)
             table = [["method", *heads], *([title, *own] for title, own in zip(titles, written, strict=True))]

@@ -117,7 +117,7 @@ def validate(
     return findings
 
 
-def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], limit: int) -> Iterator[str]:
+def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding]) -> Iterator[str]:
     """Yield lines for a person: the number of questions by outcome, then the findings that need a look."""
     counts = Counter((finding.outcome, finding.how) for finding in findings)
     yield f"{dataset.name} on {graph}: {len(findings):,} questions"
@@ -128,16 +128,13 @@ def validation_lines(dataset: Dataset, graph: str, findings: Sequence[Finding], 
     if dataset.problems:
         yield f"  {len(dataset.problems):>7,}  problems where the file was read"
         yield from ("", *(f"  {printable(str(problem), 300)}" for problem in dataset.problems))
-    wrong = [finding for finding in findings if not finding.is_fine]
-    for finding in wrong[:limit]:
+    for finding in (finding for finding in findings if not finding.is_fine):
         yield from ("", f"{finding.question}  {finding.outcome}: {printable(finding.text, 160)}")
         if finding.reason:
             yield f"  why      {printable(finding.reason, 600)}"
         for name, terms in (("missing", finding.missing), ("extra", finding.extra), ("absent", finding.absent)):
             if terms:
                 yield f"  {name:<8} {first_texts(terms, _MAX_TERMS)}"
-    if len(wrong) > limit:
-        yield f"\n… {len(wrong) - limit:,} more: --limit"
 
 
 def _compared_with_gold(
@@ -180,19 +177,10 @@ def answered(dataset: Dataset, knowledge: KnowledgeBase) -> Dataset:
         elif answers:
             answers = tuple(replace(a, label=a.label or labels.get(a.term, "")) if a.term else a for a in answers)
         elif answers is None and (result := results[question.id]).how:
-            problems.append(Problem(question.id, f"no answer is known: {_why_unknown(result)}"))
+            problems.append(Problem(question.id, f"no answer is known: {result.reason}"))
             continue
         questions.append(replace(question, answers=answers))
     return replace(dataset, questions=tuple(questions), problems=(*dataset.problems, *problems))
-
-
-def _why_unknown(result: _GoldResult) -> str:
-    if result.outcome == "absent":
-        absent = first_texts(list(map(str, result.absent)), _MAX_TERMS)
-        return f"the graph does not mention {absent}, which its query names"
-    if result.outcome == "empty":
-        return "its query finds nothing"
-    return f"its query is refused: {result.reason}"
 
 
 def missing_share(dataset: Dataset, knowledge: KnowledgeBase) -> float:
@@ -226,7 +214,7 @@ class _GoldResult:
 
     :param outcome: as if the file had no gold answers.
     :param how: ``sparql`` or ``path``; empty if the question has neither.
-    :param reason: why it is refused, in the engine's words; else what is odd in it.
+    :param reason: why there is no answer, if it is refused in the engine's words; else what is odd in it.
     :param named: the IRIs that the query names, if the answer is one literal.
     :param absent: those of them that the graph lacks, if the answer says nothing without them.
     """
@@ -267,7 +255,8 @@ def _gold_results(
     for question_id, result in found.items():
         absent = tuple(term for term in result.named if term not in known)
         if says_nothing(result.terms, result.named, absent):
-            found[question_id] = replace(result, outcome="absent", absent=absent)
+            reason = f"the graph does not mention {first_texts(list(map(str, absent)), _MAX_TERMS)}"
+            found[question_id] = replace(result, outcome="absent", absent=absent, reason=reason)
     return found
 
 
@@ -286,7 +275,7 @@ def _query_result(queries: GraphQueries, prefixes: PrefixMap, sparql: str, timeo
     except _REFUSED as error:
         return _refused_result("sparql", error.message, error.hint)
     unbound = [name for name in rows.variables if rows and not any(name in row for row in rows)]
-    reason = f"?{', ?'.join(unbound)} is empty in every solution" if unbound else ""
+    reason = f"?{', ?'.join(unbound)} is empty in every solution" if unbound else "" if rows else "it finds nothing"
     terms = gold_terms(rows, rows.variables)
     named = named_iris(checked.text) if len(terms) == 1 and isinstance(terms[0], Literal) else ()
     return _GoldResult("derived" if terms else "empty", "sparql", terms, reason, named=named)
@@ -312,7 +301,7 @@ def _walk_results(
             terms = dict.fromkeys(term for some in ends for term in some.items)
             left_out = {topic.iri for topic in question.topics} - {answer.term for answer in question.answers or ()}
             kept = tuple(term for term in terms if term not in left_out) or tuple(terms)
-            result = _GoldResult("derived" if kept else "empty", "path", kept)
+            result = _GoldResult("derived" if kept else "empty", "path", kept, "" if kept else "it finds nothing")
         yield question.id, result
 
 
