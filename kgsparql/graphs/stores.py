@@ -71,10 +71,9 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A file to load: its name in errors, the path of its bytes, its name in the manifest, and its own named graph."""
+    """A file to load, its name in the manifest, and its own named graph."""
 
-    name: str
-    path: str
+    file: RdfFile
     source: str
     graph: str | None
 
@@ -130,13 +129,12 @@ def load_store(
 def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
     """Make the job for a file; standard input is copied to a file first, because it is read twice."""
     if file.path is not None:
-        path = str(file.path.resolve())
-        return _Job(file.name, path, path, graph)
+        return _Job(file, str(file.path.resolve()), graph)
     spool = partial_path(target)
     spools.callback(spool.unlink, missing_ok=True)
     with spool.open("xb") as copy:
         shutil.copyfileobj(standard_input(), copy)
-    return _Job(file.name, str(spool), file.name, graph)
+    return _Job(RdfFile(file.name, spool), file.name, graph)
 
 
 def _plan_of_load(
@@ -147,9 +145,9 @@ def _plan_of_load(
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     recipes = {options.recipe, replace(options, base=options.base or OWN_BASE).recipe}
     for job in jobs:
-        sha256 = RdfFile(job.name, Path(job.path)).sha256() if held else ""
+        name, sha256 = job.file.name, job.file.sha256() if held else ""
         if any((sha256, job.graph, recipe) in held for recipe in recipes):
-            unchanged.append(job.name)
+            unchanged.append(name)
             continue
         to_read.append(job)
         for source in manifest.sources:
@@ -159,8 +157,8 @@ def _plan_of_load(
                 again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
                 place = shlex.quote(str(target))
                 raise StoreError(
-                    f"{job.name}: changed since it was loaded into {target}, and it has no named graph of its own to "
-                    "replace", hint=f"rebuild: rm -r {place} && kgsparql load {again} --store {place}", path=job.name,
+                    f"{name}: changed since it was loaded into {target}, and has no named graph of its own to replace",
+                    hint=f"rebuild: rm -r {place} && kgsparql load {again} --store {place}", path=name,
                     code="E_STORE_CHANGED",
                 )  # fmt: skip
     return to_read, tuple(unchanged), drop
@@ -242,7 +240,7 @@ def _refuse_foreign_writer(directory: Path) -> None:
 
 def _load_file(store: ox.Store, job: _Job, options: ReadOptions, progress: Progress | None) -> StoredSource:
     """Load a file; Ctrl-C ends it where the engine asks for the next bytes."""
-    file, graph, size_before = RdfFile(job.name, Path(job.path)), IRI(job.graph) if job.graph else None, len(store)
+    file, graph, size_before = job.file, IRI(job.graph) if job.graph else None, len(store)
     rdf_format = format_of(file, options)
 
     def told(phase: str, done: int, total: int) -> None:
@@ -384,10 +382,7 @@ def graph_in_cache(
             remove(target, target)
     if notes is not None:
         notes(f"{name}: big, so it is kept as a store in {target} (--no-cache turns this off)")
-    jobs = [
-        _Job(file.name, str(file.path), os.path.realpath(str(file.path)), graph)
-        for file, graph in zip(files, graphs, strict=True)
-    ]
+    jobs = [_Job(file, os.path.realpath(str(file.path)), graph) for file, graph in zip(files, graphs, strict=True)]
     with writer_lock(target, wait_s=_CACHE_WAIT_S):
         remove_leftovers(target)
         if is_store(target):  # another process has created it while we waited

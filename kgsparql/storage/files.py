@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,8 +22,6 @@ _DIGEST = "sha256"
 _MAX_REREAD_BYTES = 2**28
 """Bytes that are read again where files are younger or older than when they were sealed, as those of a copy are."""
 _KEY = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
-_ABANDONED_S = 3_600
-"""A small file is written without a lock, in milliseconds: one that is half-made for so long is nobody's."""
 
 
 # Replacing
@@ -243,11 +240,8 @@ def leftovers(cache: Path) -> Iterator[Path]:
     """Find what killed writers left in the folders of a cache: the store, index or file that each was writing."""
     for entry in sorted(cache.glob("*/*.*")):
         match = None if entry.parent.is_symlink() else _KEY.fullmatch(entry.name)
-        if match:
-            target = entry.with_name(match[1])
-            is_old = not lock_path(target).exists() and time.time() - entry.lstat().st_mtime > _ABANDONED_S
-            if is_old or is_abandoned(target):
-                yield target
+        if match and is_abandoned(target := entry.with_name(match[1])):
+            yield target
 
 
 def sweep(targets: Iterable[Path]) -> None:

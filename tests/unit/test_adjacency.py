@@ -125,22 +125,6 @@ def test_odd_graphs_have_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert open_label_index(graph, indexes.directory) is not None  # however few labels it has
 
 
-def test_half_of_what_is_kept_is_never_read_and_made_anew(tmp_path: Path) -> None:
-    directory = store_of(tmp_path)
-    whole = content(built(open_store(directory)))
-    for number, file in enumerate(sorted(kept_in(open_store(directory)).iterdir())):
-        data = file.read_bytes()
-        damaged = (data[: len(data) // 2], None)[number % 2]
-        if damaged is None:
-            file.unlink()
-        else:
-            file.write_bytes(damaged)
-        graph = open_store(directory)
-        assert graph.adjacency_view() is None
-        assert len(shortest_paths(graph, START, END).items) == 8
-        assert content(built(graph)) == whole
-
-
 def add(directory: Path, triple: tuple[Any, ...]) -> Path:
     """Add a triple as another program would."""
     store = ox.Store(str(directory))
@@ -208,15 +192,6 @@ def test_a_load_makes_one_and_a_question_does_not_but_to_read_labels(
     assert graph.adjacency_view() is not None
     load_store(file, tmp_path / "loaded")
     assert open_store(tmp_path / "loaded").adjacency_view() is not None
-
-
-def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    graph = open_store(store_of(tmp_path))
-    kept = kept_in(graph)
-    (kept.parent / f"{kept.name}.partial-1" / "names").mkdir(parents=True)
-    (kept.parent / f"{kept.name}.partial-2").write_bytes(b"half")
-    built(graph)
-    assert list(kept.parent.iterdir()) == [kept]
 
 
 def noted(directory: Path) -> tuple[int, list[str], int]:

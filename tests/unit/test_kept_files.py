@@ -11,7 +11,6 @@ import os
 import random
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -282,15 +281,6 @@ def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[
         for file in _files(copy):
             file.write_bytes(file.read_bytes().replace(KINDS[name].version.encode(), changed))
         assert _check(name, copy, expected, what=f"{name} of version {number}") != "same"
-
-
-def test_a_damaged_reply_is_not_used(tmp_path: Path) -> None:
-    _exchanges(tmp_path)
-    with closing(sqlite3.connect(tmp_path / "e.sqlite")) as connection, connection:
-        connection.execute("UPDATE exchange SET reply = replace(reply, 'answer is 7', 'answer is 8')")
-    with ResponseCache(tmp_path / "e.sqlite") as cache:
-        assert cache.get("model", {"q": 7}) is None
-        assert cache.get("model", {"q": 8}) == {"answer": "the answer is 8", "tokens": 8}
 
 
 def test_a_store_with_a_damaged_table_is_called_damaged_by_each_way_to_read_it(tmp_path: Path) -> None:

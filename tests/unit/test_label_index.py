@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables
-from tests.deep import DEEP, deep
+from tests.deep import DEEP
 from tests.kept import rewrite
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import ex, graph_of
@@ -332,33 +330,6 @@ def test_S04_a_killed_build_goes_on_and_equals_a_clean_one(tmp_path: Path) -> No
     embedded = len(log.read_text().splitlines())
     assert embedded <= 6_001 + 3 * (KEEP_EVERY + 256)
     assert sorted(p.name.split("_")[0] for p in (tmp_path / "killed").glob("*.*")) == [MANIFEST, "labels", "vectors"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals and pseudo-terminals are POSIX")
-@pytest.mark.parametrize(("sign", "count"), [deep("reading labels", 150_000), ("indexing labels", 20_000)])
-def test_S03_ctrl_c_ends_an_index_at_once_and_leaves_it_resumable(tmp_path: Path, sign: str, count: int) -> None:
-    file, cache = tmp_path / "many.nt", tmp_path / "cache"
-    file.write_text("".join(f'<http://e.org/{i}> <{LABEL}> "thing {i} of {i * 7919 % 1000}" .\n' for i in range(count)))
-    environment = {**os.environ, "KGSPARQL_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-m", "kgsparql", "index", "-k", str(file), "--embedder", "none"]
-    terminal, other_end = os.openpty()  # progress is for terminals only
-    process = subprocess.Popen(command, stderr=other_end, stdout=subprocess.DEVNULL, env=environment)
-    os.close(other_end)
-    seen = b""
-    while sign.encode() not in seen:
-        seen += os.read(terminal, 4096)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    with suppress(OSError):  # what the end of a terminal without a process raises
-        while more := os.read(terminal, 4096):
-            seen += more
-    assert process.wait(timeout=20) == 130
-    assert time.monotonic() - began < 10
-    os.close(terminal)
-    assert seen.rstrip().endswith(b"interrupted")
-    assert b"Traceback" not in seen
-    again = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert f"indexed {count + 1:,} labels" in again.stderr
 
 
 def tables_of(directory: Path) -> tuple[bytes, Any]:

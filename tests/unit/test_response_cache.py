@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
+from kgsparql.errors import DiskFullError, StoreLockedError
 from kgsparql.storage import sqlite_file as module
 from kgsparql.storage.response_cache import Mode, ResponseCache
 
@@ -75,24 +75,6 @@ def test_each_kind_is_counted_and_cleared_and_the_file_shrinks(kept: ResponseCac
     assert _size(path) < 100_000
     assert kept.get("abilities", {}) == {}
     assert (kept.clear("no such kind"), kept.clear(), kept.summary()) == (0, 1, {})
-
-
-def test_a_file_that_is_no_database_is_an_error_that_says_delete_it(path: Path) -> None:
-    path.parent.mkdir(parents=True)
-    for content in (b"this is not a database at all " * 200, b"\x00" * 5000, b"SQLite format 3\x00junk"):
-        path.write_bytes(content)
-        with ResponseCache(path) as opened:
-            for use in (lambda: opened.get("model", {}), opened.summary, lambda: opened.put("model", {}, {})):
-                with pytest.raises(StoreError) as caught:
-                    use()
-                assert (caught.value.code, caught.value.exit_code) == ("E_STORE_CORRUPT", 4)
-                assert f"delete {path}" in caught.value.hint
-        assert path.read_bytes() == content
-    path.write_bytes(b"")
-    with ResponseCache(path) as opened:
-        assert opened.get("model", REQUEST) is None
-        opened.put("model", REQUEST, REPLY)
-        assert opened.get("model", REQUEST) == REPLY, "an empty file becomes a store"
 
 
 def test_a_full_disk_is_an_error_and_what_was_there_stays(kept: ResponseCache) -> None:

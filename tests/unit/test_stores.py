@@ -19,7 +19,7 @@ import pytest
 
 import kgsparql.graphs.sources
 from kgsparql import IRI, Query, Source
-from kgsparql.errors import GraphLoadError, InputError, OptionError, StoreError, StoreLockedError
+from kgsparql.errors import GraphLoadError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
 from kgsparql.storage.files import is_disk_full, lock_path, partial_path
 from tests.cli.lock_holder import lock_held
@@ -162,18 +162,6 @@ def test_a_bad_second_file_leaves_the_store_as_it_was(tmp_path: Path, store: Pat
     before = contents(store)
     refused(GraphLoadError, "", [nt(tmp_path, "more.nt", 9, "more"), bad], store)
     assert (contents(store), beside(store)) == (before, ["my store.db"])
-
-
-def test_errors_of_the_child_keep_their_class_and_code(tmp_path: Path, store: Path) -> None:
-    for name, data, code in (
-        ("page.ttl", b"<html></html>", "E_FORMAT"),
-        ("latin.nt", "<http://e.org/é>".encode("latin-1"), "E_ENCODING"),
-        ("long.nt", triples(1).replace(b"v", b"x" * (17 << 20)), "E_LIMIT"),
-        ("dtd.rdf", b"<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "E_DTD"),
-    ):
-        (tmp_path / name).write_bytes(data)
-        assert refused(ValueError, name, tmp_path / name, store).code == code
-    refused(InputError, "no such file", tmp_path / "missing.nt", store)
 
 
 def test_a_changed_source_is_refused_by_any_of_its_names_with_the_command_that_rebuilds(
