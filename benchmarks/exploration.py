@@ -43,10 +43,6 @@ class CountingGraph(KnowledgeGraph):
         self.queries += not query.empty
         return self.graph.select(query, timeout_s)
 
-    def ask(self, query: Query) -> bool:
-        self.queries += 1
-        return self.graph.ask(query)
-
 
 def timed(graph: CountingGraph, run: Callable[[], object]) -> tuple[float, int]:
     """The best of a few rounds, in milliseconds, and the queries of one."""

@@ -34,10 +34,6 @@ class RdflibGraph(KnowledgeGraph):
             rows = [{n: _term(t) for n, t in zip(names, row, strict=True) if t is not None} for row in result]
         return Solutions(names, tuple(rows))
 
-    def ask(self, query: Query) -> bool:
-        with _rdflib_warnings():
-            return bool(self.dataset.query(query.text).askAnswer)
-
 
 class WatchedGraph(KnowledgeGraph):
     """A graph that passes everything on to another, which may be embedded, and is not: a test changes what it wants."""
@@ -47,9 +43,6 @@ class WatchedGraph(KnowledgeGraph):
 
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         return self.graph.select(query, timeout_s)
-
-    def ask(self, query: Query) -> bool:
-        return self.graph.ask(query)
 
 
 for _name in ("account", "adjacency_view", "chunk_size", "fingerprint", "is_as_loaded", "is_remote", "name", "naming",
@@ -72,10 +65,6 @@ class CountingGraph(KnowledgeGraph):
         if not query.empty:
             self.queries.append(query)
         return self.graph.select(query, timeout_s)
-
-    def ask(self, query: Query) -> bool:
-        self.queries.append(query)
-        return self.graph.ask(query)
 
 
 def engine_from_quads(engine: str, quads: list[pyoxigraph.Quad]) -> KnowledgeGraph:

@@ -42,7 +42,7 @@ from kgsparql.graphs.profiles import (
     known_endpoints,
     limits_in_words,
 )
-from kgsparql.graphs.protocol.replies import boolean, media_type, solutions, triples
+from kgsparql.graphs.protocol.replies import media_type, solutions, triples
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
@@ -289,13 +289,6 @@ class EndpointGraph(KnowledgeGraph):
             return Solutions()
         with self._request_limits(None, timeout_s) as limits:
             return solutions(*self._reply_to(query, "SELECT", limits))
-
-    def ask(self, query: Query) -> bool:
-        """Get the answer to an ASK, with the errors of :meth:`select`."""
-        if query.empty:
-            return False
-        with self._request_limits() as limits:
-            return boolean(*self._reply_to(query, "ASK", limits))
 
     def send(
         self, text: str, form: Form, *, timeout_s: float | None = None, cancel: threading.Event | None = None

@@ -189,10 +189,6 @@ class FederatedGraph(KnowledgeGraph):
             return None
         return tuple(dict.fromkeys(source for sources in known for source in sources))
 
-    def ask(self, query: Query) -> bool:
-        """Tell whether it holds in any member."""
-        return not query.empty and any(self.ask_each(lambda member: member.ask(query)).values())
-
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
         """Return the solutions of all members and of joins across them; raise the first member's error if all fail.
 

@@ -138,7 +138,7 @@ class Halving:
 class KnowledgeGraph(ABC):
     """A graph that answers SPARQL. Its default graph is the union of everything it holds.
 
-    A backend writes :meth:`select` and :meth:`ask`; each other member has a default that is right, if not the fastest,
+    A backend writes :meth:`select`; each other member has a default that is right, if not the fastest,
     for any single graph. A graph that passes queries on to others decides about every member
     (``tests/contract/test_graphs.py``).
 
@@ -159,10 +159,6 @@ class KnowledgeGraph(ABC):
 
         :param timeout_s: where the graph can be interrupted, an EndpointTimeoutError if it takes longer.
         """
-
-    @abstractmethod
-    def ask(self, query: Query) -> bool:
-        """Return the answer to an ASK, with the errors of :meth:`select`."""
 
     def changed(self, **attributes: Any) -> Self:
         """Return a copy with other values of some attributes; what they hold is shared."""

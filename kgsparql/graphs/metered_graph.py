@@ -87,10 +87,6 @@ class MeteredGraph(KnowledgeGraph):
             return Solutions()
         return self.ignored.without(self._count_query(query, lambda: self._in_time.select(query, timeout_s)))
 
-    def ask(self, query: Query) -> bool:
-        """Return the answer to an ASK, with the errors of :meth:`select`."""
-        return bool(self._count_query(query, lambda: Solutions(solutions=({},) if self._in_time.ask(query) else ())))
-
     def adjacency_view(self) -> AdjacencyView | None:
         """Return the adjacency, without ignored predicates; queries alone tell the statements of a Wikibase apart."""
         view = self.graph.adjacency_view()
@@ -123,15 +119,9 @@ class MeteredGraph(KnowledgeGraph):
         return solutions
 
 
-def _of_graph(name: str) -> Callable[..., MeteredGraph]:
-    """Make the method that returns another graph as the one of the same name of the graph, counted as before."""
-    return lambda self, *given, **named: replace(self, graph=getattr(self.graph, name)(*given, **named))
-
-
-for _name in ("within", "refreshed", "renewed", "reopened", "with_own_failures"):
-    setattr(MeteredGraph, _name, _of_graph(_name))
-# What is not counted is answered by the graph itself.
-for _name in {*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__} - {*vars(MeteredGraph), "changed"}:
+# What is not counted is answered by the graph itself; but another graph made of this one is counted, too.
+_COUNTED = {*vars(MeteredGraph), "changed", "reopened", "refreshed", "renewed", "with_own_failures", "within"}
+for _name in {*vars(KnowledgeGraph), *KnowledgeGraph.__annotations__} - _COUNTED:
     if not _name.startswith("_"):
         setattr(MeteredGraph, _name, property(attrgetter(f"graph.{_name}")))
 MeteredGraph.sizes = property(attrgetter("_in_time.sizes"))  # type: ignore[assignment, method-assign]

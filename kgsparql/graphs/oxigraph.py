@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 
 import pyoxigraph as ox
 
@@ -23,7 +23,6 @@ from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
-_Result = TypeVar("_Result")
 _REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _NEWEST = 64
@@ -49,8 +48,8 @@ class OxigraphGraph(KnowledgeGraph):
     >>> store = ox.Store()
     >>> store.load(b"<http://e.org/a> <http://e.org/p> 1 .", ox.RdfFormat.TURTLE)
     >>> graph = OxigraphGraph(store, name="example", fingerprint="0")
-    >>> graph.ask(Query("any", "ASK { ?s ?p 1 }"))
-    True
+    >>> len(graph.select(Query("any", "SELECT * { ?s ?p 1 }")))
+    1
     """
 
     is_embedded = True
@@ -176,7 +175,7 @@ class OxigraphGraph(KnowledgeGraph):
             parts = [self.select(arm) for arm in query.arms]
             names = dict.fromkeys(name for part in parts for name in part.variables)
             return Solutions(tuple(names), tuple(solution for part in parts for solution in part))
-        with self._results_of(query, ox.QuerySolutions) as results:
+        with self._solutions_of(query) as results:
             return Solutions(names_in(results), tuple(solutions_in(results)))
 
     def _looked_up(self, lookup: Lookup) -> Iterator[Solution]:
@@ -221,15 +220,8 @@ class OxigraphGraph(KnowledgeGraph):
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
         if not query.empty:
-            with self._results_of(query, ox.QuerySolutions) as results:
+            with self._solutions_of(query) as results:
                 yield from solutions_in(results)
-
-    def ask(self, query: Query) -> bool:
-        """Return the answer to an ASK."""
-        if query.empty:
-            return False
-        with self._results_of(query, ox.QueryBoolean) as result:
-            return bool(result)
 
     def source(self, named_graph: str | None) -> Source:
         """How to cite a named graph, or the default graph (``None``)."""
@@ -266,14 +258,14 @@ class OxigraphGraph(KnowledgeGraph):
         return self._adjacency
 
     @contextmanager
-    def _results_of(self, query: Query, form: type[_Result]) -> Iterator[_Result]:
+    def _solutions_of(self, query: Query) -> Iterator[ox.QuerySolutions]:
         """Return the results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
             results = self.store.query(query.without_comments, use_default_graph_as_union=True)
-            if not isinstance(results, form):
+            if not isinstance(results, ox.QuerySolutions):
                 found = type(results).__name__
                 del results  # to be freed on this thread; an error may live until another thread collects it
-                raise QueryError(f"query {query.name}: the result is {found}, not {form.__name__}", query=query.text)
+                raise QueryError(f"query {query.name}: the result is {found}, not QuerySolutions", query=query.text)
             yield results
         except SyntaxError as error:
             raise QuerySyntaxError(f"query {query.name}: {printable(str(error))}", query=query.text) from error

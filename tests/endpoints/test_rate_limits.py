@@ -87,7 +87,7 @@ def test_every_request_says_who_asks_and_without_a_contact_nobody_is_asked_who_w
         graph.select(ALL)
     assert EndpointGraph(graph.url, profile=UNKNOWN).profile == UNKNOWN
     with pytest.raises(OptionError, match="how they can be reached"):
-        EndpointGraph("https://query-main.wikidata.org/sparql?key=1").ask(Query("any", "ASK {}"))
+        EndpointGraph("https://query-main.wikidata.org/sparql?key=1").select(ALL)
     monkeypatch.setenv(CONTACT_VARIABLE, "me@example.org")
     with FaultServer(results()) as server:
         EndpointGraph(server.url).select(ALL)

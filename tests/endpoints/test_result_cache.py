@@ -22,7 +22,6 @@ PUBLIC = EndpointProfile(
     name="a public service", engine="some engine", is_public=True, keep_s=3600.0, has_union=True, has_named_graphs=False
 )
 SOME = Query("some", "SELECT ?s ?n WHERE { ?s ?p ?n }")
-IS = Query("is", "ASK { ?s ?p ?o }")
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def asked(url: str, file: Path, profile: EndpointProfile = PUBLIC, *, query: Que
     with ResponseCache(file, **options) as response_cache:
         graph = graph_at(url, response_cache, profile)
         try:
-            return graph.ask(query) if query is IS else graph.select(query)
+            return graph.select(query)
         except KgsparqlError as error:
             return error.code
 
@@ -51,9 +50,6 @@ def test_a_result_is_used_again_by_another_run(file: Path) -> None:
         assert len(server.asked) == 1
     assert asked(server.url, file) == first, "nobody is there any more"
     assert asked(server.url, file, mode="write") == "E_ENDPOINT_DOWN", "who wants it fresh asks"
-    with FaultServer(results(ASK_JSON)) as server:
-        assert [asked(server.url, file, query=IS) for _ in range(3)] == [True] * 3
-        assert len(server.asked) == 1
 
 
 def test_what_a_profile_wants_kept_is_kept_but_nothing_large_or_that_needs_a_password(

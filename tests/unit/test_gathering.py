@@ -107,9 +107,6 @@ class Remote(KnowledgeGraph):
         names = {name: BlankNode(f"b{(at + self.replies) % len(blank)}") for at, name in enumerate(blank)}
         return replace(found, solutions=tuple({n: names.get(str(t), t) for n, t in s.items()} for s in found))
 
-    def ask(self, query: Query) -> bool:
-        return self.graph.ask(query)
-
 
 def test_what_cannot_be_asked_of_several_graphs_says_why_and_what_to_do() -> None:
     files = FederatedGraph([graph(parsed(":a :p :b ."), "one"), graph(parsed(":b :p :c ."), "two")])

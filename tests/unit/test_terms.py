@@ -293,7 +293,7 @@ def test_the_order_of_terms_and_rows_makes_no_other_text() -> None:
 def test_prefixes_are_declared_a_line_each_and_hostile_ones_are_not() -> None:
     text = prologue([("a-b", ORG), ("", ORG + "#"), ("é", ORG)])
     assert text.splitlines() == [f"PREFIX a-b: <{ORG}>", f"PREFIX : <{ORG}#>", f"PREFIX é: <{ORG}>"]
-    assert EMPTY.ask(Query("declared", text + "ASK {}"))
+    assert len(EMPTY.select(Query("declared", text + "SELECT * {}"))) == 1
     for prefix in ("x:y", "1", "a.", "a> <"):
         with pytest.raises(QueryBindingError):
             prologue([(prefix, ORG)])
