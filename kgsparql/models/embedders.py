@@ -36,7 +36,7 @@ from kgsparql.models.embedding import (
 from kgsparql.storage.sqlite_file import Contents, SqliteFile
 
 VECTORS = "vectors.sqlite"  # the file of vectors in the cache directory
-MOST_BYTES = 512_000_000  # of the file: then the oldest vectors go; one of 384 numbers takes about 1.7 kB
+MOST_VECTORS = 300_000  # then the oldest go: one of 384 numbers takes about 1.7 kB
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -250,13 +250,7 @@ class VectorStore(SqliteFile):
         rows = [(key, now, data + _vector_checksum(key, data)) for key, data in numbers]
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
-            size, pages, free = (
-                connection.execute(f"PRAGMA {what}").fetchone()[0]
-                for what in ("page_size", "page_count", "freelist_count")
-            )
-            if size * (pages - free) > MOST_BYTES:
-                first, last = connection.execute("SELECT min(id), max(id) FROM vector").fetchone()
-                connection.execute("DELETE FROM vector WHERE id <= ?", (first + (last - first) // 4,))
+            connection.execute("DELETE FROM vector WHERE id <= (SELECT max(id) FROM vector) - ?", (MOST_VECTORS,))
 
     def summary(self) -> int:
         """Count the vectors."""

@@ -31,10 +31,10 @@ ARGUMENTS = {
     "paths": f"paths|http://e.org/a|http://e.org/b|{LOADED}", "plan": f"plan|How many \x1b[2J are there?|{LOADED}",
     "query": f"query|SELECT ?o {{ ?s rdfs:label ?o }}|{LOADED}", "load": f"load|DIR/{NAME}.ttl|--store|DIR/S",
     "info": "info|-k|DIR", "words": f"words|{NAME}|http://e.org/a|{LOADED}", "doctor": f"doctor|{LOADED}",
-    "check": f"check|DIR/{NAME}.ttl|{LOADED}", "diff": f"diff|DIR/{NAME}.ttl|DIR/{NAME}.ttl",
+    "check": f"check|DIR/{NAME}.ttl|{LOADED}",
     "serve": f"serve|-k|DIR/{NAME}", "mcp": f"mcp|-k|DIR/{NAME}", "eval": f"eval|DIR/{NAME}",
     "log": "log|--log|DIR/log",
-    **{name: name for name in ("cache", "models", "schema", "tools", "config", "retrievers")},
+    **{name: name for name in ("cache", "schema", "tools", "config", "retrievers")},
 }  # fmt: skip
 COMMANDS = get_group(app).list_commands(None)  # type: ignore[arg-type]
 

@@ -116,7 +116,7 @@ def test_a_damaged_vector_is_made_again(path: Path) -> None:
 
 
 def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.models.embedders.MOST_BYTES", 200_000)
+    monkeypatch.setattr("kgsparql.models.embedders.MOST_VECTORS", 100)
     with VectorStore(path) as store:
         for i in range(40):
             store.put({f"{i}-{j}".encode(): np.eye(1, 384, j, dtype=np.float32)[0] for j in range(20)})
@@ -124,7 +124,7 @@ def test_the_oldest_make_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert b"39-0" in kept
         assert b"0-0" not in kept
         count = store.summary()
-    assert 20 <= count < 800
+    assert count == 100
     assert path.stat().st_size < 400_000
 
 
