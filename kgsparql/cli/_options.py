@@ -133,8 +133,7 @@ class GraphOptions(FileOptions):
     @property
     def prefixes(self) -> dict[str, str]:
         """The prefixes that the settings have for the graphs that are named."""
-        found = settings().of_graphs(self.kg).get("prefixes")
-        return {} if found is None else dict(found.value)
+        return dict(settings().of_graphs(self.kg).get("prefixes", {}))
 
     @property
     def reading(self) -> dict[str, Any]:

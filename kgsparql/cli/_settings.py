@@ -144,48 +144,31 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """A value, and the file that says it; paths in it are absolute."""
-
-    value: Any
-    file: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of all files, by their keys."""
+    """The settings of a file, by their keys; paths in them are absolute."""
 
-    values: Mapping[str, Setting] = field(default_factory=dict)
-
-    def get(self, key: str) -> Any:
-        """Return the value of a setting; ``None`` if no file says it."""
-        setting = self.values.get(key)
-        return None if setting is None else setting.value
+    values: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
 
     def named_sources(self, given: Sequence[str] | None) -> list[str]:
         """List the sources or names of graphs that are meant: those given, else of ``KGSPARQL_KG``, else of a file."""
         lines = (line.strip() for line in os.environ.get("KGSPARQL_KG", "").splitlines())
-        return list(given or ()) or [line for line in lines if line] or list(self.get("graph") or ())
+        return list(given or ()) or [line for line in lines if line] or list(self.values.get("graph") or ())
 
     def sources(self, given: Sequence[str] | None) -> list[str]:
         """List the same, with the sources of a graph in place of its name."""
         found: list[str] = []
         for name in self.named_sources(given):
-            table = self.get(f"graphs.{name}")
+            table = self.values.get(f"graphs.{name}")
             found += [name] if table is None else table["sources"]
         return list(dict.fromkeys(found))
 
-    def of_graphs(self, given: Sequence[str] | None) -> dict[str, Setting]:
+    def of_graphs(self, given: Sequence[str] | None) -> dict[str, Any]:
         """Return what the named graphs say of languages and prefixes; of several, all of it, and the first counts."""
-        found: dict[str, Setting] = {}
-        for own in (own for name in self.named_sources(given) if (own := self.values.get(f"graphs.{name}"))):
-            if languages := own.value.get("languages"):
-                known = found.setdefault("languages", Setting([], own.file)).value
-                known += [tag for tag in languages if tag not in known]
-            if prefixes := own.value.get("prefixes"):
-                before = found.get("prefixes") or Setting({}, own.file)
-                found["prefixes"] = Setting({**prefixes, **before.value}, before.file)
-        return found
+        tables = [self.values.get(f"graphs.{name}", {}) for name in self.named_sources(given)]
+        languages = list(dict.fromkeys(tag for own in tables for tag in own.get("languages", ())))
+        prefixes = {name: iri for own in reversed(tables) for name, iri in own.get("prefixes", {}).items()}
+        return {name: own for name, own in (("languages", languages), ("prefixes", prefixes)) if own}
 
 
 _current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
@@ -203,7 +186,7 @@ def load_settings() -> Settings:
     if named and named != "none" and not file.is_file():
         raise OptionError(f"{CONFIG_VARIABLE}: no file {named}", hint="name a file, or unset it")
     own = _read_settings(file) if named != "none" and file.is_file() else {}
-    _current.set(Settings({key: Setting(value, file) for key, value in own.items()}))
+    _current.set(Settings(own, file))
     return settings()
 
 
@@ -256,11 +239,11 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
     found = settings()
     if not found.values:
         return args
-    if key := found.get("model.api_key"):
+    if key := found.values.get("model.api_key"):
         os.environ.setdefault(KEY_VARIABLE, key)
     held = {**found.values, **found.of_graphs(given.get("kg"))}
     values: dict[str, Any] = {
-        own.option: held[key].value
+        own.option: held[key]
         for key, own in KEYS.items()
         if own.option and key in held and not (own.variable and os.environ.get(own.variable))
     }

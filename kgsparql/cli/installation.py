@@ -206,7 +206,7 @@ def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple
         elif given:
             value, origin = given.split("\n") if key == "graph" else given, variable
         elif key in held:
-            value, origin = held[key].value, str(held[key].file)
+            value, origin = held[key], str(found.file)
         yield key, "***" if key == "model.api_key" and value else with_texts(value, _shown_text), origin
 
 

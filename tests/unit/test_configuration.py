@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from kgsparql.cli._settings import Setting, Settings, load_settings, user_file
+from kgsparql.cli._settings import Settings, load_settings, user_file
 from kgsparql.errors import OptionError
 
 
@@ -39,7 +39,7 @@ def own(home: Path, text: str, mode: int = 0o600) -> Settings:
 
 
 def test_without_files_nothing_is_set(home: Path) -> None:
-    assert load_settings() == Settings()
+    assert load_settings().values == {}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
@@ -76,17 +76,15 @@ def test_prefixes_and_languages_of_several_graphs_are_joined_and_the_first_wins(
         '[graphs.b]\nsources = "b.ttl"\nlanguages = "fr"\nprefixes = {ex = "http://b.org/", y = "http://y.org/"}',
     )
     prefixes = {"ex": "http://a.org/", "index": "http://i.org/", "y": "http://y.org/"}
-    file = home / "project/kgsparql.toml"
-    joined = {"prefixes": Setting(prefixes, file), "languages": Setting(["en", "de", "fr"], file)}
-    assert found.of_graphs(["a", "b"]) == joined
+    assert found.of_graphs(["a", "b"]) == {"prefixes": prefixes, "languages": ["en", "de", "fr"]}
     assert found.of_graphs(["a.ttl"]) == {}
 
 
 def test_a_variable_names_another_file_or_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert project(home, 'languages = "de"').get("languages") == ["de"]
-    assert load_settings() == Settings(), "a file that lies here is not read by itself"
+    assert project(home, 'languages = "de"').values.get("languages") == ["de"]
+    assert load_settings().values == {}, "a file that lies here is not read by itself"
     monkeypatch.setenv("KGSPARQL_CONFIG", "none")
-    assert own(home, 'languages = "de"') == Settings()
+    assert own(home, 'languages = "de"').values == {}
     monkeypatch.setenv("KGSPARQL_CONFIG", "nowhere.toml")
     with pytest.raises(OptionError, match="no file"):
         load_settings()
