@@ -62,7 +62,7 @@ def numbers(text: str, *, count: int) -> Numbers:
     scores: dict[int, float | None] = {}
     search = ""
     if found and (found[-1].rank == 2 or plain == body[found[-1].start : found[-1].end].strip()):
-        dropped = sum(one.rank == found[-1].rank for one in found[:-1]) + (not found[-1].whole)
+        dropped = sum(one.rank == found[-1].rank for one in found[:-1])
         choices = list(_choices_in(found[-1].value))
         search = printable(str(by_lower_name(found[-1].value).get("search") or "").strip(), _MAX_SEARCH)
     elif says_none(plain):
@@ -144,7 +144,7 @@ def mentions(text: str) -> list[tuple[str, bool]]:
         bare = " ".join(name.strip(_MARKS).split()) if isinstance(name, str) else ""
         if any(char.isalnum() for char in bare[:300]):
             kept.setdefault(bare.casefold(), (bare, bool(truth_of(own.get("is_type")))))
-    if not kept and not says_none(plain_text(body)) and (not found or not found[-1].whole or listed != []):
+    if not kept and not says_none(plain_text(body)) and (not found or listed != []):
         raise unusable(body, "a list of mentions")
     return list(kept.values())
 
@@ -213,6 +213,8 @@ def own_knowledge(text: str) -> str:
     """
     body = filled_body(text)
     found = find_json(body)
+    if not found and body.lstrip()[:1] in {"{", "["}:
+        raise unusable(body, "JSON")
     members = by_lower_name(found[-1].value) if found else {}
     answer = first_member(members, "answer", "response") if members else plain_text(body)
     said = answer.strip() if isinstance(answer, str) else ""

@@ -1,7 +1,7 @@
 """Find the text and the JSON in a reply of a language model: without reasoning, fences and prose around them.
 
-The rule for all readers: use what is complete and unambiguous, drop the rest and count it, never guess. That is why
-json-repair is not used here: it completes ``[3, 1`` to ``[3, 1]``, but the reply may have been cut inside ``12``.
+The rule for all readers: use what is complete and unambiguous, never guess. JSON that is cut or has bad escapes is not
+mended: json-repair completes ``[3, 1`` to ``[3, 1]``, but the reply may have been cut inside ``12``.
 A model whose reply cannot be used costs little, because the ranker chooses instead.
 """
 
@@ -79,25 +79,22 @@ def plain_text(text: str) -> str:
 
 _SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]]|\Z)"
 _JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
-_CUT_END = re.compile(r"""[\w.+-]+\Z|(?:,\s*)?\{\s*(?:"[^"\\]*"?\s*:?\s*)?\Z""")
 _BRACKET = re.compile(r"[\[{]")
 _COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _WRAPPERS = frozenset("result response reply output data json answer function arguments parameters properties".split())
 _MAX_WRAPPERS = 4
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
-_BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrtu])')
 _DECODER = json.JSONDecoder(strict=False)  # models write line feeds into strings
 _MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class FoundJson:
-    """One JSON value in a reply; ``whole`` is false if the reply ends inside it."""
+    """One JSON value in a reply."""
 
     value: Any
     start: int
     end: int
-    whole: bool
 
     @property
     def rank(self) -> int:
@@ -110,50 +107,35 @@ class FoundJson:
 def find_json(text: str) -> list[FoundJson]:
     """Find the outermost JSON values of a text, the one that answers last.
 
-    It is of the highest rank, whole rather than cut, and the last of those. Nothing after or inside a broken value is
-    read: it could be half of something else.
+    It is of the highest rank, and the last of those. Nothing after or inside a broken value is read: it could be half
+    of something else.
 
-    >>> [(found.value, found.whole) for found in find_json('first {"a": [1, 2,]} then [12, 1')]
-    [([12], False), ({'a': [1, 2]}, True)]
+    >>> [found.value for found in find_json('first {"a": [1, 2,]} then [12, 1')]
+    [{'a': [1, 2]}]
     """
     found: list[FoundJson] = []
-    at, is_broken = 0, False
-    while not is_broken and (bracket := _BRACKET.search(text, at)):
-        at = bracket.start()
-        if not _JSON_START.match(text, at):
-            at += 1
-            continue
-        one = _read_json(text, at)
-        is_broken = one is None or not one.whole
-        if one is not None:
+    at = 0
+    while bracket := _BRACKET.search(text, at):
+        at = bracket.start() + 1
+        if _JSON_START.match(text, bracket.start()):
+            if (one := _read_json(text, bracket.start())) is None:
+                break
             found.append(one)
             at = one.end
-    return sorted(found, key=lambda one: (one.rank, one.whole, one.start))
+    return sorted(found, key=lambda one: (one.rank, one.start))
 
 
 def _read_json(text: str, start: int) -> FoundJson | None:
-    """Read the value that starts here: strictly, then repaired, then its complete members if the text ends inside."""
-    with suppress(ValueError, RecursionError):
-        value, end = _DECODER.raw_decode(text, start)
-        depths = accumulate((char in "[{") - (char in "]}") for char in text[start:end])
-        is_deep = max(depths) > _MAX_DEPTH
-        return None if is_deep else FoundJson(_inner_value(_without_surrogates(value)), start, end, whole=True)
+    """Read the value that starts here: strictly, then without comments and trailing commas; ``None`` if it is none."""
     bare = _COMMENT.sub(lambda found: found[1] or " ", text[start:])
-    repaired = _BAD_ESCAPE.sub(r"\\\\", _TRAILING_COMMA.sub("", bare))
-    with suppress(ValueError, RecursionError):
-        value, end = _DECODER.raw_decode(repaired)
-        return FoundJson(_inner_value(_without_surrogates(value)), start, end + len(text) - len(repaired), whole=True)
-    repaired = _CUT_END.sub("", _CUT_END.sub("", repaired))
-    try:
-        _DECODER.decode(repaired)
-    except json.JSONDecodeError as error:
-        if error.msg.startswith("Unterminated") or error.pos >= len(repaired.rstrip()):
-            with suppress(ValueError):
-                from pydantic_core import from_json  # takes as long as a query
-
-                return FoundJson(from_json(repaired, allow_partial=True), start, len(text), whole=False)
-    except RecursionError:
-        pass
+    for body in (text[start:], _TRAILING_COMMA.sub("", bare)):
+        with suppress(ValueError, RecursionError):
+            value, end = _DECODER.raw_decode(body)
+            depths = accumulate((char in "[{") - (char in "]}") for char in body[:end])
+            json.dumps(value, ensure_ascii=False).encode()  # not with half a pair of surrogates
+            is_deep = max(depths) > _MAX_DEPTH
+            end += len(text) - start - len(body)
+            return None if is_deep else FoundJson(_inner_value(value), start, start + end)
     return None
 
 
@@ -167,23 +149,15 @@ def _inner_value(value: Any, most: int = _MAX_WRAPPERS) -> Any:
     return _inner_value(own, most - 1) if isinstance(own, dict | list) and most else value
 
 
-def _without_surrogates(value: Any) -> Any:
-    text = json.dumps(value)
-    if "\\ud" not in text:
-        return value
-    text = json.dumps(value, ensure_ascii=False)
-    return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16", "replace"))
-
-
 def json_value(text: str) -> Any:
     """Return the JSON object or array that a reply answers with: the last of the highest rank.
 
-    >>> json_value('Here you are: {"choices": [{"n": 3, "score": 0.8}, {"n": 1')
+    >>> json_value('Here you are: {"choices": [{"n": 3, "score": 0.8}]}')
     {'choices': [{'n': 3, 'score': 0.8}]}
     """
     body = filled_body(text)
     found = find_json(body)
-    if not found or (not found[-1].whole and not found[-1].value):
+    if not found:
         raise unusable(body, "JSON")
     return found[-1].value
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import UNKNOWN, Cut, EndpointGraph, EndpointProfile, KgsparqlError, Query, Solutions, Usage
+from kgsparql import UNKNOWN, EndpointGraph, EndpointProfile, KgsparqlError, Query, Solutions, Usage
 from kgsparql.errors import CancelledError, EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError
 from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.replies import solutions
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.graphs.user_query import QueryResult, check, run_on_endpoint
+from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, Transport
 from tests.endpoints import faults
 from tests.endpoints.faults import (
@@ -130,27 +130,6 @@ def test_E03_threads_of_given_up_requests_end() -> None:
 def listed(number: int, iri: Callable[[int], str]) -> bytes:
     rows = [{"s": {"type": "uri", "value": iri(i)}} for i in range(number)]
     return json.dumps({"head": {"vars": ["s"]}, "results": {"bindings": rows}}).encode()
-
-
-def constructed(number: int, limit: str = "", **profile: Any) -> QueryResult:
-    body = "".join(f"<http://e.org/a> <http://e.org/p> <http://e.org/{i}> .\n" for i in range(number))
-    transport = answering(body.encode(), type="application/n-triples")
-    graph = EndpointGraph(fresh_url(), profile=EndpointProfile(has_union=True, **profile), transport=transport)
-    return run_on_endpoint(graph, check(f"CONSTRUCT {{ ?s ?p ?n }} WHERE {{ ?s ?p ?n }} {limit}"))
-
-
-def test_E09_as_many_triples_as_there_are_solutions_at_most_may_not_be_all() -> None:
-    for number in (50, 51):
-        result = constructed(number, name="known", max_solutions=50)
-        assert (result.rows, result.complete, result.cut) == (number, False, Cut("triples", number))
-        assert result.reason == f"the endpoint stopped at {number} triples"
-        assert constructed(number, f"LIMIT {number}", name="known", max_solutions=50).complete
-        assert constructed(number, name="known").complete
-    for other in (49, 52):
-        assert constructed(other, name="known", max_solutions=50).complete
-    # Of an endpoint that nobody described, 10,000 is where many cut.
-    assert constructed(10_001).reason == "the endpoint stopped at 10,001 triples"
-    assert constructed(10_002).complete
 
 
 def test_U12_a_reply_that_repeats_the_key_is_not_shown_with_it() -> None:

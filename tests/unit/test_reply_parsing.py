@@ -47,16 +47,10 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
     for text, value in (
         ('```\n{"a": 1}', {"a": 1}),
         ('{"a": [1, 2,], "b": 3,}', {"a": [1, 2], "b": 3}),
-        (r'{"a": "\ud83d\ude00 \_ \alpha \"x\" \ud83d", "b": "two' + '\nlines"}',
-         {"a": '😀 \\_ \\alpha "x" \ufffd', "b": "two\nlines"}),
+        (r'{"a": "\ud83d\ude00", "b": "two' + '\nlines"}', {"a": "😀", "b": "two\nlines"}),
         ('See [1] and [2]: {"a": 1}\nWait, I was wrong:\n{"a": {"b": 2}}', {"a": {"b": 2}}),
         ("[-Infinity, 1e400]", [-math.inf, math.inf]),
-        # Of what breaks off, the complete members are kept.
-        ('{"answer": "Paris", "n": [1, 2', {"answer": "Paris", "n": [1]}),
-        ('{"answer": "Paris", "wh', {"answer": "Paris"}),
-        ('{"choices": [{"n": 3}, {"n": 1, "score": 0.', {"choices": [{"n": 3}, {"n": 1}]}),
         ('{"a": 1}. And then {"b": [1, ', {"a": 1}),
-        ('{"a": true, "b": tr', {"a": True}),
         # Reasoning before the answer does not count.
         ('<THINKING>\nPerhaps {"a": 1}?\n</THINKING>{"a": 2}', {"a": 2}),
         ('◁think▷{"a": 1}◁/think▷{"a": 2}', {"a": 2}),
@@ -68,8 +62,10 @@ def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
         assert json_value(text) == value, text
 
 
-def test_M02_what_is_not_json_or_broken_in_the_middle_is_an_error() -> None:
+def test_M02_what_is_not_json_or_broken_or_cut_is_an_error() -> None:
     for text in (
+        '{"answer": "Paris", "n": [1, 2', '{"answer": "Paris", "wh', '{"a": true, "b": tr',
+        r'{"a": "\_ \alpha"}', r'{"a": "\ud83d"}',
         '{"a": [1, 2}', '{"a": 0,4}', '[{"n": 1} {"n": 2}]', '"{\\"a\\": [3, 12, 1', "no", "[1", '{"a": ',
         "[see below]", "{X} is the answer", '{"b": "]}", "a": bad thing, "c": {"n": 1}}', "}{",
         '{"a": [{"n": 3}}, {"n": 1}]}',
@@ -163,9 +159,8 @@ def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_c
         ('{"picks": [1], "ids": [2]}', ((), {}, 1)),
         ('{"n": 3, "score": 0.8}\n{"n": 1, "score": 0.2}', ((1,), {1: 0.2}, 1)),
         ("{}", ((), {}, 1)),
-        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((3,), {3: 0.8}, 1)),
-        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1, "score": 0', ((3, 1), {3: 0.8}, 1)),
-        ("[\n  3,\n  1", ((3,), {}, 1)),
+        ('{"choices": [{"n": 3, "score": 0.8}, {"n": 1', ((), {}, 1)),
+        ("[\n  3,\n  1", ((), {}, 1)),
         ('{"choices": [', ((), {}, 1)),
     ):
         assert chosen(text) == expected, text
@@ -189,10 +184,16 @@ def test_mentions() -> None:
         ('["Therapy; manipulation; and other", "b, c"]', "Therapy; manipulation; and other", "b, c"),
         ('{"mentions": []}',),
         ("None.",),
-        ('["Paris", "Lon', "Paris"),
     ):  # fmt: skip
         assert mentions(text) == [(name.lstrip("+"), name.startswith("+")) for name in expected], text
-    for text in ("I am sorry, I can't.", "Entities: Paris, London", '{"mentions": [', "[1, 2]", '{"mentions": "a"}'):
+    for text in (
+        "I am sorry, I can't.",
+        "Entities: Paris, London",
+        '{"mentions": [',
+        '["Paris", "Lon',
+        "[1, 2]",
+        '{"mentions": "a"}',
+    ):
         assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 

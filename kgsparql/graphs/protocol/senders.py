@@ -298,12 +298,10 @@ def _is_of_the_manner(reply: HttpReply, request: SparqlRequest) -> bool:
 def built_request(
     address: Address, url: str, request: SparqlRequest, manner: str, left_s: float = math.inf
 ) -> HttpRequest:
-    """Build the HTTP request by SPARQLWrapper, whose public ``query`` would send it too, without our limits."""
+    """Build the HTTP request by SPARQLWrapper, whose public ``query`` sends without our deadline, cancel and bounds."""
     from SPARQLWrapper import SPARQLWrapper  # 110 ms with what it imports
 
-    contact = checked_contact(request.url, needed=request.profile.needs_contact)
-    is_rdf = request.form in {"CONSTRUCT", "DESCRIBE"}
-    wrapper = SPARQLWrapper(url, returnFormat="turtle" if is_rdf else "json", agent=user_agent(contact))
+    wrapper = SPARQLWrapper(url, agent=user_agent(checked_contact(request.url, needed=request.profile.needs_contact)))
     wrapper.setOnlyConneg(True)
     wrapper.addCustomHttpHeader("Accept", _ACCEPT[request.form])
     if address.user:
@@ -313,20 +311,17 @@ def built_request(
         wrapper.addParameter(name, value)
     # Instead of setQuery, which guesses the form, and may take a query for an update.
     wrapper.queryString, wrapper.queryType = request.text, request.form
-    method = "GET" if manner == "GET" else "POST"
-    wrapper.setMethod(method)
-    if manner == "POSTDIRECTLY":
-        wrapper.setRequestMethod("postdirectly")
+    wrapper.setMethod("GET" if manner == "GET" else "POST")
+    wrapper.setRequestMethod("postdirectly" if manner == "POSTDIRECTLY" else "urlencoded")
     built = wrapper._createRequest()  # noqa: SLF001
-    full_url = str(built.full_url)
+    full_url, headers = str(built.full_url), dict(built.header_items())
     if request.form == "DESCRIPTION":
         full_url = url
-    elif manner != "POST":  # in SPARQLWrapper's, a second question mark may be
-        full_url = "&?"["?" not in url].join(filter(None, (url, full_url[len(url) + 1 :])))
-    headers = dict(built.header_items())
-    if manner == "POST":
+    elif manner == "POST":
         headers["Content-type"] += "; charset=utf-8"
-    return HttpRequest(method, full_url, headers, cast("bytes | None", built.data))
+    else:  # in SPARQLWrapper's, a second question mark may be
+        full_url = "&?"["?" not in url].join(filter(None, (url, full_url[len(url) + 1 :])))
+    return HttpRequest(wrapper.method, full_url, headers, cast("bytes | None", built.data))
 
 
 @dataclass(slots=True)
