@@ -1,7 +1,7 @@
 """What only ``make test-deep`` tests: parameters that are left out elsewhere, and how many examples a property gets."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,11 +14,6 @@ DEEP = os.environ.get("KGSPARQL_DEEP") == "1"
 def deep(*values: object, id: str | None = None) -> Any:  # noqa: A002
     """The values of a case that only the deep tests try."""
     return pytest.param(*values, marks=pytest.mark.deep, id=id)
-
-
-def all_and_some(values: Iterable[Any], some: Callable[[Any], bool]) -> list[Any]:
-    """All of the values, those marked ``deep`` that ``some`` does not hold for."""
-    return [value if some(value) else deep(value) for value in values]
 
 
 def crossed(first: Iterable[Any], second: Iterable[Any], *, times: int = 1) -> list[Any]:

@@ -10,13 +10,11 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.exploration import labels, neighbours
-from kgsparql.graphs import OxigraphGraph, load_store, open_graph
+from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.rdf.terms import IRI
 from tests.brute_force import all_shortest_paths
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.deep import DEEP, deep
-from tests.engines import CountingGraph
 from tests.world import FEYNMAN
 
 
@@ -90,17 +88,6 @@ def test_paths_on_emckg_are_those_of_brute_force(emckg: OxigraphGraph, shared_da
     assert compared >= (15 if DEEP else 4)
 
 
-@pytest.mark.deep
-def test_the_same_bytes_twice_on_emckg(emckg: OxigraphGraph, shared_data: Path) -> None:
-    for question in questions(shared_data / "emckg")[:20]:
-        first, second = (
-            kgsparql.answer_to_json(kgsparql.KnowledgeBase(emckg, embedder="none").ask(question["question"]))
-            for _ in range(2)
-        )
-        first["usage"] = second["usage"] = None
-        assert json.dumps(first) == json.dumps(second)
-
-
 @pytest.mark.parametrize(
     ("graph", "question", "topic"),
     [
@@ -121,39 +108,6 @@ def test_every_citation_on_real_graphs_is_found_again(shared_data: Path, graph: 
         assert len(answer.evidence)
     for item in answer.evidence:
         assert all(cited.verified for cited in item.triples)
-
-
-@pytest.fixture(scope="module")
-def oewn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = Path(__file__).parents[2] / "shared" / "data" / "oewn" / "graph.nt.gz"
-    if not file.is_file():
-        pytest.skip("the folder of real graphs is not beside this checkout")
-    store = tmp_path_factory.mktemp("oewn") / "S"
-    load_store(file, store)
-    return store
-
-
-@pytest.mark.deep
-def test_neighbours_of_200_oewn_entities_cost_a_handful_of_queries(oewn: Path) -> None:
-    graph = CountingGraph(open_graph([str(oewn)]))
-    subjects = sorted(
-        {s["s"].value for s in graph.graph.select(kgsparql.Query("all", "SELECT DISTINCT ?s { ?s a ?c }"))}
-    )  # type: ignore[union-attr]
-    entities = [IRI(value) for value in subjects[:: len(subjects) // 200][:200]]
-    graph.queries.clear()
-    found = neighbours(graph, entities, direction="both")
-    named = labels(graph, [t for group in found.items for t in (group.entity, *group.neighbours)])
-    assert {group.entity for group in found.items} == set(entities)
-    assert all(label.text for label in named.values())
-    assert len(graph.queries) <= 10, [query.name for query in graph.queries]
-
-
-@pytest.mark.deep
-def test_oewn_is_asked(oewn: Path) -> None:
-    answer = kgsparql.open(oewn, embedder="none").ask("What is a kind of dog?")
-    assert answer.status == "partial"  # without an embedder two predicates fit as well
-    assert any(link.label == "dog" for link in answer.linked)
-    assert all(c.verified for item in answer.evidence for c in item.triples)
 
 
 @pytest.mark.deep

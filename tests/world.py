@@ -62,11 +62,6 @@ def ex(name: str) -> IRI:
     return IRI(EX + name)
 
 
-def exs(names: str) -> tuple[IRI, ...]:
-    """Name several examples, between blanks."""
-    return tuple(map(ex, names.split()))
-
-
 def path_of(*steps: str) -> PropertyPath:
     """Make a path of short names of examples, ``^`` before those walked against their direction."""
     return PropertyPath.of(*("^" * step.startswith("^") + EX + step.removeprefix("^") for step in steps))

@@ -1,7 +1,6 @@
 """What no model can make a method do, whatever it replies; and what no text of a graph can make a model do."""
 
 import codecs
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +8,11 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import IRI, Budget, answer_to_json
-from kgsparql.events import CandidatesChosen, QueryRun
+from kgsparql import IRI, answer_to_json
+from kgsparql.events import QueryRun
 from kgsparql.retrievers import names
 from tests.contract.conftest import Ask, Asked, E, check_honest
-from tests.contract.gallery import GALLERY, USELESS, Script, changed
+from tests.contract.gallery import GALLERY, USELESS, changed
 from tests.contract.test_failing_model import shown
 from tests.deep import DEEP, crossed
 from tests.liar import Liar, told_parts
@@ -37,11 +36,6 @@ def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def stepped_in(asked: Asked) -> list[str]:
-    """What was done in the second-best way because of a reply."""
-    return [f.purpose for f in asked.answer.fallbacks if f.purpose != "ranking"]
-
-
 def is_draft(asked: Asked) -> bool:
     """Tell whether a note says that the answer is the one without a model."""
     return "model_failed" in {note.code for note in asked.answer.notes}
@@ -61,78 +55,6 @@ def test_every_reply_is_survived(ask: Ask, method: str, small: kgsparql.Knowledg
         if reply in USELESS:
             assert shown(asked.answer) == shown(without), reply
             assert is_draft(asked), reply
-
-
-def test_M05_M06_what_is_no_number_of_the_list_chooses_nothing(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    @changed
-    def near(body: Body) -> Body:
-        names = [f"{name.split(' [')[0][:-1]}q" for name in numbered(body).values()]
-        return {"choices": [{"n": name, "score": 1} for name in names], "numbers": names[:3]}
-
-    without = ask(small, COLLEAGUES, method).answer
-    for script in (GALLERY["wrong numbers"], near):
-        asked = ask(small, COLLEAGUES, method, script)
-        check_honest(asked)
-        assert asked.answer.answers == without.answers
-        assert is_draft(asked)
-        chosen = [event for event in asked.events if isinstance(event, CandidatesChosen) and event.kept]
-        assert "scripted-model" not in {event.chosen_by for event in chosen}
-
-
-def scored(score: Any) -> Script:
-    """A good model that gives the first candidate of every list this score, and the second one half."""
-    return changed(
-        lambda body: {"choices": [{"n": n, "score": s} for n, s in zip(numbered(body), (score, 0.5), strict=False)]}
-    )
-
-
-def result(asked: Asked) -> tuple[object, ...]:
-    """What was chosen, found and answered."""
-    chosen = [(e.purpose, e.chosen_by, e.kept) for e in asked.events if isinstance(e, CandidatesChosen)]
-    found = [(item.marker, item.text, item.score) for item in asked.answer.evidence]
-    return chosen, found, asked.answer.answers, asked.answer.text, asked.answer.status
-
-
-def test_M10_a_score_beyond_the_scale_is_its_end_and_one_that_is_none_is_counted(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    most, least = (ask(small, COLLEAGUES, method, scored(score)) for score in (1, 0))
-    assert [stepped_in(asked) for asked in (most, least)] == [[], []]
-    for score, same in ((1e9, most), ("250%", most), (-3, least)):
-        asked = ask(small, COLLEAGUES, method, scored(score))
-        assert result(asked) == result(same), score
-        assert stepped_in(asked) == []
-    for score in ("high", "NaN"):
-        asked = ask(small, COLLEAGUES, method, scored(score))
-        assert result(asked) == result(least), score
-        reasons = [f.reason for f in asked.answer.fallbacks if f.purpose != "ranking"]
-        choices = sum("choices" in asked_for(body) for body in asked.requests)
-        assert len(reasons) == choices
-        assert all(reason.startswith("1 of the") and "unreadable" in reason for reason in reasons), reasons
-
-
-def test_M01_a_call_with_an_empty_reply_is_made_once_more_and_nothing_else_changes(
-    ask: Ask, method: str, small: kgsparql.KnowledgeBase
-) -> None:
-    """Every call, so that it does not matter whose empty reply comes first."""
-    seen: set[str] = set()
-
-    def script(body: dict[str, Any]) -> Reply:
-        said = json.dumps(body["messages"])
-        if said in seen:
-            return Player()(body)
-        seen.add(said)
-        return Text("")
-
-    good, asked = ask(small, COLLEAGUES, method, Player()), ask(small, COLLEAGUES, method, script)
-    check_honest(asked)
-    assert result(asked) == result(good)
-    assert len(asked.requests) == asked.answer.usage["model_calls"] == 2 * len(good.requests)
-    limited = ask(small, COLLEAGUES, method, USELESS["empty"], budget=Budget(max_calls=3))
-    check_honest(limited)
-    assert limited.answer.usage["model_calls"] == len(limited.requests) <= 3
 
 
 def test_M11_code_and_markup_reach_neither_a_query_nor_a_reader(

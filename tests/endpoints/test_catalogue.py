@@ -21,7 +21,6 @@ from tests.endpoints.proxy import Fault, Proxy, changed, first, late, sends
 
 TEXT = "SELECT ?s ?label WHERE { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?label } ORDER BY ?s ?label LIMIT 1000"
 LABELS = Query("labels_of_all", TEXT)
-QLEVER = EndpointProfile(name="QLever", statuses=(StatusMeaning(status=429, means="out of time", says="timed out"),))
 DBPEDIA = EndpointProfile(name="DBpedia", statuses=(StatusMeaning(status=405, means="throttled"),))
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
 BORN_BESIDE = "Who was born in the city in which Marie Curie was born?"

@@ -234,22 +234,6 @@ def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run) -> None:
         assert error == f"error: {url}: no connection: Connection refused [E_ENDPOINT_DOWN]"
 
 
-def test_U12_a_password_is_in_no_output(run: Run, nobel_url: str) -> None:
-    dead = f"http://127.0.0.1:{free_port()}/sparql"
-    for url, code in ((nobel_url, 0), (dead, 5)):
-        for source in (url.replace("//", "//me:canary-word@"), f"{url}?apikey=canary-word"):
-            for arguments in (
-                ("ask", "Where was Marie Curie born?", "--no-model", "--embedder", "none", "-vv", "-f", "json"),
-                ("show", "Marie Curie", "--debug"),
-                ("info",),
-                ("query", "ASK {}", "-v"),
-                ("index", "--embedder", "none"),
-            ):
-                done = run(*arguments, "-k", source)
-                assert done.exit_code == code, done.stderr
-                assert "canary" not in done.output + done.stderr
-
-
 def counting_and_hanging(sock: Any, request: faults.Request) -> None:
     """Counts are all that this endpoint can do."""
     if "?count" in request.query:

@@ -296,17 +296,6 @@ def graph() -> CountingGraph:
     return CountingGraph(OxigraphGraph(store_with_hub(), name="hub", fingerprint="0"))
 
 
-def test_two_hundred_entities_with_labels_in_a_handful_of_queries(graph: CountingGraph) -> None:
-    entities = [ex(f"e{i}") for i in range(200)]
-    found = neighbours(graph, entities)
-    assert len(graph.queries) == 1
-    labels(graph, [*entities, *(term for group in found.items for term in (group.step.predicate, *group.neighbours))])
-    predicates(graph, entities)
-    types(graph, entities)
-    assert len(graph.queries) <= 6
-    assert {group.entity for group in found.items} == set(entities)
-
-
 def test_entities_together_equal_entities_alone(graph: CountingGraph) -> None:
     """Also when one of them is a hub, and when chunks are small."""
     entities = [ex(f"e{i}") for i in range(40)] + [ex("hub")] + [ex(f"n{i}") for i in range(40)]

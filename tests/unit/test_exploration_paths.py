@@ -1,8 +1,6 @@
 """Walks, shortest paths and predicate paths, against brute force."""
 
-import gzip
 import sys
-from pathlib import Path as FilePath
 from typing import Any
 from unittest.mock import patch
 
@@ -292,26 +290,3 @@ def test_walks_are_bounded_and_say_so_and_may_end_at_a_blank_node() -> None:
     (ends,), (ways,) = walk_ends(graph, [to_blank]), walk_ways(graph, [to_blank], [None])
     assert [type(end) for end in ends.items] == [IRI, BlankNode]
     assert tuple(way.path.end for way in ways.items) == ends.items
-
-
-def real_triples(folder: FilePath) -> list[Triple]:
-    data = gzip.decompress((folder / "graph.nt.gz").read_bytes())
-    return [quad.triple for quad in pyoxigraph.parse(data, pyoxigraph.RdfFormat.N_TRIPLES)]
-
-
-def test_paths_between_classes_of_published_ontologies(shared_data: FilePath) -> None:
-    """Read by hand: Margherita has some mozzarella topping, which is a cheese topping; sequence alignment and sequence
-    similarity search are both sequence comparison."""
-    pizza = "https://raw.githubusercontent.com/owlcs/pizza-ontology/refs/heads/master/pizza.owl#"
-    ends = IRI(f"{pizza}Margherita"), IRI(f"{pizza}CheeseTopping")
-    found = shortest_paths(graph_from(real_triples(shared_data / "pizza")), *ends)
-    (path,) = found.items
-    names = [term.value.rsplit("#", 1)[-1] if isinstance(term, IRI) else "[]" for term in path.terms]
-    assert (names, found.cuts) == (["Margherita", "[]", "MozzarellaTopping", "CheeseTopping"], ())
-    edam = "http://edamontology.org/operation_"
-    ends = IRI(f"{edam}0292"), IRI(f"{edam}0346")
-    found = shortest_paths(graph_from(real_triples(shared_data / "edam")), *ends)
-    assert found.items[0].terms[1] == IRI(f"{edam}2451")
-    subclass = IRI("http://www.w3.org/2000/01/rdf-schema#subClassOf")
-    assert [hop.step.predicate for hop in found.items[0].hops] == [subclass, subclass]
-    assert {len(path) for path in found.items} == {2}

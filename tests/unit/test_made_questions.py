@@ -240,13 +240,6 @@ def test_who_wants_more_gets_more_of_every_kind_where_topics_are_scarce() -> Non
     assert many.counts[1, "forward"] == many.counts[3, "mixed"]
 
 
-def test_an_endpoint_gives_the_same_questions_as_the_file(nobel: KnowledgeBase, tmp_path: Path) -> None:
-    with oxigraph_serve(store_of(NOBEL, tmp_path / "store")) as url:
-        remote = make(kgsparql.open(url, embedder="none"), 16)
-    local = make(nobel, 16)
-    assert [question.text for question in remote.questions] == [question.text for question in local.questions]
-
-
 def test_graphs_that_no_question_can_be_made_of() -> None:
     for turtle, message in (
         ("", "holds no triples"),
@@ -290,17 +283,6 @@ def test_what_few_graphs_are_asked() -> None:
         assert [question.text for question in made.questions] == questions
 
 
-def test_steps_that_only_a_shared_name_makes_possible_are_left_out() -> None:
-    """A node that is a genre and a film of that name: nobody asks for the director of a genre."""
-    films = "".join(f":f{n} a :Film ; rdfs:label 'Film {n}x' ; :genre :g{n % 3} ; :director :d{n} . " for n in range(9))
-    people = "".join(f":d{n} a :Person ; rdfs:label 'Person {n}y' . " for n in range(9))
-    genres = "".join(f":g{n} a :Genre ; rdfs:label 'Genre {n}z' . " for n in range(3))
-    turtle = f"{films} {people} {genres} :g0 a :Film ; :director :d0 ."
-    made = make(KnowledgeBase(graph_of(turtle), embedder=None), 60)
-    assert not any("director of the genre" in question.text for question in made.questions)
-    assert any("genre of the film" in question.text for question in made.questions)
-
-
 def test_forms_of_the_names_of_predicates() -> None:
     for name, form, text in (
         ("directed_by", "passive", "directed by"), ("has genre", "noun", "genre"), ("is a list of", "of", "list"),
@@ -338,34 +320,6 @@ def test_sentences() -> None:
         assert ask(path.split(), names, kinds.split(), **more) == said
 
 
-def test_who_works_and_knows_is_a_person_without_any_class() -> None:
-    people = "".join(
-        f":p{n} {kind} rdfs:label 'Person {n}x' ; :knows :p{(n + 1) % 4} ; :employer :s{n % 2} ; "
-        f":birthDate '19{n}0-01-02' . "
-        for n, kind in enumerate(["a :Baker ;", "a :Clerk ;", "a foaf:Person ;", ""])
-    )
-    shops = "".join(f":s{n} rdfs:label 'Shop {n}y' . " for n in range(2))
-    turtle = "@prefix foaf: <http://xmlns.com/foaf/0.1/> . " + people + shops
-    texts = {question.text for question in make(KnowledgeBase(graph_of(turtle), embedder=None), 40).questions}
-    assert "Which people have Shop 0y as employer?" in texts
-    assert any("people that know Person" in text for text in texts)
-    assert not any("thing" in text for text in texts)
-    assert not any(text.startswith("What has Shop") for text in texts)
-
-
-def test_dates_of_what_was_done_are_asked_with_when() -> None:
-    shops = "".join(
-        f":s{n} rdfs:label 'Shop {n}y' ; :sells :g{n % 2} ; :founded 19{n}0 ; :openedOn '19{n}1-05-01' ; "
-        f":supplied {n} . "
-        for n in range(4)
-    )
-    turtle = shops + ":g0 rdfs:label 'Bun' . :g1 rdfs:label 'Rye bread' ."
-    texts = {question.text for question in make(KnowledgeBase(graph_of(turtle), embedder=None), 60).questions}
-    assert {"When was Shop 0y founded?", "When were the things that sell Bun founded?"} <= texts
-    assert "When was Shop 1y opened?" in texts
-    assert not any("supplied" in text and text.startswith("When") for text in texts)
-
-
 def test_a_path_that_needs_two_clauses_is_not_asked() -> None:
     names = {IRI(E + "part"): Wording("of", "part"), IRI(E + "sub"): Wording("of", "subclass")}
     twice = [PropertyPath.of(E + name, E + name) for name in ("part", "sub")]
@@ -378,11 +332,3 @@ def test_plurals_and_back() -> None:
         assert plural(noun) != noun
         assert singular(plural(noun)) == noun
         assert plural(plural(noun)) == plural(noun)
-
-
-def test_questions_of_the_real_graphs_beside_the_checkout(shared_data: Path) -> None:
-    for name in ("orkg", "music"):
-        knowledge = kgsparql.open(shared_data / name / "graph.nt.gz", embedder="none")
-        made = make(knowledge, 24)
-        assert len(made.questions) == 24
-        assert len(made.counts) >= 5

@@ -17,7 +17,6 @@ from kgsparql.rdf.terms import IRI
 from tests.unit.scored import asking, entity, of, path, record
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
-INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 P1, P2 = path("a b"), path("c d", score=0.5, marker="P2")
 
 TABLE = [

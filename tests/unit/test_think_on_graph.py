@@ -109,7 +109,6 @@ def going_on(times: int = 1) -> Script:
 
 
 NOTHING = Text({"choices": []})
-WORKED_AT = picking(worked_at=0.9)
 
 
 def script(**replies: Reply | Script) -> Script:
