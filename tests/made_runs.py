@@ -43,13 +43,13 @@ def record(
     items = [
         RecordedEvidence(
             marker=f"P{i}", kind="path", text=f"Topic —film→ {name}", score=1 / i, ends=(iri(name),),
-            triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,), is_cited=i == 1,
+            triples=((iri("topic"), iri("film"), iri(name)),), verified=(True,),
         )
         for i, name in enumerate(answers, 1)
     ]  # fmt: skip
     status = "error" if fields.get("error") else "answered" if answers else "not_in_graph"
     made = {
-        "status": status, "text": ", ".join(answers), "ranked": True, "is_cut_short": False,
+        "status": status, "text": ", ".join(answers), "ranked": True,
         "score": {0: None, 1: 1.0}.get(len(answers), 0.5),
         "linked": (RecordedLink(iri("topic"), "Topic", "Topic", "exact", 1.0),), **fields,
     }  # fmt: skip

@@ -76,7 +76,8 @@ def make(
     As many of each number of hops and direction as the graph allows. The same seed gives the same questions. They
     repeat the labels of predicates, which favours methods that compare labels. Then: kgsparql eval FOLDER -o RUN
     """
-    from kgsparql.evaluation.datasets import check_folder, write_dataset
+    from kgsparql.evaluation.datasets import write_dataset
+    from kgsparql.evaluation.runs.directory import check_folder
     from kgsparql.made_questions.making import QUESTIONS_OF_A_TOPIC
     from kgsparql.made_questions.making import make as made_from
 

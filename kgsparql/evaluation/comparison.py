@@ -117,11 +117,9 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
         for method in run.methods:
             pairs = [(questions[id_], record) for id_, record in run.records(method).items()]
             # an oracle that might have chosen, and never did, was not asked
-            is_oracle = run.model == ORACLE and (
-                not pairs or any(r.chosen_by is None or ORACLE in r.chosen_by for _, r in pairs)
-            )
+            is_asked = run.model != ORACLE or not pairs or any(ORACLE in record.chosen_by for _, record in pairs)
             with_model = all(own.get("with_model", True) for own in run.config["methods"] if own["label"] == method)
-            model = run.model if with_model and (run.model != ORACLE or is_oracle) else ""
+            model = run.model if with_model and is_asked else ""
             for question, record in pairs:
                 kinds = {"hops": question.hops or "", "type": question.type, "direction": question.direction}
                 values = {metric: METRICS[metric].of(question, record) for metric in metrics}

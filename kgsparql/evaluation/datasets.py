@@ -34,7 +34,7 @@ from kgsparql.evaluation.question_formats import (
     first_error,
     question_of,
 )
-from kgsparql.evaluation.runs.directory import check_room, store_errors
+from kgsparql.evaluation.runs.directory import check_folder, store_errors
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.made_questions.making import MadeQuestion, MadeQuestions
@@ -307,16 +307,6 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     shares = equal_shares(list(map(len, ordered)), limit)
     taken = {own for group, share in zip(ordered, shares, strict=True) for own in group[:share]}
     return tuple(question for question in questions if question.id in taken)
-
-
-def check_folder(folder: Path) -> None:
-    """Check that questions can be written there, before they are made.
-
-    :raises InputError: if something is there already.
-    """
-    check_room(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: something is there already", hint="name a folder that is not there yet")
 
 
 def write_dataset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from kgsparql.answering.answer import Answer
@@ -49,7 +49,6 @@ class RecordedEvidence:
     ends: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     query: str = ""
-    is_cited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +98,9 @@ class Record:
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
-    :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody,
-        ``None`` if it was not noted.
+    :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody.
     :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
-    :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out; ``None`` if it
-        was not noted.
+    :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.
     :param value: the number, date, or yes or no that was computed, in N-Triples syntax; empty where none was.
     :param rows: of a computed table, each cell as ``(term, label)``.
@@ -124,10 +121,10 @@ class Record:
     answers: tuple[RecordedAnswer, ...] = ()
     evidence: tuple[RecordedEvidence, ...] = ()
     linked: tuple[RecordedLink, ...] | None = ()
-    chosen_by: tuple[str, ...] | None = None
+    chosen_by: tuple[str, ...] = ()
     claims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
-    is_cut_short: bool | None = None
+    is_cut_short: bool = False
     is_without_model: bool = False
     fallbacks: tuple[tuple[str, str], ...] = ()
     value: str = ""
@@ -163,7 +160,7 @@ class Record:
                 )
                 for one in answer.answers
             ),
-            evidence=tuple(_recorded_evidence(item, answer.cited) for item in answer.evidence),
+            evidence=tuple(map(_recorded_evidence, answer.evidence)),
             linked=tuple(map(_recorded_link, answer.linked)) if links else None,
             chosen_by=tuple(sorted(set(chosen_by))),
             claims=tuple((claim.text, claim.markers) for claim in answer.claims),
@@ -179,7 +176,7 @@ class Record:
         """Make the record of a question that an error left without an answer: it counts as wrong."""
         return cls(
             question=question, method=method, status="error", error=(error.code, error.message), is_lost=is_lost(error),
-            linked=() if links else None, is_cut_short=False, measured=RecordedCost(seconds=round(seconds, 6)),
+            linked=() if links else None, measured=RecordedCost(seconds=round(seconds, 6)),
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
@@ -207,12 +204,12 @@ def _table_rows(answer: Answer) -> tuple[tuple[tuple[str, str], ...], ...]:
     )
 
 
-def _recorded_evidence(item: EvidenceItem, cited: Collection[str]) -> RecordedEvidence:
+def _recorded_evidence(item: EvidenceItem) -> RecordedEvidence:
     return RecordedEvidence(
         marker=item.marker, kind=item.kind, text=item.text, score=round(item.score, 6),
         triples=tuple((str(c.triple.subject), str(c.triple.predicate), str(c.triple.object)) for c in item.triples),
         verified=tuple(c.verified for c in item.triples), ends=tuple(map(str, item.ends)),
-        cuts=tuple(map(str, item.cuts)), query=item.query.text, is_cited=item.marker in cited,
+        cuts=tuple(map(str, item.cuts)), query=item.query.text,
     )  # fmt: skip
 
 

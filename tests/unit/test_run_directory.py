@@ -26,7 +26,7 @@ RECORD = Record(
     evidence=(
         RecordedEvidence(
             "P1", "path", "text", 0.5, (("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),), (None,),
-            ("<http://e.org/a>",), ("cut",), "SELECT", is_cited=True,
+            ("<http://e.org/a>",), ("cut",), "SELECT",
         ),
     ),
     linked=(RecordedLink("<http://e.org/t>", "T", "t", "exact", 1.0, ("<http://e.org/u>",)),),

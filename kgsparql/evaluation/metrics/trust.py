@@ -130,15 +130,6 @@ def _is_misleading(question: Question, record: Record) -> float | None:
     return None if found is None else float(is_called_answer and not found.right(1))
 
 
-def _is_truncated(_question: Question, record: Record) -> float | None:
-    """Count questions where a limit cut something off: an item of the evidence, a list on the way, or the budget.
-
-    Not defined for a record that does not say so of lists and budget.
-    """
-    is_cut = True if any(item.cuts for item in record.evidence) else record.is_cut_short
-    return None if is_cut is None else float(is_cut)
-
-
 def _own_confidence(_question: Question, record: Record) -> float | None:
     """Measure how likely the answer is right, as it says itself.
 
@@ -188,7 +179,8 @@ METRICS: tuple[Metric, ...] = (
     _share("without_model", lambda record: record.is_without_model),
     # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
     _share("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
-    Metric("truncated", "grounding", "lower", _is_truncated),
+    # a limit cut something off: an item of the evidence, a list on the way, or the budget
+    _share("truncated", lambda record: record.is_cut_short or any(item.cuts for item in record.evidence)),
     # marked as not whole: a limit, words without evidence, a doubt
     _share("partial", lambda record: record.status == "partial" and not record.has_failed),
     # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer

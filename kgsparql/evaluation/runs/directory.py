@@ -160,20 +160,21 @@ def check_new(path: Path) -> None:
     """
     if (path / "run.json").is_file():
         raise InputError(f"{path}: a run is there already", hint="--resume goes on with it; or name another")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path}: something is there already", hint="name a directory that is not there yet")
-    check_room(path)
+    check_folder(path)
 
 
-def check_room(directory: Path) -> None:
-    """Check that a directory can be made, before anything is asked that is to be written there.
+def check_folder(folder: Path) -> None:
+    """Check that a folder can be made, before anything is asked that is to be written there.
 
+    :raises InputError: if something is there already.
     :raises StoreError: if what would hold it is a file, or may not be written.
     """
-    if directory.exists():
+    if folder.exists():
+        if not folder.is_dir() or any(folder.iterdir()):
+            raise InputError(f"{folder}: something is there already", hint="name a folder that is not there yet")
         return
-    above = next(place for place in directory.absolute().parents if place.exists())
-    with store_errors(directory):
+    above = next(place for place in folder.absolute().parents if place.exists())
+    with store_errors(folder):
         if not above.is_dir() or not os.access(above, os.W_OK):
             code = errno.EACCES if above.is_dir() else errno.ENOTDIR
             raise OSError(code, os.strerror(code))
