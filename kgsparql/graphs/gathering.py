@@ -297,8 +297,7 @@ def _inner_groups(group: g.Group, known: _Known) -> Iterator[tuple[g.Group, _Kno
             case g.NotExists(inner) | g.Without(inner) | g.Optional(inner):
                 yield inner, known
             case g.Select(head, inner):
-                is_whole = pattern.limit is None and (pattern.group_by or not any(_has_aggregate(e) for _, e in head))
-                plain = {name for name, expression in head if expression is None and is_whole}
+                plain = {name for name, expression in head if expression is None and pattern.limit is None}
                 yield inner, {name: terms for name, terms in known.items() if name in plain}
 
 
@@ -333,12 +332,6 @@ def _query_of(arm: Sequence[frozenset[Term] | None], limit: int) -> Query:
     rows: dict[tuple[str, ...], list[tuple[Term]]]
     rows = {(name.name,): [(term,) for term in some] for name, some in given.items()}
     return replace(query, lookup=Lookup(("subject", "predicate", "object"), rows, limit=limit), made_of=None)
-
-
-def _has_aggregate(expression: g.Expression | None) -> bool:
-    if isinstance(expression, g.Apply):
-        return any(map(_has_aggregate, expression.arguments))
-    return isinstance(expression, g.Aggregate)
 
 
 def is_one_open_pattern(select: g.Select) -> bool:

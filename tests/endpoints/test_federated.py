@@ -2,11 +2,14 @@
 
 import json
 import socket
+import statistics
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyoxigraph
 import pytest
@@ -14,19 +17,35 @@ from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql.cli import app
+from kgsparql.errors import QueryTimeoutError, UnreachableError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.conftest import FIXTURES
 from tests.deep import deep
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
-from tests.endpoints.proxy import Proxy, first, resets
+from tests.endpoints.proxy import Proxy, first, late, resets
 from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"
+
+
+COMPUTED = {
+    "How many Nobel laureates were born in Poland?": "4",
+    "Which laureates were born before 1850?": "Gabriel Lippmann; Lord Rayleigh; Wilhelm Röntgen",
+    "Who is the youngest Nobel laureate?": "Malala Yousafzai",
+    "Did Marie Curie win more awards than Albert Einstein?": "yes",
+    "Which laureates were born in Germany and won the Nobel Prize in Chemistry?": "Hans von Euler-Chelpin",
+    "Which chemical elements are not radioactive?": "argon",
+    "How many universities were founded before 1700?": "18",
+    "What is the average atomic number of the chemical elements?": "91.545455",
+    "Who was born earlier, Marie Curie or Albert Einstein?": "Marie Curie",
+    "Which country has the most laureates?": "United States",
+}
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +77,6 @@ def test_a_file_and_an_endpoint_answer_as_one_graph(retriever: str, halves: tupl
     assert [item.text for item in found.evidence] == [item.text for item in whole.evidence]
     assert {graph for item in found.evidence for graph in item.graphs} == {str(halves[0]), served}
     assert all(cited.verified for item in found.evidence for cited in item.triples)
-
-
-def test_E22_an_endpoint_that_goes_away_leaves_what_the_file_says(halves: tuple[Path, Path], tmp_path: Path) -> None:
-    with oxigraph_serve(store_of(halves[1], tmp_path / "store")) as url:
-        knowledge = kgsparql.open(halves[0], url, embedder="none", cache=False)
-        before = knowledge.ask(ASKED)
-    after = knowledge.ask(ASKED)
-    assert not [note for note in before.notes if url in note]
-    assert [note for note in after.notes if url in note and "may be missing" in note]
-    assert {graph for item in after.evidence for graph in item.graphs} == {str(halves[0])}
-    assert all(cited.verified for item in after.evidence for cited in item.triples)
 
 
 def test_a_public_member_that_is_no_wikibase_is_not_asked_for_identifiers(served: str) -> None:
@@ -104,22 +112,6 @@ def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Two people with identifiers behind a server."""
     with oxigraph_serve(store_of(WIKIBASE, tmp_path_factory.mktemp("wikibase") / "store")) as url:
         yield url
-
-
-def test_a_file_and_an_endpoint_are_linked_by_an_identifier_only(wikibase: str) -> None:
-    named = ["-k", str(LIBRARY), "-k", wikibase, "--no-model", "--embedder", "none"]
-    run = CliRunner()
-    done = run.invoke(app, ["ask", WRITTEN, *named, "-f", "json"])
-    assert done.exit_code == 0, done.output
-    answer = json.loads(done.stdout)
-    assert answer["answers"][0]["term"]["label"] == "laboratory notebooks"
-    (same,) = [item for item in answer["evidence"] if "VIAF" in item["text"]]
-    assert same["text"] == "Marie Curie —VIAF cluster ID→ 76353174 ←VIAF cluster ID— Skłodowska-Curie, M."
-    assert same["marker"] in answer["answers"][0]["markers"]
-    assert {one["source"] for one in same["queries"]} == {str(LIBRARY), wikibase}
-    assert same["text"] in run.invoke(app, ["ask", WRITTEN, *named]).stdout
-    alone = json.loads(run.invoke(app, ["ask", WRITTEN, *named[2:], "-f", "json"]).stdout)
-    assert "laboratory notebooks" not in {one["term"]["label"] for one in alone["answers"]}
 
 
 def test_an_endpoint_is_asked_of_identifiers_once(wikibase: str) -> None:
@@ -253,3 +245,49 @@ def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wi
         f"{lost} cited triple{'s' * (lost > 1)} could not be looked up again",
         f"{proxy.url}: no reply: Connection reset by peer; what it holds may be missing",
     ]
+
+
+def test_what_is_computed_over_two_graphs_is_what_it_is_over_one(
+    halves: tuple[Path, Path], served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent, send = list[str](), EndpointGraph._send_query
+
+    def counted(graph: EndpointGraph, query: Query, *given: Any) -> Any:
+        sent.append(query.name)
+        return send(graph, query, *given)
+
+    monkeypatch.setattr(EndpointGraph, "_send_query", counted)
+    opened = kgsparql.open(halves[0], served, embedder="none", cache=False)
+    needed, cited = [], set()
+    for asked, expected in COMPUTED.items():
+        sent.clear()
+        answer = opened.ask(asked)
+        assert (answer.text.splitlines()[0], answer.status) == (f"{expected} [Q1]", "answered"), asked
+        needed.append(len(sent))
+        triples = [triple for item in answer.evidence for triple in item.triples]
+        assert all(triple.verified for triple in triples)
+        cited |= {source.graph for triple in triples for source in triple.sources}
+    assert cited == {member.name for member in opened.graph.members}
+    assert statistics.median(needed) <= 20
+
+
+def test_a_query_for_all_triples_names_the_endpoint_that_is_gone_before_it_is_refused() -> None:
+    gone = f"http://127.0.0.1:{free_port()}/sparql"
+    with (
+        kgsparql.open(FIXTURES / "nobel.ttl", gone) as both,
+        pytest.raises(UnreachableError, match="Connection refused"),
+    ):
+        both.query("SELECT * { ?s ?p ?o }")
+
+
+def test_to_gather_triples_and_to_run_the_query_over_them_take_one_time_limit_together(
+    halves: tuple[Path, Path], served: str
+) -> None:
+    heavy = "SELECT (COUNT(*) AS ?n) { ?a dbo:birthPlace ?x . ?b dbo:birthDate ?y . ?c a ?z . ?d a ?w . ?e a ?v }"
+    with Proxy(served) as proxy, kgsparql.open(halves[0], proxy.url, embedder="none", cache=False) as both:
+        both.query("ASK { ?a dbo:birthPlace ?x ; dbo:birthDate ?y }")  # the endpoint is known now
+        proxy.plan = lambda _: late(2.5)
+        began = time.monotonic()
+        with pytest.raises(QueryTimeoutError, match=r"stopped after 4 s"):
+            both.query(heavy, timeout_s=4.0)
+        assert time.monotonic() - began < 5.5
