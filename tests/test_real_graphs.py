@@ -10,8 +10,7 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql.graphs import OxigraphGraph, open_graph
-from kgsparql.rdf.terms import IRI
+from kgsparql import IRI, OxigraphGraph, open_graph
 from tests.brute_force import all_shortest_paths
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 from tests.deep import DEEP, deep

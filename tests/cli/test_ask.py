@@ -17,12 +17,7 @@ from kgsparql.cli._common import write_lines
 from kgsparql.errors import InputError, QueryTimeoutError, UnreachableError
 from kgsparql.knowledge_base import KnowledgeBase
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
-
-NOBEL = FIXTURES / "nobel.ttl"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
-BORN = "Where was Marie Curie born?"
+from tests.world import BORN, FEYNMAN, FIXTURES, NOBEL, XSD
 
 
 def test_every_query_shown_finds_its_item_again(run: Run) -> None:

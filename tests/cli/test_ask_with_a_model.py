@@ -10,12 +10,10 @@ import kgsparql
 from kgsparql.cli import _common as c
 from kgsparql.events import Drafted
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
 from tests.model_server import ModelServer
 from tests.scripted import by_call, reader
+from tests.world import FEYNMAN, FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 PLAIN = ("-k", NOBEL, "--embedder", "none", "-r", "mindmap")
 
 

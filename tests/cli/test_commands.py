@@ -14,9 +14,8 @@ import pytest
 
 from kgsparql.evaluation.datasets import load
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES, ROOT
+from tests.world import FIXTURES, NOBEL, ROOT
 
-NOBEL = FIXTURES / "nobel.ttl"
 CORNERS = FIXTURES / "corner_cases.trig"
 
 

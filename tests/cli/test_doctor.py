@@ -13,12 +13,11 @@ import pytest
 
 from kgsparql.models.embedding import has_sentence_transformers
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import Html, ModelServer, Slow, Status
+from tests.world import NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
 FOUR = '{"answer": 4}'
 Found = dict[str, dict[str, str]]
 Doctor = Callable[..., tuple[int, Found]]

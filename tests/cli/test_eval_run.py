@@ -17,10 +17,10 @@ from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.storage.files import writer_lock
 from tests.cli.conftest import Run
-from tests.conftest import FIXTURES
 from tests.deep import deep
 from tests.model_server import ModelServer, Status
 from tests.scripted import Player
+from tests.world import FIXTURES
 
 PLAIN = ("--embedder", "none", "-q")
 METHODS = ("entity", "mindmap", "path_ranking", "query_plan", "struct_gpt", "think_on_graph")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-import kgsparql
-from kgsparql import IRI, Literal, PropertyPath
+from kgsparql import IRI, KnowledgeBase, Literal, PropertyPath
 from kgsparql.plans import algebra as a
 from tests.cli.conftest import Run
 from tests.world import FIXTURES, NOBEL
@@ -68,7 +67,7 @@ def test_what_is_no_plan_or_cannot_be_planned_is_said(run: Run, tmp_path: Path) 
 
 
 def test_a_zero_says_where_the_plan_ran_dry_and_an_absence_is_not_confirmed(
-    nobel: kgsparql.KnowledgeBase,
+    nobel: KnowledgeBase,
 ) -> None:
     young = a.Where(LAUREATES, BORN, ">", Literal("2005", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear")))
     found = nobel.run(a.Count(young))

@@ -19,10 +19,10 @@ from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.response_cache import ResponseCache
 from tests import scripted
-from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.model_server import ModelServer
 from tests.scripted import Player
+from tests.world import FIXTURES
 
 BACKENDS = ("embedded", "endpoint")
 HUB_DEGREE = 30_001

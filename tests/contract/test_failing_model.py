@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import kgsparql
-from kgsparql import Budget, KgsparqlError, LanguageModel, answer_to_json
+from kgsparql import Answer, Budget, KgsparqlError, KnowledgeBase, LanguageModel, answer_to_json
 from kgsparql.cli import app
 from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError
 from kgsparql.models.openai_client import OpenAIClient
@@ -77,7 +76,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgsparql.models.openai_client.PAUSE_S", 0.01)
 
 
-def shown(answer: kgsparql.Answer) -> dict[str, Any]:
+def shown(answer: Answer) -> dict[str, Any]:
     """What is answered: all but what it cost, who was asked, and what is noted."""
     said = answer_to_json(answer)
     return {name: own for name, own in said.items() if name not in {"usage", "model", "notes", "fallbacks"}}
@@ -85,7 +84,7 @@ def shown(answer: kgsparql.Answer) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_M01_M03_M04_M08_M09_the_answer_is_the_one_without_a_model_and_one_note_says_why(
-    nobel: kgsparql.KnowledgeBase, method: str
+    nobel: KnowledgeBase, method: str
 ) -> None:
     some = [*FAILURES.items()] if DEEP or method == "auto" else [*FAILURES.items()][len(method) % 4 :: 4]
     for question in (FEYNMAN, COUNT) if DEEP else (FEYNMAN,):
@@ -100,7 +99,7 @@ def test_M01_M03_M04_M08_M09_the_answer_is_the_one_without_a_model_and_one_note_
             assert len(note) < 400, name
 
 
-def test_a_model_that_is_required_fails_as_an_error(nobel: kgsparql.KnowledgeBase) -> None:
+def test_a_model_that_is_required_fails_as_an_error(nobel: KnowledgeBase) -> None:
     for name, failure in FAILURES.items():
         with pytest.raises(KgsparqlError) as caught:
             nobel.ask(FEYNMAN, model=failure.model(), require_model=True, budget=Budget(**failure.budget))
@@ -152,7 +151,7 @@ def test_of_many_questions_none_is_lost() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_queries_that_run_out_while_a_model_is_asked_leave_the_draft_as_it_is(
-    nobel: kgsparql.KnowledgeBase, method: str
+    nobel: KnowledgeBase, method: str
 ) -> None:
     options = METHODS[method]
     without = nobel.ask(FEYNMAN, retriever=method, options=options)

@@ -11,25 +11,21 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 import kgsparql
+from kgsparql import AskOptions, KnowledgeBase, LanguageModel, answer_to_json
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.langchain import EvidenceRetriever
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.trust import Trust
 from kgsparql.retrievers._trial import Trial, bundled
 from kgsparql.serving.app import ServedPage
 from kgsparql.serving.runs import KeptRuns
-from tests.conftest import FIXTURES
 from tests.deep import DEEP
 from tests.liar import INVENTED, LIES, PLANS, Liar, told_lies, told_parts, unquoted
 from tests.model_server import ModelServer
-from tests.scripted import Body, ask, numbered
+from tests.scripted import ask, numbered
 from tests.tried import strong
+from tests.world import BORN, FEYNMAN, FIXTURES, Body
 
-BORN = "Where was Marie Curie born?"
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 COUNT = "How many Nobel laureates are there?"
 QUESTIONS = (BORN, FEYNMAN, "On what date did Richard Feynman die?", COUNT)
 METHODS: dict[str, dict[str, Any]] = {
@@ -38,7 +34,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def check_is_of_the_graph(answer: Answer, knowledge: kgsparql.KnowledgeBase) -> None:
+def check_is_of_the_graph(answer: Answer, knowledge: KnowledgeBase) -> None:
     """Each answer is in the evidence that it cites, with all others there, and a query gives it again."""
     best = {one.term for one in answer.best}
     assert best or answer.computed is not None or answer.status != "answered"
@@ -55,9 +51,7 @@ def check_is_of_the_graph(answer: Answer, knowledge: kgsparql.KnowledgeBase) -> 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(
-    nobel: kgsparql.KnowledgeBase, method: str
-) -> None:
+def test_M12_M13_no_lie_is_told_and_what_is_answered_is_what_a_query_gives(nobel: KnowledgeBase, method: str) -> None:
     for i, (name, liar) in enumerate(LIES.items()):
         for question in QUESTIONS if DEEP else (QUESTIONS[i % 4],):
             asked = ask(nobel, question, liar, retriever=method, options=METHODS[method], prose=True)
@@ -79,7 +73,7 @@ def sworn(lie: Liar) -> LanguageModel:
 
 
 def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(
-    nobel: kgsparql.KnowledgeBase,
+    nobel: KnowledgeBase,
 ) -> None:
     right = {question: shown_of(nobel.ask(question)) for question in QUESTIONS}
     for i, (name, liar) in enumerate(LIES.items()):
@@ -100,7 +94,7 @@ def shown_of(answer: Answer) -> set[object]:
     return {own.term for own in answer.best} or {answer.value}
 
 
-def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql.KnowledgeBase) -> None:
+def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: KnowledgeBase) -> None:
     for name, plan in PLANS.items():
         liar = Liar(plan=plan, invented=("Falk", "424242", "424,242"))
         for method in ("query_plan", "auto"):
@@ -110,7 +104,7 @@ def test_a_plan_that_brings_its_own_numbers_and_names_is_no_plan(nobel: kgsparql
 
 
 def test_a_passage_is_quoted_and_not_the_models_words(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    nobel: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
     with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as knowledge:
@@ -154,7 +148,7 @@ def liar(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Lan
     return sworn(LIES["a name"])
 
 
-def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path, liar: LanguageModel) -> None:
+def test_on_the_page(nobel: KnowledgeBase, tmp_path: Path, liar: LanguageModel) -> None:
     page = ServedPage(nobel, AskOptions(model=liar, prose=True), KeptRuns(tmp_path))
     with TestClient(page.app) as client:
         run = client.post("/api/ask", json={"question": BORN}).json()["id"]
@@ -166,14 +160,14 @@ def test_on_the_page(nobel: kgsparql.KnowledgeBase, tmp_path: Path, liar: Langua
     assert told_lies("".join(told), LIES["a name"]) == []
 
 
-def test_by_the_tools(nobel: kgsparql.KnowledgeBase, liar: LanguageModel) -> None:
+def test_by_the_tools(nobel: KnowledgeBase, liar: LanguageModel) -> None:
     toolbox = kgsparql.tools(nobel, model=liar)
     found = toolbox.call_tool("ask", {"question": BORN})
     assert found["evidence"]
     assert told_lies(told_parts(found), LIES["a name"]) == []
 
 
-def test_by_a_retriever(nobel: kgsparql.KnowledgeBase, liar: LanguageModel) -> None:
+def test_by_a_retriever(nobel: KnowledgeBase, liar: LanguageModel) -> None:
     for method in ("auto", "mindmap", "entity"):
         options = {"model": liar, "retriever": method}
         documents: list[Document] = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)

@@ -220,7 +220,7 @@ def by_hash_seed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str
     """What every method answers in processes that order their sets differently."""
     code = f"""
 import json, kgsparql
-from tests.conftest import FIXTURES, ROOT
+from tests.world import FIXTURES, ROOT
 from tests.contract.conftest import as_bytes
 from kgsparql.retrievers import names
 knowledge = kgsparql.open({str(FIXTURES / "nobel.ttl")!r}, embedder="none")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES
 
 
 @pytest.fixture(scope="session")

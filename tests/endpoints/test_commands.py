@@ -14,21 +14,16 @@ import pytest
 from pyoxigraph import RdfFormat
 
 import kgsparql
-from kgsparql.answering.answer_json import answer_to_json
-from kgsparql.budget import Budget
+from kgsparql import Budget, EndpointGraph, KnowledgeBase, answer_to_json
 from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
-from kgsparql.graphs import EndpointGraph
-from kgsparql.knowledge_base import KnowledgeBase
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.conftest import FIXTURES
 from tests.endpoints import faults
 from tests.endpoints.faults import FaultServer, Request, reply, results
 from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import DBR, FIXTURES, NOBEL
 
-NOBEL = FIXTURES / "nobel.ttl"
-D = "http://dbpedia.org/resource/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
 PEOPLE = FIXTURES / "queries" / "people.trig"
 COUNT = b'{"head":{"vars":["count"]},"results":{"bindings":[{"count":{"type":"literal","value":"3"}}]}}'
@@ -243,7 +238,7 @@ def counting_and_hanging(sock: Any, request: faults.Request) -> None:
 
 
 def test_U15_the_time_of_a_question_ends_whatever_it_asks() -> None:
-    curie = (D + "Marie_Curie",)
+    curie = (DBR + "Marie_Curie",)
     for behaviour, looking, entities in (
         (counting_and_hanging, False, ()),
         (faults.hang, True, curie),

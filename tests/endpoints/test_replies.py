@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from kgsparql import IRI, BlankNode, KgsparqlError, Literal
 from kgsparql.errors import (
     EndpointAuthenticationError,
     EndpointError,
     EndpointRateLimitError,
     EndpointReplyError,
     EndpointTimeoutError,
-    KgsparqlError,
     QueryError,
     QuerySyntaxError,
 )
@@ -20,7 +20,6 @@ from kgsparql.graphs.protocol import replies
 from kgsparql.graphs.protocol.replies import boolean, solutions, why_cut
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE, SparqlRequest
 from kgsparql.http.transport import HttpReply
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
 from tests.endpoints.faults import ASK_JSON, JSON, SELECT_JSON, SELECT_XML, XML, http
 
 ALL = "SELECT ?s ?n WHERE { ?s ?p ?n }"

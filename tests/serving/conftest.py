@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.conftest import FIXTURES, ROOT
 from tests.endpoints.servers import ALL_ENGINES
+from tests.world import FIXTURES, ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
 

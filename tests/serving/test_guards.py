@@ -25,8 +25,8 @@ from kgsparql.answering.ask_options import AskOptions
 from kgsparql.cli import app
 from kgsparql.serving.app import STATIC, ServedPage
 from kgsparql.serving.runs import AskedRun, KeptRuns, Runs
-from tests.conftest import ROOT
 from tests.serving.conftest import NOBEL, asked, run_in_shell, served
+from tests.world import ROOT
 
 JSON = {"content-type": "application/json"}
 QUESTION = json.dumps({"question": "Who is the spouse of Marie Curie?"})

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.answering.ask_options import AskOptions
+from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.cli import app
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.rendering.drawing import drawing_of
@@ -22,11 +22,11 @@ MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> kgsparql.KnowledgeBase:
+def knowledge() -> KnowledgeBase:
     return kgsparql.open(NOBEL, embedder="none")
 
 
-def around(knowledge: kgsparql.KnowledgeBase, term: str, after: int = 0) -> dict[str, Any]:
+def around(knowledge: KnowledgeBase, term: str, after: int = 0) -> dict[str, Any]:
     return node_neighbours(knowledge, AskOptions(), {"term": term, "after": str(after)})
 
 
@@ -35,9 +35,7 @@ def keys(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
             for one in found["triples"]]  # fmt: skip
 
 
-def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(
-    knowledge: kgsparql.KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(knowledge: KnowledgeBase, tmp_path: Path) -> None:
     found = around(knowledge, MARIE)
     assert found["node"]["label"] == "Marie Curie"
     assert found["curie"] == "dbr:Marie_Curie"
@@ -49,7 +47,7 @@ def test_a_node_is_told_of_by_its_kinds_its_description_and_its_curie(
     assert (found["kinds"], found["description"], found["node"]["label"]) == (["rock band"], "", "a")
 
 
-def test_the_pages_hold_every_triple_of_the_node_once_both_ways(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_the_pages_hold_every_triple_of_the_node_once_both_ways(knowledge: KnowledgeBase) -> None:
     first = around(knowledge, MARIE)
     pages = [around(knowledge, MARIE, after) for after in range(0, first["count"] + 12, 12)]
     assert [len(page["triples"]) for page in pages] == [12, 12, first["count"] - 24, 0]
@@ -76,7 +74,7 @@ def test_of_a_hub_the_pages_repeat_nothing_and_end(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 120
 
 
-def test_what_cannot_be_looked_up(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_what_cannot_be_looked_up(knowledge: KnowledgeBase) -> None:
     for term, after, error in (
         ('"a text"', "0", InputError), ("_:b0", "0", InputError), ("<http://a> . <http://b> <c> <d>", "0", InputError),
         (MARIE, "600", InputError), (MARIE, "²", InputError), ("<http://e.org/nothing>", "0", NotFoundError),
@@ -85,7 +83,7 @@ def test_what_cannot_be_looked_up(knowledge: kgsparql.KnowledgeBase) -> None:
             node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
 
 
-def run_of(knowledge: kgsparql.KnowledgeBase, question: str) -> dict[str, Any]:
+def run_of(knowledge: KnowledgeBase, question: str) -> dict[str, Any]:
     answer = knowledge.ask(question)
     return {"drawing": drawing_of(answer).to_json(), "whole_drawing": None}
 
@@ -95,7 +93,7 @@ def widened(run: dict[str, Any], *pages: dict[str, Any], is_whole: bool = False)
     return WiderDrawing.model_validate({"triples": triples, "is_whole": is_whole}).of(run)
 
 
-def test_neighbours_are_drawn_one_column_on_and_carry_no_marker(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_neighbours_are_drawn_one_column_on_and_carry_no_marker(knowledge: KnowledgeBase) -> None:
     run = run_of(knowledge, "Who is the spouse of Marie Curie?")
     drawn = widened(run, around(knowledge, MARIE))
     of_evidence = run["drawing"]["nodes"]
@@ -119,7 +117,7 @@ def test_neighbours_are_drawn_one_column_on_and_carry_no_marker(knowledge: kgspa
     assert len({(node["x"], node["y"]) for node in drawn["nodes"]}) == len(drawn["nodes"])
 
 
-def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: KnowledgeBase) -> None:
     run = run_of(knowledge, "Who is the spouse of Marie Curie?")
     pages = [around(knowledge, MARIE, after) for after in (0, 12, 24)]
     scientist = next(one["object"]["term"] for one in pages[2]["triples"] if one["object"]["label"] == "scientist")

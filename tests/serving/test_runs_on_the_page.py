@@ -20,10 +20,10 @@ from tests.serving.conftest import NOBEL, SPOUSE, asked, served
 from tests.serving.test_guards import JSON, send
 from tests.serving.test_keyboard import tab_to
 from tests.serving.test_page import run
+from tests.world import FEYNMAN
 
 Ask = Callable[[str], None]
 
-FEYNMAN = "Which scientists worked at the same institution as Richard Feynman?"
 KEY = "sk-canary-0123456789abcdef"
 
 

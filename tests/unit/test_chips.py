@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import IRI, EndpointProfile, OxigraphGraph, PropertyPath, Query, Solutions
+from kgsparql import IRI, EndpointProfile, KnowledgeBase, OxigraphGraph, PropertyPath, Query, Solutions
 from kgsparql.exploration import types
 from kgsparql.graphs.graph import Solution
 from kgsparql.plans import algebra as a
@@ -36,7 +36,7 @@ QUESTIONS = [  # a lookup, two steps, counts, dates, the best, absence, yes or n
 
 
 @pytest.fixture(scope="module")
-def knowledge() -> Iterator[kgsparql.KnowledgeBase]:
+def knowledge() -> Iterator[KnowledgeBase]:
     with kgsparql.open(FIXTURES / "nobel.ttl", embedder="none") as opened:
         yield opened
 
@@ -54,9 +54,7 @@ TABLES = {  # columns, a group that is counted, the best of each, one number of 
 }
 
 
-def tried_options(
-    knowledge: kgsparql.KnowledgeBase, plan: a.Plan, chip: Chip
-) -> list[tuple[Option, Sequence[Solution], str]]:
+def tried_options(knowledge: KnowledgeBase, plan: a.Plan, chip: Chip) -> list[tuple[Option, Sequence[Solution], str]]:
     """What is offered at a chip, with the rows that each comes to and the words for it: none empty, none unwritable."""
     found, _ = options(plan, chip, knowledge.graph)
     assert plan in [one.plan for one in found] or part_words(chip.kind, chip.part_of(plan), str) == "+", chip
@@ -73,7 +71,7 @@ def tried_options(
 
 
 @pytest.mark.parametrize("half", [0, 1])
-def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.KnowledgeBase, half: int) -> None:
+def test_no_option_of_ten_questions_leads_to_nothing(knowledge: KnowledgeBase, half: int) -> None:
     for question in QUESTIONS[half::2]:
         planned = knowledge.plan(question)
         plan = (planned.chosen or planned.candidates[0]).plan
@@ -88,7 +86,7 @@ def test_no_option_of_ten_questions_leads_to_nothing(knowledge: kgsparql.Knowled
                 assert not is_plain or one.count == len({row["answer"] for row in rows}), (question, one)
 
 
-def offered(knowledge: kgsparql.KnowledgeBase, question: str, kind: str) -> dict[str, int | None]:
+def offered(knowledge: KnowledgeBase, question: str, kind: str) -> dict[str, int | None]:
     plan = knowledge.plan(question).candidates[0].plan
     chip = next(one for one in chips(plan) if one.kind == kind)
     found, _ = options(plan, chip, knowledge.graph)
@@ -108,7 +106,7 @@ def offered(knowledge: kgsparql.KnowledgeBase, question: str, kind: str) -> dict
     ],
 )
 def test_what_is_offered_is_counted_and_the_most_frequent_is_first(
-    knowledge: kgsparql.KnowledgeBase, question: str, kind: str, first: dict[str, int]
+    knowledge: KnowledgeBase, question: str, kind: str, first: dict[str, int]
 ) -> None:
     assert list(offered(knowledge, question, kind).items())[: len(first)] == list(first.items())
 
@@ -131,7 +129,7 @@ def filled(plan: a.Plan, rows: Iterable[Solution]) -> set[str]:
     }
 
 
-def changed(knowledge: kgsparql.KnowledgeBase, plan: a.Plan, at: int, words: str) -> Any:
+def changed(knowledge: KnowledgeBase, plan: a.Plan, at: int, words: str) -> Any:
     """A plan in which a chip was changed to what is called so."""
     chip = chips(plan)[at]
     found, _ = options(plan, chip, knowledge.graph)
@@ -141,7 +139,7 @@ def changed(knowledge: kgsparql.KnowledgeBase, plan: a.Plan, at: int, words: str
     return said[words]
 
 
-def told(knowledge: kgsparql.KnowledgeBase, plan: a.Plan) -> str:
+def told(knowledge: KnowledgeBase, plan: a.Plan) -> str:
     return in_words(plan, knowledge.labels(terms_in(plan)).__getitem__)
 
 
@@ -161,7 +159,7 @@ def test_no_option_of_tables_leads_to_an_empty_column(graph: str) -> None:
                     assert bool(named) == bool(filled(one.plan, rows)), (question, one)
 
 
-def test_a_column_is_another_is_added_is_left_out_and_orders(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_a_column_is_another_is_added_is_left_out_and_orders(knowledge: KnowledgeBase) -> None:
     plan = knowledge.plan("For each laureate, the birth place and the university").candidates[0].plan
     assert [one.kind for one in chips(plan)] == ["class", "column", "column", "column", "condition"]
     shown = changed(knowledge, plan, 1, "date of birth")
@@ -183,7 +181,7 @@ def test_a_column_is_another_is_added_is_left_out_and_orders(knowledge: kgsparql
     assert ["column0" in row for row in rows] == sorted(("column0" in row for row in rows), reverse=True)
 
 
-def test_a_group_of_laureates_is_counted_summed_up_and_ordered(knowledge: kgsparql.KnowledgeBase) -> None:
+def test_a_group_of_laureates_is_counted_summed_up_and_ordered(knowledge: KnowledgeBase) -> None:
     plan = read_plan_file(json.loads((FIXTURES / "plans" / "laureates_by_country.json").read_text()))
     assert isinstance(plan, a.Grouped)
     kinds = [one.kind for one in chips(plan)]

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-import kgsparql
-from kgsparql import Answer, LanguageModel, Literal
+from kgsparql import Answer, KnowledgeBase, LanguageModel, Literal
 from kgsparql.errors import ModelReplyError
 from kgsparql.evaluation.closed_book import NOT_KNOWN, ClosedBook
 from kgsparql.evaluation.runs.plan import load_methods
@@ -16,7 +15,7 @@ from tests.model_server import ModelServer, Text
 RADIUM = "Who discovered radium?"
 
 
-def replied(nobel: kgsparql.KnowledgeBase, text: Any, **options: Any) -> tuple[Answer, list[Any]]:
+def replied(nobel: KnowledgeBase, text: Any, **options: Any) -> tuple[Answer, list[Any]]:
     """What the method makes of a reply, and what the model was asked."""
     with (
         ModelServer([Text(text)]) as server,
@@ -25,7 +24,7 @@ def replied(nobel: kgsparql.KnowledgeBase, text: Any, **options: Any) -> tuple[A
         return nobel.ask(RADIUM, retriever=ClosedBook(), model=model, **options), server.requests
 
 
-def test_names_that_a_model_knows_are_never_the_graph_s(nobel: kgsparql.KnowledgeBase) -> None:
+def test_names_that_a_model_knows_are_never_the_graph_s(nobel: KnowledgeBase) -> None:
     answer, (request,) = replied(nobel, {"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})
     assert (answer.grounding, len(answer.evidence), answer.claims) == ("model", 0, ())
     assert [(a.term, a.label, a.markers) for a in answer.answers] == [
@@ -40,7 +39,7 @@ def test_names_that_a_model_knows_are_never_the_graph_s(nobel: kgsparql.Knowledg
 
 
 def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_is_an_error(
-    nobel: kgsparql.KnowledgeBase,
+    nobel: KnowledgeBase,
 ) -> None:
     for reply in ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, []):
         answer, _ = replied(nobel, json.dumps(reply))

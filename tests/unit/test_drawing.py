@@ -10,16 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kgsparql
-from kgsparql.answering.answer import Answer, AnswerTerm
+from kgsparql import Answer, AnswerTerm, Hop, LinkedEntity, Mention, Path, Query, render
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, parse_term
-from kgsparql.rendering import render
 from kgsparql.rendering.drawing import Drawing, drawing_of, drawing_to_svg, edge_shapes, node_boxes
 from kgsparql.rendering.html import answer_to_html, mime_bundle
-from tests.conftest import ROOT
+from tests.world import ROOT
 
 FOUND = Query("found", "SELECT ?answer { ?answer ?p ?o }")
 SVG = "{http://www.w3.org/2000/svg}"

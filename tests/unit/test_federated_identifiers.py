@@ -5,19 +5,14 @@ from typing import Any
 import pyoxigraph
 import pytest
 
-from kgsparql.answering.ask_options import AskOptions
-from kgsparql.budget import Budget, Usage
+from kgsparql import IRI, AskOptions, Budget, FederatedGraph, KnowledgeBase, KnowledgeGraph, Usage
 from kgsparql.evidence import same_as as module
 from kgsparql.evidence.same_as import Same, same_as
-from kgsparql.graphs import FederatedGraph
-from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI
 from kgsparql.retrievers import names
-from tests.conftest import FIXTURES
 from tests.unit.test_federated import ex, graph, parsed
+from tests.world import FIXTURES
 
 WIKIBASE = list(pyoxigraph.parse(path=str(FIXTURES / "identifiers" / "wikibase.ttl")))
 LIBRARY = list(pyoxigraph.parse(path=str(FIXTURES / "identifiers" / "library.ttl")))

@@ -13,17 +13,15 @@ import pytest
 from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
+from kgsparql import BlankNode, KnowledgeGraph, PrefixMap, Query, Solutions, Triple
 from kgsparql.errors import InputError, LimitError
 from kgsparql.exploration import walk_ends
 from kgsparql.graphs import FederatedGraph, OxigraphGraph, gathering
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.graphs.user_query.patterns import patterns_of
 from kgsparql.plans.running import run
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Walk
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import BlankNode, PrefixMap, Triple
 from tests.deep import examples
 from tests.unit.test_federated import divided, graph, parsed, shown
 from tests.unit.test_plans import CONDITIONS, NUMBERS, SETS, TABLES, graphs

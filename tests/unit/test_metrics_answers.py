@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 import kgsparql
-from kgsparql.answering.answer import Answer
+from kgsparql import IRI, Answer
 from kgsparql.evaluation.dataset import GoldAnswer, Question, json_form
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI
 from tests.unit.scored import asking, entity, of, path, record
+from tests.world import XSD
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
 P1, P2 = path("a b"), path("c d", score=0.5, marker="P2")
@@ -109,7 +109,6 @@ def test_the_set_of_precision_and_recall_is_what_leads() -> None:
 
 NOBEL = Path(__file__).parents[2] / "fixtures" / "nobel.ttl"
 NO_COST = dict.fromkeys((field.name for field in fields(RecordedCost) if field.name != "model_seconds"), 0)
-XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def gold(*labels: str, text: str = "?", rows: tuple[tuple[str, ...], ...] = (), type: str = "") -> Question:  # noqa: A002

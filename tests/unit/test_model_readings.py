@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-import kgsparql
-from kgsparql import IRI, KnowledgeBase, PropertyPath, answer_to_json, render
+from kgsparql import IRI, Answer, KnowledgeBase, PropertyPath, answer_to_json, render
 from kgsparql.answering.answer import computed_type
 from kgsparql.answering.readings import LISTED_READINGS
 from kgsparql.errors import ModelError, ModelReplyError
@@ -122,7 +121,7 @@ PARCELS = """
 """
 
 
-def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase) -> None:
+def test_the_kind_of_an_answer(nobel: KnowledgeBase) -> None:
     for question, kind in (
         (CHILDREN, "number"),
         ("Was Linus Pauling born in Germany?", "boolean"),
@@ -137,7 +136,7 @@ def test_the_kind_of_an_answer(nobel: kgsparql.KnowledgeBase) -> None:
 
 
 def test_what_a_model_chose_is_of_the_kind_that_it_leads_to_and_what_it_knows_answers_nothing(
-    nobel: kgsparql.KnowledgeBase,
+    nobel: KnowledgeBase,
 ) -> None:
     chosen = ask(nobel, "Who is Richard Feynman?", reading_with("date of birth"), retriever="path_ranking").answer
     assert (chosen.status, chosen.type) == ("partial", "date")
@@ -148,7 +147,7 @@ def test_what_a_model_chose_is_of_the_kind_that_it_leads_to_and_what_it_knows_an
     assert (two.type, two.unit) == ("number", ""), "the draft"
 
 
-def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgsparql.KnowledgeBase) -> None:
+def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: KnowledgeBase) -> None:
     born = a.Value(PropertyPath.of("http://dbpedia.org/ontology/birthDate"), "year")
     laureates = a.Instances(IRI("https://kgsparql.example/nobel/Laureate"))
     found = nobel.run(a.SummaryOf("min", laureates, born))
@@ -157,7 +156,7 @@ def test_the_least_year_is_a_date_though_it_is_written_as_a_number(nobel: kgspar
     assert computed_type(nobel.run(laureates)) is None
 
 
-def test_the_unit_of_a_number_is_that_of_what_was_summed_up(nobel: kgsparql.KnowledgeBase) -> None:
+def test_the_unit_of_a_number_is_that_of_what_was_summed_up(nobel: KnowledgeBase) -> None:
     parcels = knowledge_of(PARCELS)
     for question, value, unit, shown in (
         ("What is the total weight of all parcels?", "12000", "g", "12,000 g"),
@@ -202,12 +201,12 @@ def knowledge() -> KnowledgeBase:
     return knowledge_of(TURTLE)
 
 
-def told(answer: kgsparql.Answer) -> dict[str, str]:
+def told(answer: Answer) -> dict[str, str]:
     """The descriptions of the answers, by the ends of their IRIs."""
     return {term.term.value[-2:]: term.description for term in answer.answers if isinstance(term.term, IRI)}
 
 
-def asked(knowledge: KnowledgeBase, question: str, **options: object) -> tuple[kgsparql.Answer, list[str]]:
+def asked(knowledge: KnowledgeBase, question: str, **options: object) -> tuple[Answer, list[str]]:
     names: list[str] = []
     answer = knowledge.ask(question, emit=lambda event: names.append(getattr(event, "name", "")), **options)
     return answer, [name for name in names if "class_labels" in name]

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-import kgsparql
-from kgsparql import IRI, AskOptions, CitedTriple, Evidence, EvidenceItem, Query, Triple
+from kgsparql import IRI, AskOptions, CitedTriple, Evidence, EvidenceItem, KnowledgeBase, Query, Triple
 from kgsparql.answering.choosing import Candidate, choose
 from kgsparql.answering.readings import enough
 from kgsparql.answering.session import Oracle
@@ -108,14 +107,14 @@ def test_with_the_graph_an_oracle_goes_by_the_ways_to_its_triples() -> None:
     assert made is not None
     topic, has = IRI(EX + "topic"), IRI(EX + "has")
     steps = [Candidate(0, "a", path=PropertyPath.of(EX + "about")), Candidate(1, "b", path=PropertyPath.of(EX + "has"))]
-    session = kgsparql.KnowledgeBase(graph, embedder="none").session("of the topic?", AskOptions(oracle=made))
+    session = KnowledgeBase(graph, embedder="none").session("of the topic?", AskOptions(oracle=made))
     assert [(c.candidate.number, c.chosen_by) for c in choose(steps, "predicates", 2, session)] == [(1, "oracle")]
     first = Hop(Triple(topic, has, triples[0].subject))
     assert made.is_enough(Evidence([along(first)])) is False
     assert made.is_enough(Evidence([along(first, Hop(triples[0]))])) is True  # the only way, walked to its end
 
 
-def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
+def test_an_oracle_judges_without_a_word(nobel: KnowledgeBase) -> None:
     retrieval = nobel.retrieve("Who discovered radium?")
     way = next(item for item in retrieval.evidence if item.ways).ways[0]
     gold = [
@@ -131,9 +130,7 @@ def test_an_oracle_judges_without_a_word(nobel: kgsparql.KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("method", ["struct_gpt", "think_on_graph"])
-def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(
-    nobel: kgsparql.KnowledgeBase, method: str
-) -> None:
+def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(nobel: KnowledgeBase, method: str) -> None:
     names = predicates_by_name(nobel.graph)
     hops = set()
     for known in GOLD[::4]:

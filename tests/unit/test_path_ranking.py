@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kgsparql import IRI, PathRanking, PropertyPath
 from kgsparql.answering.path_scoring import Weights
 from kgsparql.answering.session import Oracle
 from kgsparql.events import ModelCalled
-from kgsparql.rdf.paths import PropertyPath
-from kgsparql.rdf.terms import IRI
-from kgsparql.retrievers.path_ranking import PathRanking
 from tests import scripted
-from tests.scripted import Asked, chose, knowledge_of
-
-EX = "http://example.org/"
+from tests.scripted import chose
+from tests.world import EX, Asked, knowledge_of
 
 FILMS = """
 :alien :director :scott ; :actor :weaver , :hurt ; rdfs:label "Alien" ; a :Film .

@@ -7,17 +7,14 @@ import json
 from dataclasses import replace
 from itertools import product
 
+from kgsparql import IRI, Hop, LinkedEntity, Literal, Mention, Path, Query, Triple, render
 from kgsparql.answering.answer import Answer, AnswerTerm, Claim, Fallback, Gap, Retrieval
 from kgsparql.answering.composing import compose_from_templates
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, SourceQuery
 from kgsparql.evidence.verbalising import decision_tree
 from kgsparql.graphs.notes import Cut, Note
-from kgsparql.linking.linked_entity import LinkedEntity, Mention
-from kgsparql.rdf.paths import Hop, Path
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, Literal, Triple
-from kgsparql.rendering import render
 from kgsparql.rendering.rows import separated
+from tests.world import XSD
 
 KNOWS = IRI("http://e.org/knows")
 ANN = IRI("http://e.org/ann")
@@ -139,9 +136,6 @@ def test_a_long_answer_is_whole_a_list_stays_one_and_wide_evidence_is_broken_int
     assert section(answer(evidence=Evidence([item(0, text=narrow)])), "Evidence") == [f"P1  {narrow}"]
     below = section(answer(evidence=Evidence([item(0, text=wide)])), "Evidence")
     assert below == ["P1  Friend 0 —knows→ Somebody", *(f"| Friend {i} —knows→ Somebody" for i in range(1, 5))]
-
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 def ranked(**values: object) -> Answer:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kgsparql
+from kgsparql import Answer, KnowledgeBase, LanguageModel
 from kgsparql.errors import CancelledError, ModelError
-from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.models.trust import Trust, keep_trust, kept_trust
 from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
@@ -88,13 +88,11 @@ def test_what_was_found_is_kept_for_its_server_model_and_prompts_and_a_failure_i
     assert kept_trust(tried_as(other)) is None
 
 
-def ask(knowledge: kgsparql.KnowledgeBase, model: LanguageModel, **asking: Any) -> kgsparql.Answer:
+def ask(knowledge: KnowledgeBase, model: LanguageModel, **asking: Any) -> Answer:
     return knowledge.ask("Where was Marie Curie born?", model=model, **asking)
 
 
-def test_the_first_question_goes_without_the_model_and_the_next_with_it(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
-) -> None:
+def test_the_first_question_goes_without_the_model_and_the_next_with_it(nobel: KnowledgeBase, tmp_path: Path) -> None:
     server = ModelServer(strong)
     model = model_of(server, tmp_path)
     first = ask(nobel, model, prose=True)
@@ -112,7 +110,7 @@ def test_the_first_question_goes_without_the_model_and_the_next_with_it(
 
 
 def test_a_model_that_is_worse_than_the_ranking_is_not_asked_about_a_graph(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+    nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     server = ModelServer(erratic)
     model = model_of(server, tmp_path)
@@ -127,7 +125,7 @@ def test_a_model_that_is_worse_than_the_ranking_is_not_asked_about_a_graph(
 
 
 def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_required(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+    nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     model = model_of(ModelServer(lambda _: Status(504)), tmp_path)
     with pytest.raises(ModelError):
@@ -139,7 +137,7 @@ def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_re
 
 
 def test_a_slow_server_does_not_hold_up_the_first_question_and_what_is_stopped_is_not_kept(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
+    nobel: KnowledgeBase, tmp_path: Path
 ) -> None:
     with ModelServer([Slow(30.0)]) as server:
         model = LanguageModel("m", server.client(), response_cache=ResponseCache(tmp_path / "replies.sqlite"))
@@ -153,9 +151,7 @@ def test_a_slow_server_does_not_hold_up_the_first_question_and_what_is_stopped_i
     assert kept_trust(tried_as(model)) is None
 
 
-def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
-    nobel: kgsparql.KnowledgeBase, tmp_path: Path
-) -> None:
+def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(nobel: KnowledgeBase, tmp_path: Path) -> None:
     def judge(body: Body) -> Reply:
         return judgement(body, 9.0 if "death" in path_of(body) else -9.0)
 
@@ -170,7 +166,7 @@ def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(
     assert doubted.answers[0].label == "Passy"
 
 
-def test_without_a_trial_a_model_chooses_from_lists(nobel: kgsparql.KnowledgeBase, tmp_path: Path) -> None:
+def test_without_a_trial_a_model_chooses_from_lists(nobel: KnowledgeBase, tmp_path: Path) -> None:
     model = model_of(ModelServer(lambda _: Text({"numbers": [1]})), tmp_path)
     asked = ask(nobel, model, trial=False)
     assert (asked.model, asked.trust, trial_of(model)) == ("m", None, None)

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 import kgsparql
+from kgsparql import IRI, KnowledgeBase, Literal
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.validation import Finding, answered, missing_share, validate
 from kgsparql.graphs import load_store
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI, Literal
-from tests.conftest import FIXTURES
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES
 
 RIVERS = FIXTURES / "datasets" / "rivers"
 R = "https://kgsparql.example/rivers/"
