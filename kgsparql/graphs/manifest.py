@@ -50,9 +50,13 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The sources of a store in the order they were loaded. Its tables have checksums of the engine's."""
+    """The sources of a store in the order they were loaded, and how long the engine's own list of tables is.
+
+    The engine finds flipped bits by its checksums; but of a list that is cut off it reads what is left, without a word.
+    """
 
     sources: tuple[StoredSource, ...] = ()
+    lists: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -67,7 +71,8 @@ class Manifest:
     def write(self, directory: Path) -> None:
         """Write the manifest into the directory of a store."""
         sources = [asdict(source) for source in self.sources]
-        replace_text(directory / MANIFEST, sealed_json({"version": _VERSION, "sources": sources}))
+        lists = {file.name: file.stat().st_size for file in directory.glob("MANIFEST-*")}
+        replace_text(directory / MANIFEST, sealed_json({"version": _VERSION, "sources": sources, "lists": lists}))
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -75,13 +80,18 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     try:
         data = read_sealed_json(path, version=_VERSION)
-        return Manifest(tuple(map(StoredSource.from_json, data["sources"])))
+        found = Manifest(tuple(map(StoredSource.from_json, data["sources"])), data.get("lists", {}))
+        # Of another name where another program wrote to the store.
+        cut = [f.name for f in directory.glob("MANIFEST-*") if f.stat().st_size < found.lists.get(f.name, 0)]
     except FileNotFoundError:
         return Manifest()
     except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, StoreError):
             raise
         raise corrupt_store(directory, f"{path.name} cannot be read: {error}") from error
+    if cut:
+        raise corrupt_store(directory, f"{cut[0]} is cut off")
+    return found
 
 
 def corrupt_store(directory: str | Path, why: str) -> StoreError:

@@ -284,34 +284,30 @@ def test_S11_another_version_is_an_error_or_made_anew(name: str, made: Callable[
 
 
 def test_a_store_with_a_damaged_table_is_called_damaged_by_each_way_to_read_it(tmp_path: Path) -> None:
-    """The engine might take gigabytes for what it believes to be a block's length: the table is not opened at all."""
     load_store(NOBEL, tmp_path / "S")
-    tables = [(file, file.stat()) for file in (tmp_path / "S").glob("*.sst")]
-    for table, stat in tables:
+    for table in (tmp_path / "S").glob("*.sst"):
         data = bytearray(table.read_bytes())
-        data[stat.st_size // 4] ^= 64
+        data[len(data) // 4] ^= 64
         table.write_bytes(data)
-    for read in (open_store, kgsparql.open):
+    for use in (
+        lambda: open_store(tmp_path / "S").select(ALL),
+        lambda: list(open_store(tmp_path / "S").quads()),
+        lambda: kgsparql.open(tmp_path / "S", embedder="none").ask("Who is Marie Curie?", model=None),
+    ):
         with pytest.raises(KgsparqlError, match="damaged") as caught:
-            read(tmp_path / "S")
-        assert caught.value.code == "E_STORE_CORRUPT"
-    for table, stat in tables:  # as of a disk that fails: nobody wrote it
-        os.utime(table, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    for use in (lambda graph: graph.select(ALL), lambda graph: list(graph.quads())):
-        with pytest.raises(KgsparqlError) as caught:
-            use(open_store(tmp_path / "S"))
+            use()
         assert caught.value.code == "E_STORE_CORRUPT"
 
 
-def test_a_flipped_bit_in_the_engines_list_of_tables_is_damage(tmp_path: Path) -> None:
-    """The engine reads its list up to the first record that is wrong, so that triples were missing without a word."""
+def test_a_flipped_bit_in_the_engines_list_of_tables_or_a_lost_tail_is_damage(tmp_path: Path) -> None:
+    """Of a list that is cut off the engine reads what is left: triples were missing without a word."""
     load_store(NOBEL, tmp_path / "S")
     (listed,) = (tmp_path / "S").glob("MANIFEST-*")
-    data = bytearray(listed.read_bytes())
-    data[len(data) * 3 // 5] ^= 16
-    listed.write_bytes(data)
-    with pytest.raises(KgsparqlError, match="damaged"):
-        open_store(tmp_path / "S")
+    whole, at = listed.read_bytes(), listed.stat().st_size * 3 // 5
+    for data in (whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :], whole[:at], whole[:-1]):
+        listed.write_bytes(data)
+        with pytest.raises(KgsparqlError, match="damaged"):
+            open_store(tmp_path / "S")
     load_store(NOBEL, tmp_path / "T")
     another = ox.Store(str(tmp_path / "T"))
     another.add(ox.Quad(ox.NamedNode("http://e.org/a"), ox.NamedNode("http://e.org/b"), ox.Literal("c")))
