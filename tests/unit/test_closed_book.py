@@ -41,7 +41,8 @@ def test_names_that_a_model_knows_are_never_the_graph_s(nobel: KnowledgeBase) ->
 def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_is_an_error(
     nobel: KnowledgeBase,
 ) -> None:
-    for reply in ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, []):
+    replies: tuple[Any, ...] = ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, [])
+    for reply in replies:
         answer, _ = replied(nobel, json.dumps(reply))
         assert (answer.status, answer.answers, answer.text) == ("not_in_graph", (), NOT_KNOWN)
     for text in ("It was Marie Curie.", '{"names": 3}'):
