@@ -77,23 +77,18 @@ class Text(Reply):
 
     :param usage: ``(prompt_tokens, completion_tokens)``, whatever they are; ``None`` leaves them out.
     :param more: what else the message has.
-    :param tokens: what the first token may be, with its log-probability; told only where that is asked for.
     """
 
     content: Any
     finish_reason: str | None = "stop"
     usage: tuple[Any, Any] | Literal["counted"] | None = "counted"
     more: Mapping[str, Any] = field(default_factory=dict)
-    tokens: Mapping[str, float] | None = None
 
     def payload(self, request: Request) -> bytes:
         plain = self.content is None or isinstance(self.content, str)
         content = self.content if plain else json.dumps(self.content, ensure_ascii=False)
         message = {"role": "assistant", "content": content, **self.more}
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": self.finish_reason, "logprobs": None}
-        if self.tokens is not None and request.body.get("logprobs"):
-            top = [{"token": token, "logprob": log, "bytes": None} for token, log in self.tokens.items()]
-            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
         reply: dict[str, Any] = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "choices": [choice]}
         reply["model"] = request.body.get("model")
         if self.usage is not None:

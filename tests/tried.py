@@ -13,39 +13,25 @@ RIGHT = {item["paths"][0] for item in bundled()["items"]}
 PLANS = {item["question"]: item["plan"] for item in bundled()["plans"]}
 
 
-def judgement(body: Body, log_odds: float) -> Reply:
-    return Text("Yes", "length", tokens={"Yes": -1.0, "No": -1.0 - log_odds})
-
-
-def path_of(body: Body) -> str:
-    return str(body["messages"][1]["content"]).partition("Path: ")[2]
-
-
 def strong(body: Body, *, misses: int = 0) -> Reply:
     """What a model replies that reads well, but for the first questions of the trial."""
     missed = {item["paths"][0] for item in bundled()["items"][:misses]}
-    if body.get("logprobs"):
-        return judgement(body, 2.0 if path_of(body) in RIGHT - missed else 0.5)
     if question_of(body) in PLANS:
         return Text({"plan": PLANS[question_of(body)], "left_out": "", "search": ""})
     return Text({"numbers": [n for n, line in numbered(body).items() if line in RIGHT - missed]})
 
 
 def weak(body: Body) -> Reply:
-    """Prefers the first of a list, as small models do, and judges single paths well."""
-    return strong(body) if body.get("logprobs") else Text({"numbers": [n for n in numbered(body) if n % 3 == 1]})
+    """Prefers the first of a list, as small models do."""
+    return Text({"numbers": [n for n in numbered(body) if n % 3 == 1]})
 
 
 def eager(body: Body) -> Reply:
     """Reads well, but never says that no line is right."""
     wrong = {path for item in bundled()["items"] if item.get("lacks_it") for path in item["paths"][1:2]}
-    if body.get("logprobs"):
-        return judgement(body, 0.0)
     return Text({"numbers": [n for n, line in numbered(body).items() if line in RIGHT | wrong]})
 
 
 def erratic(body: Body) -> Reply:
     draw = random.Random(str(body["messages"]))  # noqa: S311
-    if body.get("logprobs"):
-        return judgement(body, draw.uniform(-2, 2))
     return Text({"numbers": [first + draw.randrange(3) for first in range(1, 15, 3)]})

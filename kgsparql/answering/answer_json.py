@@ -149,13 +149,12 @@ class ComputedObject(TypedDict):
 
 
 class TrustObject(TypedDict):
-    """What a model was found good for: choosing from lists, judging single paths, writing plans.
+    """What a model was found good for: choosing from lists, writing plans.
 
     `right` says of each part of the trial how many of how many it had right, and `tokens` what that took.
     """
 
     chooses: bool
-    judges: bool
     plans: bool
     right: dict[str, list[int]]
     tokens: int

@@ -78,24 +78,20 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
 
     :param drafts: the answer without the model is emitted before it is asked.
     """
-    again, drafting = session.anew(), replace(session, model=None, judge=None)
+    again, drafting = session.anew(), replace(session, model=None)
     found = _verified_retrieval(retriever, drafting)
-    judges = session.judge is not None and retriever.ranks_paths
-    if (session.model is None and not judges) or session.oracle is not None or session.notes.partial:
+    if session.model is None or session.oracle is not None or session.notes.partial:
         return found, drafting
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     is_sure = False
-    if drafts or judges:
+    if drafts:
         drafted = _answer_of(found, retriever, drafting.anew())
         is_sure = drafted.status == "answered"
-        if drafts:
-            session.emit(Drafted(status=drafted.status, answer=drafted))
-        if judges and is_sure:  # one path at a time, where the ranker is not sure of the best
-            return found, drafting
-    asking = again if judges or retriever.asks_on_the_way else replace(drafting, model=session.model)
+        session.emit(Drafted(status=drafted.status, answer=drafted))
+    asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     asking.is_draft_sure = is_sure
     try:
-        made = _verified_retrieval(retriever, again) if judges else _chosen_retrieval(retriever, found, asking)
+        made = _chosen_retrieval(retriever, found, asking)
     except (*GRAPH_FAILED, *MODEL_FAILED, BudgetExceededError) as error:
         if session.require_model:
             raise

@@ -144,7 +144,6 @@ class Retriever(ABC):
     source: ClassVar[str]
     asks_on_the_way: ClassVar[bool] = False
     mends: ClassVar[bool] = False
-    ranks_paths: ClassVar[bool] = False
     computes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -93,7 +93,6 @@ class Session:
     :param compared: labels that words of the question are compared with, where these are not shown.
     :param model: who is asked; ``None`` for nobody.
     :param require_model: it is an error if that one fails.
-    :param judge: who judges one path at a time, beside the ranking, where no model chooses.
     :param trust: what the model was found good for; ``None`` where that is not known.
     :param is_draft_sure: the answer without the model leaves nothing out.
     :param writer: the model that says the answer in words; ``None`` where that is not wanted.
@@ -113,7 +112,6 @@ class Session:
     ranker: Ranker
     model: LanguageModel | None = None
     require_model: bool = False
-    judge: LanguageModel | None = None
     trust: Trust | None = None
     is_draft_sure: bool = False
     writer: LanguageModel | None = None
@@ -245,9 +243,8 @@ class Session:
 
     @property
     def asked_model(self) -> str:
-        """The name of the model that chooses or judges; empty for none."""
-        model = self.model or self.judge
-        return "" if model is None else model.name
+        """The name of the model that chooses; empty for none."""
+        return "" if self.model is None else self.model.name
 
     @property
     def model_reads(self) -> bool:

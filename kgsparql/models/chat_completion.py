@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
@@ -19,13 +18,10 @@ _BYTES_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
 _MAX_TOKENS_OF_A_CALL = 10_000_000  # more than any model reads or writes
 _FEWEST_REPLY_TOKENS = 64
-_LEAST_LOG = -100.0  # JSON has no -inf, which some servers say of what cannot be
 _MAX_LINE_CHARACTERS = 300
 _LOOK_ALIKES = str.maketrans({"<": "‹", ">": "›", "＜": "‹", "＞": "›", "◁": "‹", "▷": "›", "`": "'"})
 # Such as [/INST], [SYSTEM_PROMPT], [TOOL_CALLS]; [P1] is none.
 _CONTROL_TOKEN = re.compile(r"\[\s*(/?\s*(?:[A-Z][A-Z_]{2,}|(?i:inst|sys|think|tool|available)[a-z_]*))\s*\]")
-_SIDES = ("yes", "no")
-_BARE = re.compile(r"[\W_]+")  # what a token has beside its word: the space before it, in one of several ways
 
 T = TypeVar("T")
 
@@ -69,34 +65,12 @@ class Call(Generic[T]):
     :param purpose: a word or two, for events, notes and the name of the schema.
     :param schema: JSON schema of the reply, for servers that enforce one.
     :param read: makes the value from the text of the reply; raises :class:`ModelReplyError` where it cannot.
-    :param one_token: only the first token is wanted: ``read`` gets those that it may be with their log-probabilities,
-        a JSON object, which is empty where the server tells none.
     """
 
     purpose: str
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     read: Callable[[str], T]
-    one_token: bool = False
-
-
-def yes_over_no(tokens: str) -> float | None:
-    """Compare all spellings of yes with all of no; what is not among the likeliest tokens counts as the least of them.
-
-    >>> yes_over_no('{"Yes": -0.1, " no": -3.1, "The": -7}'), yes_over_no('{"No": -0.1, "The": -7}'), yes_over_no("{}")
-    (3.0, -6.9, None)
-    """
-    known: dict[str, float] = json.loads(tokens)
-    said = {word: [own for token, own in known.items() if _BARE.sub("", token).lower() == word] for word in _SIDES}
-    if not any(said.values()):
-        return None
-    yes, no = (_log_sum(said[word] or [min(known.values())]) for word in _SIDES)
-    return round(yes - no, 6)
-
-
-def _log_sum(logs: list[float]) -> float:
-    most = max(logs)
-    return most + math.log(sum(math.exp(own - most) for own in logs))
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,18 +148,6 @@ def _text_elsewhere(message: Mapping[str, Any]) -> str:
     return str(said or (reasoning if is_reply else ""))
 
 
-def tokens_text(reply: Mapping[str, Any]) -> str:
-    """Write what the first token of a reply may be, with its log-probability, as a JSON object."""
-    choices = reply.get("choices")
-    choice = _object_in(choices[0] if isinstance(choices, list) and choices else None)
-    content = _object_in(choice.get("logprobs")).get("content")
-    first = _object_in(content[0] if isinstance(content, list) and content else None)
-    listed = first.get("top_logprobs")
-    known = [_object_in(own) for own in (listed if isinstance(listed, list) else ())]
-    logs = {str(own.get("token")): own.get("logprob") for own in known}
-    return json.dumps({token: max(_LEAST_LOG, log) for token, log in logs.items() if isinstance(log, int | float)})
-
-
 def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) -> tuple[int, int]:
     """Read prompt and completion tokens as the server counts them; estimated where it gives no usable number.
 
@@ -210,7 +172,6 @@ def _object_in(value: Any) -> dict[str, Any]:
 # --- What a server takes
 
 CAPABILITIES = "abilities"  # the kind of exchange that keeps the capabilities of a server for a model
-TOP_TOKENS = (20, 5, 0)  # for how many tokens log-probabilities are asked: some servers tell only five
 RUNGS = ("json_schema", "json_object", "text")  # the ways to enforce the form of a reply, the strictest first
 _FORMAT = re.compile(r"response_format|json_(?:schema|object)|json mode|guided_json|grammar|schema|structured.outputs?")
 _SYSTEM = re.compile(r"system|developer['\"`]? (?:message|instruction)|only user and|roles must alternate|\brole\b")
@@ -223,19 +184,17 @@ class Capabilities:
     """What a server takes for a model, as far as its refusals have shown.
 
     :param limit: its parameter for the length of a reply; empty if it takes none.
-    :param top_tokens: of how many tokens it tells the log-probability; 0 if of none.
     """
 
     rung: str = RUNGS[0]
     without: tuple[str, ...] = ()
     limit: str = "max_tokens"
     system: bool = True
-    top_tokens: int = TOP_TOKENS[0]
 
     @classmethod
     def of_json(cls, known: Mapping[str, Any]) -> Capabilities:
         """Read capabilities that were kept as JSON."""
-        return cls(**{**known, "without": tuple(known["without"])})
+        return cls(known["rung"], tuple(known["without"]), known["limit"], known["system"])
 
     def after(self, refusal: str) -> Capabilities | None:
         """Leave out one parameter that a refusal mentions; ``None`` if it mentions none that can be.
@@ -252,8 +211,6 @@ class Capabilities:
         if self.limit and re.search(rf"\b{self.limit}\b", said) and not _TOO_MANY_TOKENS.search(said):
             other = "max_completion_tokens"
             return replace(self, limit=other if self.limit != other and other in said else "")
-        if self.top_tokens and "logprobs" in said:
-            return replace(self, top_tokens=TOP_TOKENS[TOP_TOKENS.index(self.top_tokens) + 1])
         for name in ("temperature", "seed"):
             if re.search(rf"\b{name}\b", said) and name not in self.without:
                 return replace(self, without=(*self.without, name))

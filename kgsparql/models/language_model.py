@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +21,7 @@ from kgsparql.errors import (
     RequestRefusedError,
     StoreError,
 )
-from kgsparql.events import Emit, Event, FallbackUsed, ModelCalled
+from kgsparql.events import Emit, FallbackUsed, ModelCalled
 from kgsparql.http.transport import Transport
 from kgsparql.models.chat_completion import (
     CAPABILITIES,
@@ -34,10 +33,8 @@ from kgsparql.models.chat_completion import (
     note_of,
     text_of,
     tokens_of,
-    tokens_text,
     with_note,
     without_note,
-    yes_over_no,
 )
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.rdf.terms import printable
@@ -50,7 +47,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KIND = "model"  # the kind of exchange that a model's reply is
-_AT_ONCE = 4  # calls for one token that are under way together
 
 
 class LanguageModel(ClosedAtExit):
@@ -90,32 +86,6 @@ class LanguageModel(ClosedAtExit):
                 raise
         return self._value_at(1, call, usage, emit)
 
-    def log_odds(
-        self, purpose: str, asked: Sequence[tuple[Message, ...]], usage: Usage, emit: Emit
-    ) -> list[float | None]:
-        """Return log P(yes) − log P(no) of the replies, in their order; ``None`` where the server tells none.
-
-        The first is asked alone: it finds out what the server tells, and the server keeps what the prompts begin with.
-        Errors are those of :meth:`ask`; a reply that cannot be used tells nothing.
-        """
-
-        def told(messages: tuple[Message, ...]) -> tuple[float | None, list[Event]]:
-            events: list[Event] = []
-            with suppress(ModelReplyError, RequestRefusedError):
-                call = Call(purpose, messages, {}, yes_over_no, one_token=True)
-                return self._value_at(0, call, usage, events.append), events
-            return None, events
-
-        found: list[float | None] = []
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for some in (asked[:1], asked[1:]):
-                if self.capabilities.top_tokens:
-                    for value, events in pool.map(told, some):
-                        found.append(value)
-                        for event in events:  # on this thread, as whoever listens may expect
-                            emit(event)
-        return found + [None] * (len(asked) - len(found))
-
     def close(self) -> None:
         """Close the connections to the server and the response cache; the next call opens them again."""
         self.client.close()
@@ -150,10 +120,9 @@ class LanguageModel(ClosedAtExit):
         """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
             **self.server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
-            "temperature": self.temperature, "seed": self.seed, "attempt": attempt,
-            **({"one_token": True} if call.one_token else {"reply_tokens": self.reply_tokens}),
+            "temperature": self.temperature, "seed": self.seed, "attempt": attempt, "reply_tokens": self.reply_tokens,
         }  # fmt: skip
-        reserved = estimated_tokens(call.messages), 1 if call.one_token else self.reply_tokens
+        reserved = estimated_tokens(call.messages), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
         prompt = "\n\n".join(f"{m.role}\n{m.content}" for m in call.messages)
@@ -169,8 +138,6 @@ class LanguageModel(ClosedAtExit):
             raise
         text, problem = text_of(reply, call.purpose)
         tokens = tokens_of(reply, reserved, text)
-        if call.one_token and (problem is None or problem.code in {"E_LLM_LENGTH", "E_LLM_EMPTY"}):
-            text, problem = tokens_text(reply), None
         usage.settle_call(reserved, tokens, cached=is_kept)
         event = replace(
             event, reply=text, prompt_tokens=tokens[0], completion_tokens=tokens[1], cached=is_kept,
@@ -206,7 +173,7 @@ class LanguageModel(ClosedAtExit):
 
     def _reply_of_server(self, call: Call[Any], usage: Usage, emit: Emit) -> dict[str, Any]:
         """Ask the server; what it refuses is left out and the request sent again, all within one deadline."""
-        capabilities, tokens, began = self.capabilities, 1 if call.one_token else self.reply_tokens, time.monotonic()
+        capabilities, tokens, began = self.capabilities, self.reply_tokens, time.monotonic()
         left = usage.seconds_left
         timeout_s = self.client.timeout_s if left is None else min(left, self.client.timeout_s)
         interrupt = AnyEvent(usage.cancel, usage.stop)
@@ -220,14 +187,9 @@ class LanguageModel(ClosedAtExit):
                     tokens = fewer
                 elif (less := capabilities.after(refusal)) is not None:
                     capabilities = less
-                    if call.one_token and not less.top_tokens:
-                        self._remember_capabilities(less, emit)
-                        raise
                 else:
                     raise
             else:
-                if call.one_token and tokens_text(chat) == "{}":
-                    capabilities = replace(capabilities, top_tokens=0)
                 self._remember_capabilities(capabilities, emit)
                 reply = without_note(chat)
                 is_missed = self.temperature > 0 and "temperature" in capabilities.without
@@ -248,8 +210,6 @@ class LanguageModel(ClosedAtExit):
         body |= {name: value for name, value in optional.items() if name not in capabilities.without}
         if capabilities.limit:
             body[capabilities.limit] = tokens
-        if call.one_token:
-            return body | {"logprobs": True, "top_logprobs": capabilities.top_tokens}
         if capabilities.rung == "json_schema":
             named = {"name": call.purpose.replace(" ", "_"), "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": named}

@@ -12,7 +12,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 
 TRIAL = "trial"  # the kind of exchange that keeps what a trial found
-WEIGHT = 0.2  # of a judgement beside the ranking: more made some things worse for a small model, less gained nothing
 _KEPT_S = 30 * 86_400.0
 
 
@@ -21,16 +20,14 @@ class Trust:
     """What a model may do.
 
     :param chooses: it chooses readings from numbered lists. :param plans: it writes plans.
-    :param judges: it judges one path at a time, which counts :data:`WEIGHT` beside the ranking.
     :param right: how many of how many it had right, of each part of the trial that it came to.
     :param tokens: what the trial took.
 
-    >>> Trust(judges=True, right={"lists": (1, 5), "paths": (9, 10)}).in_words
-    'it judges paths one by one, beside the ranking (1 of 5 lists, 9 of 10 paths right)'
+    >>> Trust(right={"lists": (1, 5)}).in_words
+    'it chooses worse than the ranking, and is not asked (1 of 5 lists right)'
     """
 
     chooses: bool = False
-    judges: bool = False
     plans: bool = False
     right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     tokens: int = 0
@@ -40,8 +37,6 @@ class Trust:
         """Say how the model is used, and why."""
         if self.chooses:
             use = f"it chooses from lists{' and writes plans' if self.plans else ', and writes no plans'}"
-        elif self.judges:
-            use = "it judges paths one by one, beside the ranking"
         else:
             use = "it chooses worse than the ranking, and is not asked"
         counts = ", ".join(f"{right} of {asked} {part}" for part, (right, asked) in self.right.items())

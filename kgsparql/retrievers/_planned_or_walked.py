@@ -47,7 +47,6 @@ class PlannedOrWalked(Retriever):
     summary: ClassVar[str] = "a plan of what is asked, with what paths lead to as the other opinion"
     source: ClassVar[str] = "kgsparql"
     mends: ClassVar[bool] = True
-    ranks_paths: ClassVar[bool] = True
     computes: ClassVar[bool] = True
     planning: Callable[[], Retriever] = field(repr=False)
     walking: Retriever = field(repr=False)

@@ -1,8 +1,8 @@
 """The trial of a model: what it is good for, measured on bundled questions before it is asked about a graph.
 
 It chooses from numbered lists in two orders, with the very call that readings are chosen with; five questions stand in
-one call, since its rules would be sent twenty times else. A model that fails judges single paths by log-probability; of
-one that passes, a plan is wanted: one, for the rules of plans alone are a third of all that a trial may cost.
+one call, since its rules would be sent twenty times else. Of a model that passes, a plan is wanted: one, for the rules
+of plans alone are a third of all that a trial may cost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.answering.choosing import JUDGING, READING, judging, reading_call
+from kgsparql.answering.choosing import READING, reading_call
 from kgsparql.answering.session import Session
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
@@ -80,7 +80,7 @@ def tried_as(model: LanguageModel) -> dict[str, str]:
 
 @cache
 def _prompts_digest() -> str:
-    return hashlib.sha256("\n".join((READING, JUDGING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join((READING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
 
 
 class Trial(Thread):
@@ -149,10 +149,9 @@ class Trial(Thread):
             return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
 
         chooses = passes("lists", len(items), self._list_results(items))
-        judges = not chooses and passes("paths", len(items), self._path_results(items))
         writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
         known = {part: counts for part, counts in right.items() if counts[1]}
-        return Trust(chooses, judges, writes, right=known, tokens=self.tokens)
+        return Trust(chooses, writes, right=known, tokens=self.tokens)
 
     def _list_results(self, items: Sequence[_Item]) -> Iterator[bool]:
         for at in range(0, len(items), _TOGETHER):
@@ -188,18 +187,6 @@ class Trial(Thread):
                 raise
         self.model = self.asked.uncached(reply_tokens=_REASONED_REPLY)
         return self.model.ask(call, self.usage, ignore)
-
-    def _path_results(self, items: Sequence[_Item]) -> Iterator[bool]:
-        """Judge the paths of each question by log-probability; nothing, where the server tells none."""
-        for item in items:
-            if self.tokens > MOST_TOKENS:
-                return
-            asked = [judging(item.question, path) for path in item.paths]
-            odds = self.model.log_odds("judge", asked, self.usage, ignore)
-            if not self.model.capabilities.top_tokens:
-                return
-            known = [-float("inf") if own is None else own for own in odds]
-            yield known[0] > max(known[1:])
 
     def _writes_plan(self, item: dict[str, str]) -> bool:
         names = {name: ListedName(IRI(_WORLD + called)) for name, (called, _) in bundled()["terms"].items()}
@@ -278,12 +265,11 @@ def admit_model(session: Session, asking: AskOptions) -> None:
     session.usage.trial_tokens = _uncounted_tokens(model)
     session.trust = trust = model.trust
     session.model = model if trust is not None and trust.chooses else None
-    session.judge = model if trust is not None and trust.judges and session.model is None else None
     if trust is None:
         session.writer = None  # nothing of the question is sent before
         running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
         said = trial.outcome if trial is not None and trial.error is not None else running
         session.notes.append(said, code="trial")
-    elif session.model is None and session.judge is None:
+    elif session.model is None:
         session.writer = None
         session.notes.append(_WORSE, code="trial")

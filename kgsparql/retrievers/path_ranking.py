@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Annotated
 
 from kgsparql.answering.answer import Reading, Retrieval
-from kgsparql.answering.choosing import choose, judged
+from kgsparql.answering.choosing import choose
 from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
 from kgsparql.answering.readings import LISTED_READINGS, readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
@@ -78,7 +78,6 @@ class PathRanking(Weights, Retriever):
     summary = "whole predicate paths ranked against the question, the best followed to every answer"
     source = "kgsparql"
     mends = True
-    ranks_paths = True
 
     max_hops: Annotated[int | None, Within(1, 5)] = None
     link_candidates: Annotated[int, Within(1, 20)] = 3
@@ -103,7 +102,7 @@ class PathRanking(Weights, Retriever):
             # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
             likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
             first = likely[: self.prompt_paths]
-            choices = choose(judged(numbered_list(first, session), session), "paths", self.paths_kept, session)
+            choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
             taken = [
                 replace(first[one.candidate.number], score=one.score, by_ranker=one.chosen_by == "ranker")
                 for one in choices[: self.paths_kept]

@@ -1,6 +1,5 @@
 """The language model: its ladder, its budget, its kept replies; over real HTTP where connections break or take long."""
 
-import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 
 from tests.model_server import (  # isort: skip
-    Cut, EmptyBody, HangUp, Html, Length, ModelServer, NoChoices, NullContent, Raw, Refusal, Reply, Slow, Status, Text,
+    Cut, EmptyBody, HangUp, Html, Length, ModelServer, NoChoices, NullContent, Raw, Refusal, Slow, Status, Text,
 )  # fmt: skip
 
 SCHEMA = object_schema(answer={"type": "string"})
@@ -320,50 +319,3 @@ def test_M16_graph_text_stays_inside_its_fence() -> None:
         assert not any(char in "\n".join(inside) for char in "<>`\x1b\u202e")
         assert "[INST]" not in inside[0]
     assert plain("a" * 5_000) == "a" * 299 + "…"
-
-
-# -- One token, with its log-probability ---------------------------------------------------------------------------
-
-PATHS = [(Message("system", "Yes or no?"), Message("user", f"path {n}")) for n in range(6)]
-
-
-def judge(body: dict[str, Any]) -> Reply:
-    log = -float(body["messages"][1]["content"][-1])
-    return Text("Yes", "length", tokens={"Yes": log, " yes": log, "No": -1.0, "I": -9.0})
-
-
-def test_judgements_come_in_order_of_one_token_each_and_count_and_are_kept(cache: ResponseCache) -> None:
-    server, usage, events = ModelServer(judge), Usage(), list[Event]()
-    found = model(server, cache).log_odds("judge", PATHS, usage, events.append)
-    assert found == pytest.approx([1 - n + math.log(2) for n in range(6)])
-    assert usage.model_calls == len(server.requests) == 6
-    assert {(r.body["max_tokens"], r.body["top_logprobs"], "response_format" in r.body) for r in server.requests} == {
-        (1, 20, False)
-    }
-    assert [e.prompt.splitlines()[-1] for e in events if isinstance(e, ModelCalled)] == [p[1].content for p in PATHS]
-    again = Usage()
-    assert model(server, cache).log_odds("judge", PATHS, again, events.append) == found
-    assert (len(server.requests), again.cached_calls) == (6, 6)
-
-
-def test_a_server_that_tells_no_log_probabilities_is_asked_once(cache: ResponseCache) -> None:
-    for number, (server, calls) in enumerate(
-        ((ModelServer(["Yes"]), 1), (ModelServer(["Yes"], refuses=("logprobs",)), 2))
-    ):
-        asked = model(server, cache)
-        asked.name = f"m{number}"
-        assert asked.log_odds("judge", PATHS, Usage(), lambda _: None) == [None] * 6
-        assert len(server.requests) <= calls
-        later = model(server, cache)  # as another process would
-        later.name = asked.name
-        assert later.log_odds("judge", PATHS, Usage(), lambda _: None) == [None] * 6
-        assert len(server.requests) <= calls
-
-
-def test_judgements_stop_at_the_budget_and_raise_what_the_server_raises() -> None:
-    with pytest.raises(BudgetExceededError):
-        model(ModelServer(judge)).log_odds("judge", PATHS, Usage(Budget(max_calls=3)), lambda _: None)
-    with pytest.raises(ModelError):
-        model(ModelServer([Status(504)])).log_odds("judge", PATHS, Usage(), lambda _: None)
-    no_word = ModelServer([Text("Maybe", tokens={"Maybe": -0.1})])
-    assert model(no_word).log_odds("judge", PATHS[:2], Usage(), lambda _: None) == [None, None]

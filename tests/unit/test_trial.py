@@ -10,13 +10,12 @@ import kgsparql
 from kgsparql import Answer, KnowledgeBase, LanguageModel
 from kgsparql.errors import CancelledError, ModelError
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.trust import Trust, keep_trust, kept_trust
+from kgsparql.models.trust import kept_trust
 from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
 from kgsparql.storage.response_cache import ResponseCache
-from tests.model_server import ModelServer, Reply, Slow, Status, Text
+from tests.model_server import ModelServer, Slow, Status, Text
 from tests.scripted import question_of
-from tests.tried import PLANS, Script, eager, erratic, judgement, path_of, strong, weak
-from tests.world import Body
+from tests.tried import PLANS, Script, eager, erratic, strong, weak
 
 
 @pytest.fixture(autouse=True)
@@ -39,29 +38,21 @@ def tried(script: Script, tmp_path: Path, **options: Any) -> tuple[Trial, ModelS
 
 def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
     for script, found in (
-        (strong, (True, False, True)),
-        (lambda body: strong(body, misses=1), (True, False, True)),
-        (lambda body: strong(body, misses=2), (False, False, False)),
-        (weak, (False, True, False)),
-        (eager, (False, False, False)),  # it always chooses something, also where nothing is right
-        (erratic, (False, False, False)),
-        (lambda _: Text("I am a little teapot."), (False, False, False)),
+        (strong, (True, True)),
+        (lambda body: strong(body, misses=1), (True, True)),
+        (lambda body: strong(body, misses=2), (False, False)),
+        (weak, (False, False)),
+        (eager, (False, False)),  # it always chooses something, also where nothing is right
+        (erratic, (False, False)),
+        (lambda _: Text("I am a little teapot."), (False, False)),
     ):
         trial, server = tried(script, tmp_path)
         trust = trial.trust
         assert trust is not None
-        assert (trust.chooses, trust.judges, trust.plans) == found
+        assert (trust.chooses, trust.plans) == found
         assert 0 < trial.tokens == trust.tokens <= MOST_TOKENS
-        assert {body["max_tokens"] for body in (r.body for r in server.requests)} <= {1, 300}
-        assert all(set(trust.right) <= {"lists", "paths", "plans"} for _ in server.requests)
-
-
-def test_without_log_probabilities_paths_are_not_judged(tmp_path: Path) -> None:
-    trial, server = tried(weak, tmp_path, refuses=("logprobs",))
-    assert trial.trust is not None
-    assert not trial.trust.judges
-    assert "paths" not in trial.trust.right
-    assert sum("logprobs" in request.body for request in server.requests) == 2
+        assert {body["max_tokens"] for body in (r.body for r in server.requests)} == {300}
+        assert all(set(trust.right) <= {"lists", "plans"} for _ in server.requests)
 
 
 def test_a_plan_that_does_something_else_is_wrong(tmp_path: Path) -> None:
@@ -149,21 +140,6 @@ def test_a_slow_server_does_not_hold_up_the_first_question_and_what_is_stopped_i
         trial.join(10.0)
     assert isinstance(trial.error, CancelledError)
     assert kept_trust(tried_as(model)) is None
-
-
-def test_a_judge_only_orders_paths_and_only_where_the_ranker_is_not_sure(nobel: KnowledgeBase, tmp_path: Path) -> None:
-    def judge(body: Body) -> Reply:
-        return judgement(body, 9.0 if "death" in path_of(body) else -9.0)
-
-    server = ModelServer(judge)
-    model = model_of(server, tmp_path)
-    keep_trust(tried_as(model), Trust(judges=True))
-    sure = ask(nobel, model)
-    assert (sure.status, len(server.requests)) == ("answered", 0)
-    doubted = ask(nobel, model, min_confidence=1.0, retriever="path_ranking")
-    assert doubted.status == "partial"
-    assert 1 < doubted.usage["model_calls"] <= 8
-    assert doubted.answers[0].label == "Passy"
 
 
 def test_without_a_trial_a_model_chooses_from_lists(nobel: KnowledgeBase, tmp_path: Path) -> None:
