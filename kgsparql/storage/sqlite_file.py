@@ -25,7 +25,6 @@ _BUSY_S = 2.0
 _SLICE_S = 0.1  # how long SQLite waits at a time: Ctrl-C does nothing while it waits
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGE = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
-_NOT_FOR_US = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,41 +118,28 @@ class SqliteFile(ClosedAtExit):
         return use.connection
 
     def _new_connection(self, *, create: bool) -> sqlite3.Connection:
+        """Open a connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
         if create:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with suppress(OSError):  # of which SQLite will say more
                 # Only its owner reads it: it may hold replies. SQLite gives its log the same mode. One that is there is
                 # not opened: closing it would end the locks of every other connection of this process.
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        address = self.path.absolute().as_uri()
-        try:
-            return self._checked_connection(f"{address}?mode={'rwc' if create else 'rw'}")
-        except sqlite3.OperationalError as error:
-            log = self.path.with_name(f"{self.path.name}-wal")
-            is_for_us = getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_FOR_US
-            if create or is_for_us or (log.exists() and log.stat().st_size):
-                raise  # with a log, it was not closed: what is only in the log would be missing
-        # SQLite needs a log beside the file, which a read-only directory does not allow; nobody writes the file there.
-        return self._checked_connection(f"{address}?mode=ro&immutable=1")
-
-    def _checked_connection(self, address: str) -> sqlite3.Connection:
-        """Open a connection to a file of ours; creates the tables in a new file, and leaves any other file as it is."""
+        address = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(address, uri=True, timeout=_SLICE_S, isolation_level=None, check_same_thread=False)
         own = self.contents.version
         with ExitStack() as opened:
             opened.callback(connection.close)
-            with _committed_block(
-                connection, ""
-            ):  # both reads see one state, even while another process creates the tables
+            # Both reads see one state, even while another process creates the tables.
+            with _committed_block(connection, ""):
                 (found,), has_tables = connection.execute("PRAGMA user_version").fetchone(), _has_tables(connection)
             if found not in {0, own}:
                 why = f"{self.path}: {self.contents.what} of version {found}, where this kgsparql has version {own}"
                 raise StoreError(why, hint="use the kgsparql that wrote it, or another file", path=str(self.path))
             if found == 0 and has_tables:
                 raise sqlite3.DatabaseError("a database of something else")
-            if "immutable" not in address:
-                connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
-                connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA journal_mode = WAL")  # readers read while somebody writes
+            connection.execute("PRAGMA synchronous = NORMAL")
             if found == 0:
                 with _committed_block(connection):
                     for statement in self.contents.tables.split(";") if not _has_tables(connection) else ():

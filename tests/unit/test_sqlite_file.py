@@ -1,14 +1,10 @@
 """A file of SQLite of ours: made by who writes, kept whole, and never taken for another."""
 
-import json
 import multiprocessing
 import os
-import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import closing
 from dataclasses import replace
@@ -78,71 +74,6 @@ def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(pat
         assert caught.value.code == "E_STORE_CORRUPT"
         assert caught.value.hint.endswith("it is made again, and they are written again")
     assert other.read_bytes() == before
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from kgsparql.storage.sqlite_file import SqliteFile
-from tests.unit.test_sqlite_file import NOTES, added
-file = SqliteFile(Path(sys.argv[1]), NOTES)
-for text in ("one", "two"):
-    added(file, text)
-print("written", flush=True)
-sys.stdin.readline()
-"""
-READER = """
-import json, os, sys
-from pathlib import Path
-from kgsparql.errors import StoreError
-from kgsparql.storage.sqlite_file import SqliteFile
-from tests.unit.test_sqlite_file import NOTES, notes
-if os.getuid() == 0:
-    os.setuid(65534)
-try:
-    print(json.dumps(notes(SqliteFile(Path(sys.argv[1]), NOTES))))
-except StoreError as error:
-    print(json.dumps([error.message, error.hint]))
-"""
-
-
-def _read_by_another(path: Path) -> list[str]:
-    command = [sys.executable, "-c", READER, str(path)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    found: list[str] = json.loads(done.stdout)
-    return found
-
-
-def test_a_copy_that_was_not_closed_is_refused_where_nothing_may_be_written(path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
-        process.send_signal(signal.SIGKILL)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "copy", path.name)
-        shutil.copytree(path.parent, copy.parent)
-        copy.with_name(f"{path.name}-shm").unlink()
-        Path(folder).chmod(0o755)
-        for file in copy.parent.iterdir():
-            file.chmod(0o444)
-        copy.parent.chmod(0o555)
-        try:
-            said, hint = _read_by_another(copy)
-            assert "unable to open" in said
-            assert hint.startswith("may this user read and write it?")
-            copy.parent.chmod(0o755)
-            for file in copy.parent.iterdir():
-                file.chmod(0o644)
-            opened = SqliteFile(copy, NOTES)
-            assert notes(opened) == ["one", "two"], "nothing was lost"
-            opened.close()
-            copy.parent.chmod(0o555)
-            assert _read_by_another(copy) == ["one", "two"]
-        finally:
-            copy.parent.chmod(0o755)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
