@@ -42,129 +42,32 @@ def some(*names: str) -> a.Items:
 
 
 MOVIES, PRODUCTS, PEOPLE = (a.Instances(the(name)) for name in ("movie", "product", "person"))
-COUNTRIES = a.Instances(the("country"))
-ANN, FRANCE, BOTH = some("Ann"), some("France"), some("France", "Germany")
-BY_ANN, HORROR = a.Has(MOVIES, path("directed by"), ANN), a.Has(MOVIES, path("genre"), some("Horror"))
+COUNTRIES, ANN = a.Instances(the("country")), some("Ann")
+BY_ANN, BY_HER = a.Has(MOVIES, path("directed by"), ANN), a.Ends(ANN, path("^directed by"))
 PRICE, RELEASED = a.Value(path("price")), a.Value(path("release date"), "date")
-YEAR = a.Value(path("release date"), "year")
-YES, NO = (Literal(text, datatype=IRI(XSD + "boolean")) for text in ("true", "false"))
-
-
-def boolean(name: str, value: Literal) -> a.Where:
-    return a.Where(PRODUCTS, a.Value(path(name), "text"), "=", value)
+OLD = a.Where(ANN, a.Value(path("age")), ">", number(50))
+NOT_PAID = a.Where(PRODUCTS, a.Value(path("has been paid"), "text"), "=", Literal(value=False))
 
 
 def counted(items: a.ItemSet, name: str, comparison: a.Comparison, value: int) -> a.Where:
     return a.Where(items, a.HowMany(path(name)), comparison, number(value))
 
 
-SETS: list[tuple[Any, str]] = [
-    (MOVIES, "movies"),
-    (BOTH, "France and Germany"),
-    (a.Ends(FRANCE, path("capital")), "capital of France"),
-    (a.Ends(BOTH, path("capital")), "capitals of France or Germany"),
-    (a.Ends(ANN, path("child", "child")), "children of children of Ann"),
-    (a.Ends(ANN, path("^directed by")), "those directed by Ann"),
-    (a.Ends(MOVIES, path("directed by")), "those that movies are directed by"),
-    (a.Ends(ANN, path("received the award")), "awards that Ann received"),
-    (a.Ends(ANN, path("^author")), "those whose author is Ann"),
-    (a.Ends(some("Marketing"), path("^member of")), "members of Marketing"),
-    (a.Ends(ANN, path("prize awarded in")), "those that Ann has as 'prize awarded in'"),
-    (a.Has(MOVIES, path("sequel")), "movies with a sequel"),
-    (a.Has(MOVIES, path("^sequel")), "movies that are sequels of something"),
-    (a.Has(MOVIES, path("based on"), a.Instances(the("book"))), "movies based on a book"),
-    (a.Has(MOVIES, path("author", "nationality"), BOTH), "movies whose author's nationality is France or Germany"),
+# What no golden question has: these rows alone notice that the words of a plan are others.
+ROWS: list[tuple[Any, str]] = [
     (a.Has(MOVIES, path("author", "nationality")), "movies whose author has a nationality"),
-    (a.Has(PEOPLE, path("received the award"), some("Oscar")), "people that received the award Oscar"),
     (a.Lacks(MOVIES, path("sequel")), "movies without a sequel"),
     (a.Lacks(MOVIES, path("director"), ANN), "movies without Ann as director"),
     (a.Lacks(MOVIES, path("directed by"), ANN), "movies not directed by Ann"),
-    (a.Lacks(PEOPLE, path("worked at")), "people, except those that worked at something"),
-    (a.Named(MOVIES, "blue"), 'movies with the word "blue" in their name'),
-    (a.Minus(MOVIES, HORROR), "movies, except those whose genre is Horror"),
-    (a.Both((MOVIES, HORROR, a.Ends(ANN, path("^author")))), "movies whose genre is Horror and whose author is Ann"),
-    (a.Either((HORROR, BY_ANN)), "movies whose genre is Horror or that are directed by Ann"),
-    (a.Either((MOVIES, a.Instances(the("book")))), "movies or books"),
-]
-
-IN_EUR, WIDTH, HEIGHT = a.Value(path("price"), unit="EUR"), a.Value(path("width")), a.Value(path("height"))
-SINCE = a.Where(MOVIES, YEAR, ">=", number(1930))
-COMPARISONS: list[tuple[Any, str]] = [
-    (a.Where(MOVIES, YEAR, "<", number(1966)), "movies whose release date is before 1966"),
-    (a.Where(MOVIES, YEAR, "=", number(1966)), "movies whose release date is in 1966"),
     (a.Where(MOVIES, a.Value(path("release year")), "<", number(1966)), "movies whose release year is before 1966"),
-    (a.Where(SINCE, YEAR, "<=", number(1950)), "movies whose release date is from 1930 to 1950"),
-    (a.Where(PRODUCTS, IN_EUR, ">", number(3005172)), "products whose price is more than 3,005,172 EUR"),
-    (a.Where(PRODUCTS, WIDTH, ">", HEIGHT), "products whose width is more than their height"),
-    (counted(COUNTRIES, "city", ">", 5), "countries with more than 5 cities"),
     (counted(COUNTRIES, "city", "=", 0), "countries with no cities"),
-    (counted(COUNTRIES, "city", ">", 1), "countries with more than 1 city"),
     (counted(COUNTRIES, "city", ">=", 1), "countries with 1 or more cities"),
-    (counted(PEOPLE, "worked at", ">=", 5), "people with 5 or more things that they worked at"),
-    (counted(COUNTRIES, "^origin", ">=", 2), "countries with 2 or more things whose origin they are"),
     (a.Where(PRODUCTS, a.Value(path("maker"), "item"), "!=", the("Acme")), "products whose maker is not Acme"),
-    (boolean("is radioactive", YES), "products that are radioactive"),
-    (boolean("is radioactive", NO), "products that are not radioactive"),
-    (boolean("has been paid", NO), "products that have not been paid"),
-    (boolean("open access", YES), "products where 'open access' is yes"),
-]
-
-RED = a.Where(a.Top(PRODUCTS, PRICE, 3), a.Value(path("color"), "text"), "=", Literal("red"))
-BY_HER = a.Ends(ANN, path("^directed by"))
-EXTREMES: list[tuple[Any, str]] = [
-    (a.Top(PRODUCTS, PRICE), "the product with the largest price"),
-    (a.Top(PRODUCTS, PRICE, 3, largest=False), "the 3 products with the smallest price"),
-    (a.Top(MOVIES, YEAR), "the movie with the latest release date (year)"),
-    (a.Top(BY_ANN, RELEASED), "the movie with the latest release date among those directed by Ann"),
-    (a.Top(BY_HER, RELEASED, largest=False), "the one with the earliest release date among those directed by Ann"),
-    (a.Top(PEOPLE, a.HowMany(path("received the award"))), "the person with the most awards that they received"),
-    (a.Top(COUNTRIES, a.HowMany(path("city")), 2), "the 2 countries with the most cities"),
-    (RED, "the 3 products with the largest price, but only those whose color is red"),
-]
-
-AWARDS, HUNDRED = a.HowMany(path("received the award")), a.Constant(Decimal(100))
-SHARE = a.Calculated("*", a.Calculated("/", a.Count(BY_ANN), a.Count(MOVIES)), HUNDRED)
-HALF = a.Calculated("/", a.Count(PEOPLE), a.Constant(Decimal(2)))
-NUMBERS: list[tuple[Any, str]] = [
-    (a.Count(BY_ANN), "the number of movies directed by Ann"),
-    (a.SummaryOf("avg", PRODUCTS, PRICE), "the average price of products"),
-    (a.SummaryOf("sum", BY_ANN, PRICE), "the sum of the prices of the movies directed by Ann"),
-    (a.SummaryOf("max", MOVIES, RELEASED), "the latest release date of movies"),
-    (a.SummaryOf("avg", PEOPLE, AWARDS), "the average, over people, of the number of awards that they received"),
-    (SHARE, "the number of movies directed by Ann as a percentage of the number of movies"),
-    (
-        a.Calculated("-", a.Count(MOVIES), HALF),
-        "the number of movies minus (the number of people divided by 2)",
-    ),
-]
-
-OLD = a.Where(ANN, a.Value(path("age")), ">", number(50))
-WORKED, LATEST = a.Both((a.Ends(ANN, path("worked at")), FRANCE)), a.SummaryOf("max", ANN, RELEASED)
-CONDITIONS: list[tuple[Any, str]] = [
-    (a.Exists(BY_ANN), "whether there are any movies directed by Ann"),
-    (a.Not(a.Exists(MOVIES)), "whether there are no movies"),
-    (a.Exists(OLD), "whether Ann is among those whose age is more than 50"),
+    (NOT_PAID, "products that have not been paid"),
     (a.Not(a.Exists(OLD)), "whether Ann is not among those whose age is more than 50"),
     (a.Exists(a.Lacks(ANN, path("worked at"))), "whether Ann is not among those that worked at something"),
-    (a.Exists(WORKED), "whether France is among those that Ann worked at"),
-    (a.Compares(a.Count(MOVIES), ">", a.Constant(Decimal(12000))), "whether there are more than 12,000 movies"),
-    (
-        a.Compares(LATEST, "<", a.SummaryOf("max", FRANCE, RELEASED)),
-        "whether the latest release date of Ann is before the latest release date of France",
-    ),
-    (
-        a.Where(MOVIES, a.HowMany(path("genre"), PEOPLE), ">", a.Count(PEOPLE)),
-        "movies whose number of genres that are also people is more than the number of people",
-    ),
     (a.SameItems(a.Ends(ANN, path("child")), PEOPLE), "whether the children of Ann and the people are the same"),
     (a.AnyOf((a.Exists(MOVIES), a.Exists(PEOPLE))), "whether there are any movies or there are any people"),
-]
-
-TABLES: list[tuple[Any, str]] = [
-    (
-        a.ItemTable(MOVIES, (a.Column("release date", RELEASED), a.Column("stars", a.HowMany(path("star"))))),
-        "for each of the movies: release date and number of stars (stars)",
-    ),
     (
         a.ItemTable(MOVIES, (a.Column("value", RELEASED),), "value", largest_first=False, limit=10),
         "for each of the movies: release date, the 10 earliest",
@@ -180,9 +83,7 @@ TABLES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("plan", "words"), [*SETS, *COMPARISONS, *EXTREMES, *NUMBERS, *CONDITIONS, *TABLES], ids=lambda one: str(one)[:60]
-)
+@pytest.mark.parametrize(("plan", "words"), ROWS, ids=lambda one: str(one)[:60])
 def test_a_plan_is_said_as_a_person_would(plan: Any, words: str) -> None:
     assert in_words(plan, label) == words
 
