@@ -20,7 +20,6 @@ from kgsparql.exploration import (
     neighbours,
     predicate_counts,
     predicates,
-    shortest_paths,
     texts,
     types,
 )
@@ -341,15 +340,6 @@ def test_Q16_more_than_can_be_counted_is_a_lower_bound() -> None:
     near = neighbours(graph, [ex("hub")])
     assert (len(near.items[0].neighbours), near.items[0].exact) == (10, False)
     assert {(cut.what, cut.known) for cut in near.cuts} == {("predicates", None), ("neighbours", None)}
-
-
-def test_Q16_a_path_across_a_hub(graph: CountingGraph) -> None:
-    """Between two neighbours of the hub: found by comparing neighbourhoods, the hub is never fetched."""
-    found = shortest_paths(graph, ex("n1"), ex("n700"))
-    assert found.items[0].terms == (ex("n1"), ex("hub"), ex("n700"))
-    assert len(graph.queries) <= 2
-    to_hub = shortest_paths(graph, ex("hub"), ex("n700"))
-    assert [len(path) for path in to_hub.items] == [1]
 
 
 def test_Q17_twenty_thousand_terms_are_asked_in_chunks(graph: CountingGraph) -> None:

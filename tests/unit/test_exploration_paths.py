@@ -13,21 +13,13 @@ from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Triple
 from kgsparql.errors import InputError
 from kgsparql.exploration import predicate_paths, shortest_paths, walk_ends, walk_ways
 from kgsparql.exploration.predicate_paths import paths_of_several
-from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Step, Walk, directions, may_follow
+from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
 from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs
 from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads
 from tests.world import ex, graph_of
 
 A, B, C, P, Q = (IRI(f"http://example.org/{name}") for name in "abcpq")
-
-
-def test_a_hop_and_a_step_walked_back_keep_the_triple() -> None:
-    hop = Hop(Triple(A, P, B), "inverse")
-    assert (hop.start, hop.end, hop.step) == (B, A, Step(P, "inverse"))
-    assert (hop.reversed.start, hop.reversed.reversed, hop.step.reversed) == (A, hop, Step(P))
-    assert hop.step.inverts(Step(P))
-    assert (directions("both"), directions("inverse")) == (("forward", "inverse"), ("inverse",))
 
 
 def test_the_hops_of_a_path_join_and_none_is_repeated() -> None:
@@ -38,15 +30,6 @@ def test_the_hops_of_a_path_join_and_none_is_repeated() -> None:
     assert chained.terms == (A, B, C)
     assert str(chained.property_path) == "<http://example.org/p>/^<http://example.org/q>"
     assert (Path(A).end, Path(A).terms, len(Path(A))) == (A, (A,), 0)
-
-
-def test_only_the_way_straight_back_is_barred() -> None:
-    there, back = Hop(Triple(A, P, B)), Hop(Triple(A, P, B), "inverse")
-    others = [Hop(Triple(C, P, B), "inverse"), Hop(Triple(B, P, A)), Hop(Triple(A, Q, B), "inverse")]
-    assert [may_follow(there, hop) for hop in (back, *others)] == [False, True, True, True]
-    assert PropertyPath.of(P.value, f"^{P.value}").goes_back
-    assert not PropertyPath.of(P.value, P.value, f"^{Q.value}").goes_back
-    assert not PropertyPath.of(P.value, Q.value, f"^{P.value}").goes_back
 
 
 search_of_paths = sys.modules["kgsparql.exploration.shortest_paths"]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from kgsparql import IRI, LinkedEntity, Mention, PropertyPath
 from kgsparql.answering.path_scoring import KindedPath, ScoredQuestion, Weights, path_features, score_paths
@@ -112,34 +110,6 @@ def feature(name: str, question: ScoredQuestion, *paths: KindedPath) -> list[flo
     return column
 
 
-def test_the_mention_is_left_out_of_what_is_asked() -> None:
-    asked = about("who directed Gender of Roses in 1999?", "Gender of Roses")
-    assert asked.masked == "who directed in 1999?"
-    assert [asked.texts[i] for i in asked.content] == ["directed", "1999"]
-
-
-def test_words_are_read_outwards_from_the_mention() -> None:
-    for question, read in (
-        ("the gender of Anna 's parents ?", ["parents", "gender"]),
-        ("the gender of the parents of Anna ?", ["parents", "gender"]),
-        ("Anna 's parents 's children ?", ["parents", "children"]),
-        ("which films share an award with Anna and have which language?", ["award", "share", "films", "language"]),
-    ):
-        asked = about(question)
-        single = [(rank, text) for text, rank in asked.phrases() if " " not in text]
-        assert [text for _, text in sorted(single)] == read
-
-
-def test_steps_in_the_order_of_the_words_fit_better_and_more_steps_than_words_do_not() -> None:
-    asked = about("what is the gender of Anna 's parents ?")
-    right, wrong = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
-    assert right == pytest.approx(1.0)
-    assert wrong < right
-    asked = about("Anna 's parents ?")
-    assert feature("order", asked, path("parents"), path("parents", "gender")) == [1.0, -1.0]
-    assert feature("words", asked, path("parents"), path("parents", "gender", "award")) == [0.0, 2.0]
-
-
 def test_a_path_with_fewer_steps_than_things_that_are_owned_fits_less() -> None:
     for question, lacking in (
         ("the gender of Anna 's parents ?", [1, 0, 0]),
@@ -167,22 +137,6 @@ def test_a_step_goes_the_way_that_the_role_of_the_name_allows() -> None:
         assert [name for name, score in zip(names, scores, strict=True) if score + chain < 0] == turned
 
 
-def test_words_of_one_root_are_alike_and_one_that_repeats_the_kind_asks_for_nothing() -> None:
-    asked = about("who directed it, Anna")
-    features = path_features(asked, [path("director")], fit(_Unlike()))
-    assert features[0, COLUMNS.index("order")] == pytest.approx(0.9)
-    asked = about("who is the director of the film Anna")
-    assert [asked.texts[i] for i in asked.asking_words("film", BM25Ranker())] == ["director"]
-    assert [asked.texts[i] for i in asked.asking_words("", BM25Ranker())] == ["director", "film"]
-
-
-class _Unlike(BM25Ranker):
-    """Finds nothing alike."""
-
-    def similarities(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        return np.zeros((len(texts), len(others)))
-
-
 def test_what_only_says_a_predicate_or_kind_is_no_name_and_kind_of_asks_for_nothing() -> None:
     question = "films of the director of The Film"
     asked = about(question, "The Film", (0, 5), (13, 21))
@@ -205,21 +159,6 @@ def test_runs_are_split_by_small_words_and_punctuation_and_every_word_counts() -
     assert feature("coverage", asked, path("director"), path("director", "language")) == [0.5, 1.0]
 
 
-def test_the_kind_of_the_ends_or_what_the_last_step_calls_them_fits_what_is_asked_for() -> None:
-    paths = path("director", kinds=("", "film")), path("film"), path("^film")
-    assert feature("kind", about("which film has Anna ?"), *paths) == [1.0, 1.0, 0.0]
-
-
-def test_without_a_name_there_is_no_order_and_of_names_only_there_is_a_rank() -> None:
-    asked = replace(about("the gender of the parents?", "the"), place=None, mentions=())
-    same = feature("order", asked, path("parents", "gender"), path("gender", "parents"))
-    assert same[0] == same[1] == pytest.approx(1.0)
-    asked = about("Anna")
-    scores = score_paths(asked, [path("parents"), path("parents", "gender")], fit(), Weights())
-    assert np.isfinite(scores).all()
-    assert scores[0] > scores[1]
-
-
 def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
     paths = {
         "own date": path("award", kinds=("", "date year")),
@@ -237,23 +176,3 @@ def test_who_asks_when_is_told_the_dates_of_the_thing_itself_first() -> None:
     # Where the thing has no date of its own, or something else is asked for, words alone tell.
     assert order("when was Anna directed?", "another's date", "person")[0] == "person"
     assert order("who directed Anna?", *paths)[0] == "person"
-
-
-def test_wordings_are_not_compared_where_they_have_no_weight() -> None:
-    asked = about("the gender of Anna")
-    without = path_features(asked, [path("gender")], fit(), worded=())
-    assert without[0, :3].tolist() == [0.0, 0.0, 0.0]
-    assert path_features(asked, [path("gender")], fit())[0, 0] > 0
-    assert path_features(asked, [], fit()).shape == (0, 9)
-    some = path_features(asked, [path("gender"), path("gender", "film")], fit(), worded=[1])
-    assert (some[:, 0] > 0).tolist() == [False, True]
-
-
-def test_going_straight_back_wants_a_word_for_it() -> None:
-    for question, back in (
-        ("which films share a director with Anna ?", 1.0),
-        ("films directed by the director of Anna ?", 1.0),
-        ("which film has Anna ?", -1.0),
-    ):
-        paths = path("director", "^director"), path("director", "film")
-        assert feature("sharing", about(question), *paths) == [back, 0.0]

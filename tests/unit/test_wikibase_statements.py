@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import IRI, KnowledgeBase, Literal, Solutions
-from kgsparql.exploration import labels, neighbours
+from kgsparql import IRI, KnowledgeBase, Solutions
+from kgsparql.exploration import neighbours
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.rdf.vocabulary import claim_part, is_mediator
-from tests.world import graph_of, knowledge_of, open_nobel
+from tests.world import knowledge_of, open_nobel
 
 STATEMENTS = Path(__file__).parents[2] / "fixtures" / "wikidata_statements.ttl"
 WD, PROP = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/"
@@ -174,21 +174,6 @@ def test_what_is_left_out_is_counted_and_a_statement_is_no_entity_to_walk_on_fro
     (spouse,) = [g for g in neighbours(knowledge.graph, [CURIE]).items if g.step.predicate == IRI(PROP + "P26")]
     assert all(is_mediator(term) for term in spouse.neighbours)
     assert {path.end for path in spouse.mediated} >= {IRI(WD + "Q37463")}
-
-
-def test_labels_are_asked_in_the_languages_of_the_reader_then_in_all(knowledge: KnowledgeBase) -> None:
-    assert labels(knowledge.graph, [CURIE], languages=("en",))[CURIE].text == "Marie Curie"
-    polish = labels(knowledge.graph, [CURIE], languages=("pl",))[CURIE]
-    assert (polish.text, polish.language) == ("Marie Curie-Skłodowska", "pl")
-    statement = IRI(WD + "statement/q7186-spouse")
-    assert labels(knowledge.graph, [statement])[statement].text == "[]"
-    a, b = IRI("http://example.org/a"), IRI("http://example.org/b")
-    graph = graph_of(':a rdfs:label "Wasser"@de , "vatten"@sv . :b rdfs:label "water"@en-AU , "mul"@mul , "eau"@fr .')
-    found = labels(graph, [a, b], languages=("en",))
-    assert (found[a].text, found[b].text) == ("Wasser", "water"), "one nobody asked for is better than none"
-    assert labels(graph, [b], languages=("fr",))[b].text == "eau"
-    assert labels(graph, [b], languages=("ja",))[b].text == "mul"
-    assert Literal("x") not in found
 
 
 def test_the_noise_of_wikidata_is_noise_in_a_dump_of_it() -> None:
