@@ -25,6 +25,7 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
     redacted,
+    without,
 )
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, Meaning
 from kgsparql.http.transport import HttpReply, NetworkError, in_words, message_in, retry_after_s
@@ -154,8 +155,8 @@ class SparqlRequest:
             raise EndpointTimeoutError(message, hint="ask for less at once", **self.detail())
 
     def detail(self, **more: Any) -> dict[str, Any]:
-        """Make the ``detail`` of an error about this request."""
-        return {"url": self.url, "query": self.text, **more}
+        """Make the ``detail`` of an error about this request; a server may have made a secret a term of our query."""
+        return {"url": self.url, "query": without(self.text, *self.secrets), **more}
 
     def reply_error(self, message: str, code: str, hint: str, **detail: Any) -> EndpointReplyError:
         """Make the error of a reply that holds no whole result."""
