@@ -93,12 +93,12 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
         if kind not in known:
             raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
     skipped: list[StoreError] = []
-    cleared = []
+    cleared: list[dict[str, Any]] = []
     for kind in [*_FOLDERS, "vectors", "exchanges"] if "all" in kinds else dict.fromkeys(kinds):
         clear = _clear_folder if kind in _FOLDERS else _clear_database
         count, size = clear(directory, kind, skipped)
         cleared.append({"kind": kind, "count": count, "bytes": size})
-    lines = [f"{own['kind']}: {own['count']:,} removed, {decimal(int(own['bytes']))} freed" for own in cleared]
+    lines = [f"{own['kind']}: {own['count']:,} removed, {decimal(own['bytes'])} freed" for own in cleared]
     to.write({"cleared": cleared, "failures": [own.to_json() for own in skipped]}, lines)
     for error in skipped:
         raise error

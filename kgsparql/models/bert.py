@@ -120,7 +120,8 @@ class _Bert:
     def _normed(self, name: str, rows: _Array) -> _Array:
         rows -= rows.mean(-1, keepdims=True)
         rows /= np.sqrt(np.square(rows).mean(-1, keepdims=True) + np.float32(self._config["layer_norm_eps"]))
-        return rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
+        made: _Array = rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]
+        return made
 
 
 def _gelu(wide: _Array) -> _Array:
