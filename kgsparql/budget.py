@@ -10,7 +10,7 @@ from typing import Any
 from kgsparql.dataclasses import dataclass, field, fields
 from kgsparql.errors import BudgetExceededError, CancelledError, OptionError
 
-_SHORTEST_GRACE_S = 5.0
+_SHORTEST_GRACE_S, _LOCAL_GRACE_S = 5.0, 1.0  # the latter where nothing is asked over a network
 _REMOTE_SHARE = 2 / 3  # of a question's time, to ask endpoints in; the rest is for looking up again what was found
 
 
@@ -106,12 +106,14 @@ class Usage:
     is_prepared: bool = False
     asking_s: float | None = None
     _ended: float | None = None
+    _is_local: bool = False
     _still_until: float = -math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin_asking(self, *, is_remote: bool) -> None:
         """Note that the question is prepared; of the time left, a third is kept for an answer that takes requests."""
         self.is_prepared = True
+        self._is_local = not is_remote
         if is_remote and self.budget.max_seconds is not None:
             self.asking_s = self.seconds + _REMOTE_SHARE * max(0.0, self.budget.max_seconds - self.seconds)
 
@@ -146,6 +148,7 @@ class Usage:
         if self.budget.max_seconds is None and not self.stop.is_set():
             return None
         whole = max(_SHORTEST_GRACE_S, (1 - _REMOTE_SHARE) * (self.budget.max_seconds or 0.0))
+        whole = _LOCAL_GRACE_S if self._is_local else whole
         return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property

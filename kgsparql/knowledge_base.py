@@ -201,10 +201,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         text = checked_question(question)
         usage = usage or Usage(asking.budget, cancel=asking.cancel, stop=asking.stop)
         asked, indexes = self._current_state()
-        graph = asked.within(usage)
+        graph = asked.within(usage) if asked.is_remote else asked
         try:
             ignored, linker, missing = self._prepared_parts(graph, indexes, usage, with_labels=not asking.entities)
-            if graph is asked:
+            if not graph.is_remote:
                 usage.started = time.monotonic()  # an index that is made of what is on this machine is no cost of it
             given = tuple(
                 entity_named(e, graph, prefixes=self.prefixes, languages=self.languages) if isinstance(e, str) else e

@@ -15,7 +15,7 @@ from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.errors import PlanError, QueryError
+from kgsparql.errors import LimitError, PlanError, QueryError
 from kgsparql.events import QuestionRead
 from kgsparql.evidence.evidence import Evidence, EvidenceItem
 from kgsparql.evidence.path_expansion import expanded_items
@@ -41,6 +41,8 @@ from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
 
 _NOT_IN_PLAN = "what was computed leaves out {!r}"
+_NOT_RUN = "the likeliest reading could not be computed"
+_CANNOT_RUN = (PlanError, QueryError, LimitError)
 _COMPUTING: dict[str, tuple[type, ...]] = {  # by what a question asks for, parts of plans of which one is needed
     "how many": (a.Count, a.HowMany), "for yes or no": (a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf),
     "for what is not so": (a.Minus, a.Lacks, a.Not, a.HowMany), "for the ": (a.Top, a.BestOfEach),
@@ -197,16 +199,29 @@ def computed_plan(found: ReadQuestion, session: Session) -> Computed | None:
         return None
     try:
         return run(plan, session.graph, vocabulary=session.vocabulary)
-    except (PlanError, QueryError) as error:
+    except _CANNOT_RUN as error:
         session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
         return None
 
 
 def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None:
-    """Answer a question by its plan; ``None`` where it has none, or comes to what has no name.
+    """Answer a question by its likeliest plan that can be run; ``None`` where there is none, or what has no name.
 
     What a plan only looks up along a path from one thing is shown as that path.
     """
+    failed: tuple[Gap, ...] = ()
+    for reading in (found.reading, *found.reading.others):
+        try:
+            made = _retrieval_of_plan(replace(found, reading=reading), session)
+        except _CANNOT_RUN as error:
+            session.notes.append(f"a plan could not be run: {error.message}", code="plan_failed")
+            failed = (Gap("reading", "", _NOT_RUN),)
+        else:
+            return made and replace(made, gaps=(*made.gaps, *failed))
+    return None
+
+
+def _retrieval_of_plan(found: ReadQuestion, session: Session) -> Retrieval | None:
     plan = found.reading.plan
     if found.reading.is_impossible:
         return Retrieval(gaps=found.gaps, is_judged=True)
@@ -221,7 +236,7 @@ def planned_retrieval(found: ReadQuestion, session: Session) -> Retrieval | None
             return made
     if (unsaid := _unsaid_part(found, session)) is not None:
         return unsaid
-    computed = computed_plan(found, session)
+    computed = None if plan is None else run(plan, session.graph, vocabulary=session.vocabulary)
     if computed is None or (computed.items and all(isinstance(item, BlankNode) for item in computed.items)):
         return None
     made = computed_retrieval(computed, session, score=found.reading.score)
@@ -308,8 +323,9 @@ def _has_answer(plan: a.Plan, taken: Term, other: IRI, session: Session) -> bool
     changed = mapped(plan, lambda part: other if part == taken else part)
     if isinstance(changed, a.Constant | a.Calculated | a.Compares | a.Table):
         return True
-    items = changed.items if isinstance(changed, a.Count | a.SummaryOf | a.Exists) else changed
-    query = compiled(a.Exists(items), vocabulary=session.vocabulary)
+    items = changed.items if isinstance(changed, a.Count | a.SummaryOf) else changed
+    holds = items if isinstance(items, a.Condition) else a.Exists(items)
+    query = compiled(holds, vocabulary=session.vocabulary)
     return any(term == Literal(value=True) for row in session.graph.select(query) for term in row.values())
 
 

@@ -40,7 +40,7 @@ def write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> No
     pipe.flush()
 
 
-def _read_frame(pipe: BinaryIO) -> Frame | None:
+def read_frame(pipe: BinaryIO) -> Frame | None:
     """Read the next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
@@ -124,7 +124,7 @@ class Child:
                 pipe.close()
 
     def _put_frames(self) -> None:
-        while (frame := _read_frame(cast("BinaryIO", self._process.stdout))) is not None:
+        while (frame := read_frame(cast("BinaryIO", self._process.stdout))) is not None:
             self._frames.put(frame)
         self._frames.put(None)
 
@@ -136,13 +136,13 @@ def connected_to_parent() -> tuple[Frame, queue.Queue[Frame], BinaryIO]:
     """
     replies, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
-    first = _read_frame(requests)
+    first = read_frame(requests)
     if first is None:
         sys.exit()
     frames: queue.Queue[Frame] = queue.Queue()
 
     def receive() -> None:
-        while (frame := _read_frame(requests)) is not None:
+        while (frame := read_frame(requests)) is not None:
             frames.put(frame)
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(END_S)

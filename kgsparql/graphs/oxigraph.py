@@ -7,18 +7,20 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, Self, cast
 
 import pyoxigraph as ox
 
+from kgsparql.budget import Usage
 from kgsparql.errors import KgsparqlError, QueryError, QuerySyntaxError
 from kgsparql.graphs.adjacency import MIN_TRIPLES, MOST_TRIPLES, Adjacency, AdjacencyView, Revision, open_adjacency
 from kgsparql.graphs.files import Progress, RdfFile
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions, Source
 from kgsparql.graphs.manifest import Manifest, StoredSource, corrupt_store
+from kgsparql.graphs.query_process import HAS_FORKS, QueryProcesses
 from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
@@ -67,13 +69,29 @@ class OxigraphGraph(KnowledgeGraph):
         self.stored = tuple(stored)
         self.prefixes = Manifest(self.stored).prefixes
         self.revision = revision
-        self._adjacency: Adjacency | None = None
+        self._opened: list[Adjacency] = []  # one at most; views for one question share it
         self._held: dict[frozenset[IRI], frozenset[IRI]] = {}
         self._named: dict[IRI, bool] = {}
         self.follow: Callable[[], ox.Store] = lambda: store
         self._count, self._count_from = 0, 0.0
         self._mark = self._content_mark() if fingerprint is None else None
         self.reopen: Callable[[], KnowledgeGraph] | None = None
+        self._processes = QueryProcesses(store, directory, self._content_mark if fingerprint is None else None)
+        self._check: Callable[[], None] = lambda: None
+        self._whole = self
+
+    def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:  # noqa: ARG002
+        """Return the same graph for one question: a query is killed when its time is over, or it is stopped."""
+        return self.changed(_check=partial(usage.check, in_grace=in_grace))
+
+    @property
+    def origin(self) -> Self:
+        """The graph that this is a view of for one question."""
+        return self._whole
+
+    def close(self) -> None:
+        """End the processes of its queries; the next query starts another."""
+        self._processes.close()
 
     @property
     def is_as_loaded(self) -> bool:
@@ -165,7 +183,7 @@ class OxigraphGraph(KnowledgeGraph):
         held = [name for name in names if isinstance(name, IRI) and self._has_any(None, None, None, name)]
         return sorted(held, key=lambda name: name.value) if all(isinstance(name, IRI) for name in names) else None
 
-    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:  # noqa: ARG002 - cannot be interrupted
+    def select(self, query: Query, timeout_s: float | None = None) -> Solutions:  # noqa: ARG002 - a question has one
         """Return the solutions of a SELECT."""
         if query.empty:
             return Solutions()
@@ -205,7 +223,8 @@ class OxigraphGraph(KnowledgeGraph):
 
         The store on disk takes 5 µs for the terms of each triple; this, 2 for each term that is not known yet.
         """
-        adjacency, term = None if self.may_repeat_triples else self._adjacency, far if subject is None else subject
+        adjacency = None if self.may_repeat_triples else next(iter(self._opened), None)
+        term = far if subject is None else subject
         if adjacency is None or None not in {subject, far} or not isinstance(term, IRI):
             return None
         if (number := adjacency.number(term)) is None:
@@ -220,7 +239,7 @@ class OxigraphGraph(KnowledgeGraph):
     def stream(self, query: Query) -> Iterator[Solution]:
         """Yield the solutions of a query as the engine finds them: there may be too many for the memory."""
         if not query.empty:
-            with self._solutions_of(query) as results:
+            with self._solutions_of(query, is_read_here=True) as results:
                 yield from solutions_in(results)
 
     def source(self, named_graph: str | None) -> Source:
@@ -247,21 +266,25 @@ class OxigraphGraph(KnowledgeGraph):
             if MIN_TRIPLES <= triples <= MOST_TRIPLES:
                 from kgsparql.graphs.adjacency_building import build_adjacency
 
-                self._adjacency = build_adjacency(self.store, self.revision, progress)
-        return self._adjacency
+                self._opened.append(build_adjacency(self.store, self.revision, progress))
+        return next(iter(self._opened), None)
 
     @property
     def adjacency(self) -> Adjacency | None:
         """The adjacency that is kept."""
-        if self._adjacency is None and self.revision is not None:
-            self._adjacency = open_adjacency(self.revision)
-        return self._adjacency
+        if not self._opened and self.revision is not None and (kept := open_adjacency(self.revision)) is not None:
+            self._opened.append(kept)
+        return next(iter(self._opened), None)
 
     @contextmanager
-    def _solutions_of(self, query: Query) -> Iterator[ox.QuerySolutions]:
+    def _solutions_of(self, query: Query, *, is_read_here: bool = False) -> Iterator[ox.QuerySolutions]:
         """Return the results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
-            results = self.store.query(query.without_comments, use_default_graph_as_union=True)
+            text = query.without_comments
+            if is_read_here or query.is_quick or not HAS_FORKS:
+                results = self.store.query(text, use_default_graph_as_union=True)
+            else:
+                results = self._processes.solutions(text, self._check)
             if not isinstance(results, ox.QuerySolutions):
                 found = type(results).__name__
                 del results  # to be freed on this thread; an error may live until another thread collects it

@@ -219,7 +219,7 @@ class PlanCompiler:
 
     # --- sets
 
-    def members(self, items: a.ItemSet, x: Variable) -> Group:  # noqa: PLR0911 - one arm an operator
+    def members(self, items: a.ItemSet, x: Variable) -> Group:  # noqa: PLR0911, PLR0912 - one arm an operator
         """Patterns whose solutions bind ``x`` to the items of a set, some perhaps more than once."""
         match items:
             case a.Instances(of):
@@ -251,13 +251,15 @@ class PlanCompiler:
             case a.Both(sets):
                 return tuple(pattern for one in sets for pattern in self.members(one, x))
             case a.Either(sets):
-                return (g.Union(tuple(self.members(one, x) for one in sets)),)
+                return self._either(sets, x)
             case a.Minus(inner, without):
                 with self._unseen():
                     left_out = g.Without(self.members(without, x))
                 return (*self.members(inner, x), left_out)
             case a.Top():
                 return self._best(items, x)
+            case _:
+                raise AssertionError(f"not a set: {items}")
 
     def _instances_of(self, of: IRI, x: Variable) -> Group:
         """The items of a class and, unless all classes are flat, of those below it.
@@ -273,6 +275,12 @@ class PlanCompiler:
         below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
         return (g.Union((self._any_of(x, types, of), below)),)
 
+    def _either(self, sets: Sequence[a.ItemSet], x: Variable) -> Group:
+        """The items of several sets; of paths, apart: Oxigraph puts no union in order, and reads it for each row."""
+        union = g.Union(tuple(self.members(one, x) for one in sets))
+        has_paths = self.facts is None and any(isinstance(part, a.Ends) for one in sets for part in parts(one))
+        return (g.Select(((x, None),), (union,), distinct=True),) if has_paths else (union,)
+
     def _each_once(self, items: a.ItemSet, x: Variable) -> Group:
         """The items of a set, each once: of what many lead to, as many rows each would be measured again."""
         found = self.members(items, x)
@@ -285,14 +293,21 @@ class PlanCompiler:
         with self._unseen():
             other = self.measured(top.measure, y, top.items)
             others = (*self._each_once(top.items, y), *other.group)
+            if top.number == 1:
+                overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
+                own = self.measured(top.measure, x, top.items)
+                group = (*self._each_once(top.items, x), *own.group, overall, g.Filter(Apply("=", (own.key, best))))
+                # Flat in the group around it, Oxigraph would find the best again for each of its rows.
+                ranked = g.Select(((x, None), (best, None)), group, distinct=True)
+            else:
+                order = ((best, top.largest), (Apply("STR", (x,)), False))
+                each = each_of(x, best, g.Aggregate(summary, other.key), others)
+                ranked = replace(each, order=order, limit=top.number)
+        if self.facts is None:
+            return (ranked,)
         found = self.measured(top.measure, x, top.items)
-        members = (*self._each_once(top.items, x), *found.group)
-        if top.number == 1:
-            overall = g.Select(((best, g.Aggregate(summary, other.key)),), others)
-            return (*members, overall, g.Filter(Apply("=", (found.key, best))))
-        order = ((best, top.largest), (Apply("STR", (x,)), False))
-        ranked = replace(each_of(x, best, g.Aggregate(summary, other.key), others), order=order, limit=top.number)
-        return (ranked,) if self.facts is None else (ranked, *members)
+        shown = (g.Filter(Apply("=", (found.key, best))),) if top.number == 1 else ()
+        return (ranked, *self.members(top.items, x), *found.group, *shown)
 
     def _onward(self, x: Variable, path: PropertyPath, to: a.ItemSet | None, far: Variable | None = None) -> Group:
         far = far or self.new("i")
@@ -332,7 +347,10 @@ class PlanCompiler:
             (first, *others) = predicates
             return (g.OneOfPredicates(start, predicates, end) if others else g.Fact(start, first, end),)
         predicate = self.new("p")  # unbound in the solutions of another arm, which do not show this fact
-        return (g.Values(predicate, predicates), self._fact(start, predicate, end))
+        shown = self._fact(start, predicate, end)
+        # Oxigraph reads all triples of all predicates for a variable, again and again; least where VALUES comes last.
+        found = g.Fact(start, predicates[0], end) if len(predicates) == 1 else shown
+        return (found, g.Values(predicate, predicates))
 
     def _fact(self, subject: g.Node, predicate: IRI | Variable, far: g.Node) -> g.Fact:
         fact = g.Fact(subject, predicate, far)
@@ -459,3 +477,5 @@ class PlanCompiler:
                 operator: g.Operator = "&&" if isinstance(condition, a.AllOf) else "||"
                 joined = parts[0][1] if len(parts) == 1 else Apply(operator, tuple(holds for _, holds in parts))
                 return tuple(pattern for group, _ in parts for pattern in group), joined
+            case _:
+                raise AssertionError(f"not a condition: {condition}")

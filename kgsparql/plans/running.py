@@ -411,7 +411,9 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witne
     new, below = g.Variables(), vocabulary.narrower
     narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
     direct, further = g.Fact(narrow, one, of), g.Fact(narrow, other, broad)
-    arms = ((g.Values(one, below), direct), (g.Values(other, below), further, classes_below(broad, of, vocabulary)))
+    # Apart: else Oxigraph goes down from the class again for each that is below a class.
+    above = g.Select(((broad, None),), (classes_below(broad, of, vocabulary),), distinct=True)
+    arms = ((direct, g.Values(one, below)), (above, further, g.Values(other, below)))
     head = tuple((name, None) for name in (narrow, one, other, broad))
     select = g.Select(head, (g.Union(arms),), distinct=True, limit=limit)
     return Witnesses(g.select_query("subclasses", select), (direct, further))

@@ -81,6 +81,11 @@ class Query:
         return frozenset(a or b for a, b in _NAMED.findall(head[1])) if head else frozenset()
 
     @property
+    def is_quick(self) -> bool:
+        """Tell whether it only looks up terms that it names, as the head of its file says."""
+        return "\n#+ quick" in self.text.partition("\n\n")[0]
+
+    @property
     def without_comments(self) -> str:
         """The text without any comments at its head, if it is from a file: to parse them takes a tenth of its time."""
         return _OPENING.sub("", self.text) if self.text.startswith("#+") else self.text

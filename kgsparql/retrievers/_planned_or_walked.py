@@ -16,7 +16,7 @@ from kgsparql.answering.planned import ReadQuestion, computed_plan, plan_reading
 from kgsparql.answering.readings import shown_terms
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, without_lost_items
 from kgsparql.answering.session import Session
-from kgsparql.errors import GRAPH_FAILED, is_about_the_query
+from kgsparql.errors import GRAPH_FAILED, LimitError, is_about_the_query
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import arrow, triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -118,12 +118,12 @@ class PlannedOrWalked(Retriever):
 
 @contextmanager
 def _noted_failure(what: str, session: Session) -> Iterator[None]:
-    """Note what a server does not take of the queries of a block, which stays within the budget."""
+    """Note that a query of a block failed, where others may not; the block stays within the budget."""
     with session.within_budget():
         try:
             yield
-        except GRAPH_FAILED as error:
-            if not (session.graph.is_remote and is_about_the_query(error)):
+        except (*GRAPH_FAILED, LimitError) as error:
+            if session.graph.is_remote and not is_about_the_query(error):
                 raise
             session.notes.append(f"{what}: {error.message}", code="plan_failed")
 
