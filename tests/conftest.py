@@ -2,21 +2,17 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import kgsparql
-from kgsparql.graphs import OxigraphGraph
 from kgsparql.graphs.protocol import rate_limiter
 from tests.deep import DEEP
 from tests.endpoints.servers import Virtuoso
-from tests.world import FIXTURES, PREFIXES, ROOT, open_nobel
-from tests.world import graph_of as graph_from
-
-__all__ = ["FIXTURES", "PREFIXES", "ROOT", "graph_from", "open_nobel"]
+from tests.world import ROOT, open_nobel
 
 settings.register_profile("short", max_examples=25, deadline=None)
 settings.register_profile("deep", deadline=None)
@@ -31,8 +27,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A process takes the tests of whole files: those that take longest begin first, so that none is waited for at the end.
 LONGEST = (
-    "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "golden", "kept_answers",
-    "mcp", "patience", "meaning", "check", "answers_on_the_page", "several_graphs", "eval_compare",
+    "golden", "prose", "eval_run", "runs_on_the_page", "engines", "lying_model", "plans", "news", "kept_answers",
+    "mcp", "patience", "computed_questions", "check", "answers_on_the_page", "several_graphs", "eval_compare",
 )  # fmt: skip
 
 
@@ -67,11 +63,6 @@ def no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def nobel() -> kgsparql.KnowledgeBase:
     return open_nobel()
-
-
-@pytest.fixture
-def graph_of() -> Callable[..., OxigraphGraph]:
-    return graph_from
 
 
 @pytest.fixture

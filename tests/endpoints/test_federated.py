@@ -16,19 +16,16 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
+from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase, Literal, Query
 from kgsparql.cli import app
 from kgsparql.errors import QueryTimeoutError, UnreachableError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile
-from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, BlankNode, Literal
-from tests.conftest import FIXTURES
 from tests.deep import deep
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, late, resets
 from tests.endpoints.servers import oxigraph_serve, rdflib_endpoint, store_of
+from tests.world import FIXTURES
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql import Budget, OxigraphGraph, Usage
+from kgsparql import Budget, OxigraphGraph, Query, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, LimitError, QueryError, QuerySyntaxError
 from kgsparql.graphs import query_process
 from kgsparql.graphs.query_process import QueryProcesses
-from kgsparql.rdf.query import Query
 from tests.world import ROOT, graph_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked at as on Linux")
