@@ -18,7 +18,8 @@ from kgsparql.errors import ForbiddenQueryError, LimitError, QueryError, QueryTi
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem, has_a_name, verify
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.user_query import GraphQueries, QueryResult, QueryWorker, check
+from kgsparql.graphs.oxigraph import OxigraphGraph
+from kgsparql.graphs.user_query import GraphQueries, QueryResult, check
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
 _BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))  # literals that are compared by their meaning
@@ -121,8 +122,8 @@ class Rechecker(ExitStack):
             raise looked_up.failure
         kept = ox.Store()
         kept.extend(ox.Quad(*triple) for triple in dict.fromkeys((*answer.cited, *answer.retrieved)))
-        with QueryWorker(kept) as before:
-            items = tuple(self._rechecked_item(item, before.run, ends) for item in answer.items)
+        with GraphQueries(OxigraphGraph(kept, name="", fingerprint="")) as before:
+            items = tuple(self._rechecked_item(item, before.run_checked, ends) for item in answer.items)
         return Recheck(
             answer=answer, found=looked_up.found, gone=looked_up.removed, unnamed=len(answer.cited) - len(named),
             unknown=looked_up.unknown, items=items,

@@ -40,18 +40,19 @@ def query(
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """
-    from kgsparql.graphs import groups_of, names_endpoint
-    from kgsparql.graphs.user_query import FORMATS, check, is_nothing, serialise, why_nothing
+    from kgsparql.graphs import open_graph
+    from kgsparql.graphs.user_query import FORMATS, GraphQueries, check, is_nothing, serialise, why_nothing
 
-    named = graph.sources
-    text, is_remote, are_several = _query_text(text, named), names_endpoint(named), len(groups_of(named)) > 1
+    text = _query_text(text, graph.sources)
     with ExitStack() as stack:
         shown = stack.enter_context(c.Progress(quiet=graph.quiet))
-        opened: Any = _opened_here(graph, shown, is_remote=is_remote or are_several)
-        prefixes = _known_prefixes(graph, opened)
+        opened = open_graph(
+            graph.sources, progress=shown, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout, **graph.reading
+        )
+        prefixes = PrefixMap.default().merged({**opened.prefixes, **graph.prefixes})
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
-        run = _query_runner(graph, opened, shown, stack, is_opened=is_remote or are_several)
+        run = stack.enter_context(GraphQueries(opened, note=graph.say)).run_checked
         if verbose:
             c.say(f"· running\n{c.indented(checked.text)}")
         result = run(checked, timeout_s=timeout, max_rows=max_rows)
@@ -64,18 +65,6 @@ def query(
     if result.cut is not None:
         c.say(f"cut: {result.cut} ({result.reason or '--max-rows keeps more'})")  # with -q, too: it is as an error
         raise typer.Exit(BudgetExceededError.exit_code)
-
-
-def _query_runner(graph: GraphOptions, opened: Any, shown: c.Progress, stack: ExitStack, *, is_opened: bool) -> Any:
-    """Return what runs a checked query: at an endpoint, over what is gathered of several graphs, or in a process."""
-    from kgsparql.graphs.user_query import GraphQueries, QueryWorker
-
-    if is_opened:
-        return stack.enter_context(GraphQueries(opened)).run_checked
-    target, options = (opened.store, {}) if "-" in graph.sources else (graph.sources, graph.reading)
-    worker = stack.enter_context(QueryWorker(target, options=options, progress=shown, notes=graph.say))
-    worker.start()
-    return worker.run
 
 
 def _query_text(text: str, sources: Sequence[str]) -> str:
@@ -92,28 +81,6 @@ def _query_text(text: str, sources: Sequence[str]) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError(f"cannot read {text}: {why}", hint="name a file with a SPARQL query") from error
-
-
-def _known_prefixes(graph: GraphOptions, opened: Any) -> PrefixMap:
-    """Return the prefixes that need no declaration; files are not loaded for that: only the worker loads them."""
-    from kgsparql.graphs import prefixes_in
-
-    if opened is not None:
-        declared = opened.prefixes
-    else:
-        declared = prefixes_in(graph.sources, format=graph.input_format, base=graph.base, encoding=graph.encoding)
-    return PrefixMap.default().merged({**declared, **graph.prefixes})
-
-
-def _opened_here(graph: GraphOptions, shown: c.Progress, *, is_remote: bool) -> Any:
-    """Open an endpoint, or a graph from stdin, which the worker cannot read; ``None`` for another graph."""
-    from kgsparql.graphs import open_embedded, open_graph
-
-    if is_remote:
-        return open_graph(graph.sources, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout, **graph.reading)
-    if "-" in graph.sources:
-        return open_embedded(graph.sources, progress=shown, notes=graph.say, **graph.reading)
-    return None
 
 
 _MAX_PLANS = 5

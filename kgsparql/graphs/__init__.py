@@ -18,13 +18,12 @@ if TYPE_CHECKING:
         names_endpoint,
         open_embedded,
         open_graph,
-        prefixes_in,
     )
     from kgsparql.graphs.stores import describe_store, load_store, open_store
 
 __all__ = [
     "EndpointGraph", "FederatedGraph", "OxigraphGraph", "describe_store", "groups_of", "is_graph_by_itself",
-    "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store", "prefixes_in",
+    "load_store", "names_endpoint", "open_embedded", "open_graph", "open_store",
 ]  # fmt: skip
 _HOMES = {
     "EndpointGraph": "endpoint", "FederatedGraph": "federated_graph", "OxigraphGraph": "oxigraph",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class OxigraphGraph(KnowledgeGraph):
         self._count, self._count_from = 0, 0.0
         self._mark = self._content_mark() if fingerprint is None else None
         self.reopen: Callable[[], KnowledgeGraph] | None = None
-        self._processes = QueryProcesses(store, directory, self._content_mark if fingerprint is None else None)
+        self._processes = QueryProcesses(store, directory, self._content_mark if fingerprint is None else lambda: None)
         self._check: Callable[[], None] = lambda: None
         self._whole = self
 
@@ -284,7 +285,8 @@ class OxigraphGraph(KnowledgeGraph):
             if is_read_here or query.is_quick or not HAS_FORKS:
                 results = self.store.query(text, use_default_graph_as_union=True)
             else:
-                results = self._processes.solutions(text, self._check)
+                _, content = self._processes.reply_to(text, self._check, math.inf, math.inf)
+                results = ox.parse_query_results(content, ox.QueryResultsFormat.TSV)
             if not isinstance(results, ox.QuerySolutions):
                 found = type(results).__name__
                 del results  # to be freed on this thread; an error may live until another thread collects it

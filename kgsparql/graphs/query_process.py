@@ -1,38 +1,44 @@
 """Processes that run queries over an embedded store, and are killed when whoever asked does not wait any longer.
 
 The engine cannot be interrupted. A fork shares the memory of this process, so nothing is loaded again, and a query
-takes 0.2 ms more than here. Where a system has no forks (Windows), queries run here, and nothing ends them.
+takes 0.2 ms more than here.
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import queue
 import select
 import signal
+import struct
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 import pyoxigraph as ox
 
 from kgsparql.errors import LimitError, QueryCrashError
-from kgsparql.graphs.child_process import Frame, read_frame, write_frame
+from kgsparql.graphs.bounded_lines import BoundedLines
+from kgsparql.rdf.query import Query
 
 HAS_FORKS = hasattr(os, "fork")
-RESULTS = ox.QueryResultsFormat.TSV
-"""Keeps each term as it is, and is read again in a third of the time that JSON takes."""
 _POLL_MS = 50
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
-_IN_USE = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+_OPEN_FILES = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+_LENGTHS = struct.Struct(">IQ")  # of a header and of what belongs to it
 _ERRORS: dict[str, type[Exception]] = {
     one.__name__: one for one in (SyntaxError, OSError, RuntimeError, ValueError, MemoryError)
 }
+
+Frame: TypeAlias = tuple[dict[str, Any], bytes]
+"""What processes send each other: a header, and the bytes that belong to it."""
 
 
 class QueryProcesses:
@@ -40,35 +46,39 @@ class QueryProcesses:
 
     :param directory: of a store on disk, whose files they need; they let go of all other files and sockets.
     :param mark: of a store that may change, what differs after a change: those forked before are of no use then.
+    :param are_sets: a triple that is in two graphs of a store in memory is there once.
     """
 
     def __init__(
-        self, store: ox.Store, directory: Path | None = None, mark: Callable[[], object] | None = None
-    ) -> None:
+        self, store: ox.Store, directory: Path | None = None, mark: Callable[[], object] = lambda: None, *,
+        are_sets: bool = False,
+    ) -> None:  # fmt: skip
         self._store, self._directory, self._mark = store, directory and directory.resolve(), mark
+        self._are_sets = are_sets
         self._forked_at: object = None
         self._idle: list[_QueryProcess] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
-    def solutions(self, text: str, check: Callable[[], None]) -> ox.QuerySolutions:
-        """Run a SELECT.
+    def reply_to(self, text: str, check: Callable[[], None], most_rows: float, most_bytes: float) -> Frame:
+        """Run a query: return its ``rows``, whether they are ``complete``, its ``seconds``, and what it gives.
 
         :param check: called twenty times a second; if it raises an error, the process is killed.
-        :raises LimitError: if the query takes more memory than it may.
+        :returns: solutions as TSV, triples as N-Triples, or ``true`` or ``false``.
+        :raises LimitError: if the query takes more memory than it may, or the system has no forks.
         :raises QueryCrashError: if it ended the process.
         """
         process = self._next()
         try:
-            header, content = process.reply_to(text, check)
+            frame = process.reply_to({"rows": most_rows, "bytes": most_bytes}, text, check)
         except BaseException:  # Ctrl-C too
             process.kill()
             raise
         with self._lock:
             self._idle += [process] if process.mark == self._forked_at else []
-        if "error" in header:
-            raise _ERRORS[header["error"]](header["message"])
-        return cast("ox.QuerySolutions", ox.parse_query_results(content, RESULTS))
+        if "error" in frame[0]:
+            raise _ERRORS[frame[0]["error"]](frame[0]["message"])
+        return frame
 
     def close(self) -> None:
         """End those that wait for a query."""
@@ -79,22 +89,24 @@ class QueryProcesses:
 
     def _next(self) -> _QueryProcess:
         """Return a process that has nothing to do; a fork of this one has none of those of this one."""
-        mark = None if self._mark is None else self._mark()
+        if self._owner != os.getpid():  # another thread of the parent may have held the lock
+            self._owner, self._idle, self._lock = os.getpid(), [], threading.Lock()
+        mark = self._mark()
         if mark != self._forked_at:
             self.close()
             self._forked_at = mark
         with self._lock:
-            if self._owner != os.getpid():
-                self._owner, self._idle = os.getpid(), []
             if self._idle:
                 return self._idle.pop()
-        return _QueryProcess(self._store, self._directory, mark)
+        return _QueryProcess(self._store, self._directory, mark, are_sets=self._are_sets)
 
 
 class _QueryProcess:
     """A fork that answers one query after another, until it is killed or its parent ends."""
 
-    def __init__(self, store: ox.Store, directory: Path | None, mark: object) -> None:
+    def __init__(self, store: ox.Store, directory: Path | None, mark: object, *, are_sets: bool) -> None:
+        if not HAS_FORKS:
+            raise LimitError("this system cannot end a query", hint="on Windows, use its Linux subsystem (WSL)")
         self.mark = mark
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
@@ -102,22 +114,22 @@ class _QueryProcess:
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pid = os.fork()
         if self._pid == 0:
-            _serve(store, directory, requests, replies)
+            _serve(store, directory, requests, replies, are_sets=are_sets)
         os.close(requests)
         os.close(replies)
         self.kill = weakref.finalize(self, _end, self._pid, (self._requests, self._replies), os.getpid())
         """End it, whatever it does; nobody else may want it."""
 
-    def reply_to(self, text: str, check: Callable[[], None]) -> Frame:
+    def reply_to(self, limits: dict[str, Any], text: str, check: Callable[[], None]) -> Frame:
         """Send a query, and wait for its result as long as ``check`` raises no error."""
         with suppress(BrokenPipeError), os.fdopen(os.dup(self._requests), "wb") as pipe:
-            write_frame(pipe, {}, text.encode())
+            _write_frame(pipe, limits, text.encode())
         waiting = select.poll()
         waiting.register(self._replies, select.POLLIN)
         while not waiting.poll(_POLL_MS):
             check()
         with os.fdopen(os.dup(self._replies), "rb") as pipe:
-            frame = read_frame(pipe)
+            frame = _read_frame(pipe)
         if frame is None:
             raise self._crash_error()
         return frame
@@ -129,8 +141,9 @@ class _QueryProcess:
         if code == -signal.SIGABRT:
             most = f"{_MEMORY_BYTES / 2**30:.3g} GiB"
             return LimitError(f"the query needs more memory than {most}", hint="ask for less at once", limit="memory")
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return QueryCrashError(f"the query ended the process that ran it ({how})", hint="nothing else was harmed")
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        hint = "nothing else was harmed; write the query with less nesting"
+        return QueryCrashError(f"the query ended the process that ran it ({how})", hint=hint)
 
 
 def _end(pid: int, pipes: tuple[int, int], owner: int) -> None:
@@ -142,39 +155,73 @@ def _end(pid: int, pipes: tuple[int, int], owner: int) -> None:
             os.waitpid(pid, 0)
 
 
-def _serve(store: ox.Store, directory: Path | None, requests: int, replies: int) -> NoReturn:
+def _serve(store: ox.Store, directory: Path | None, requests: int, replies: int, *, are_sets: bool) -> NoReturn:
     """Answer queries until the parent ends; nothing of what the parent would do at its own end is done here."""
     try:
         gc.disable()  # no finalizer of the parent's objects
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which kills this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _close_others({requests, replies}, directory)
-        _limit_memory()
-        texts: queue.SimpleQueue[str] = queue.SimpleQueue()
+        is_union = not (are_sets and directory is None and _is_made_a_set(store))
+        _limit_resources(in_memory=directory is None)
+        asked: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         with os.fdopen(requests, "rb") as pipe, os.fdopen(replies, "wb") as answers:
-            threading.Thread(target=_receive, args=(pipe, texts), daemon=True).start()
+            threading.Thread(target=_receive, args=(pipe, asked), daemon=True).start()
             while True:
-                write_frame(answers, *_reply_to(store, texts.get()))
+                _write_frame(answers, *_reply_to(store, *asked.get(), is_union=is_union))
     finally:
-        os._exit(0)
+        os._exit(1)
 
 
-def _receive(pipe: BinaryIO, texts: queue.SimpleQueue[str]) -> None:
+def _receive(pipe: BinaryIO, asked: queue.SimpleQueue[Frame]) -> None:
     """Pass on the queries as they come: the end of them is the end of the parent, also while the engine works."""
-    while (frame := read_frame(pipe)) is not None:
-        texts.put(frame[1].decode())
+    while (frame := _read_frame(pipe)) is not None:
+        asked.put(frame)
     os._exit(0)
 
 
-def _reply_to(store: ox.Store, text: str) -> Frame:
+def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union: bool) -> Frame:
+    began, lines = time.monotonic(), BoundedLines(limits["rows"], limits["bytes"])
     try:
-        results = store.query(text, use_default_graph_as_union=True)
-        if isinstance(results, ox.QuerySolutions):
-            return {}, results.serialize(format=RESULTS) or b""
+        complete = lines.take(store.query(text.decode(), use_default_graph_as_union=is_union))
     except tuple(_ERRORS.values()) as error:
         name = next(name for name, one in _ERRORS.items() if isinstance(error, one))
         return {"error": name, "message": str(error)}, b""
-    return {"error": "ValueError", "message": f"the result is {type(results).__name__}, not QuerySolutions"}, b""
+    return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, bytes(lines.content)
+
+
+def _write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
+    """Write a header and the bytes that belong to it."""
+    text = json.dumps(header).encode()
+    pipe.write(_LENGTHS.pack(len(text), len(body)) + text)
+    pipe.write(body)
+    pipe.flush()
+
+
+def _read_frame(pipe: BinaryIO) -> Frame | None:
+    """Read the next header and its bytes; ``None`` at the end, also at an end in the middle of a frame."""
+    lengths = pipe.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    length, body_length = _LENGTHS.unpack(lengths)
+    text, body = pipe.read(length), pipe.read(body_length)
+    return None if len(text) < length or len(body) < body_length else (json.loads(text), body)
+
+
+def _is_made_a_set(store: ox.Store) -> bool:
+    """Put all triples into the default graph if one is in two graphs: Oxigraph's union has it twice, and counts it so.
+
+    The named graphs stay.
+    """
+    (repeated,) = store.query(Query.load("repeated").text)
+    default = ox.DefaultGraph()
+    in_default = store.quads_for_pattern(None, None, None, default)
+    is_one = repeated["count"].value != "0" or any(
+        quad.graph_name != default for own in in_default for quad in store.quads_for_pattern(*own.triple)
+    )
+    if is_one:
+        store.bulk_extend(ox.Quad(*quad.triple) for quad in store if quad.graph_name != default)
+    return is_one
 
 
 def _close_others(own: set[int], directory: Path | None) -> None:
@@ -182,15 +229,18 @@ def _close_others(own: set[int], directory: Path | None) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
-    for number in [int(name) for name in os.listdir(_IN_USE)]:  # noqa: PTH208 - the listing has a number of its own
+    for number in [int(name) for name in os.listdir(_OPEN_FILES)]:  # noqa: PTH208 - the listing has a number, too
         with suppress(OSError):
-            is_of_store = directory is not None and Path(_IN_USE / str(number)).readlink().is_relative_to(directory)
+            is_of_store = directory is not None and (_OPEN_FILES / str(number)).readlink().is_relative_to(directory)
             if number > 2 and number not in own and not is_of_store:
                 os.close(number)
 
 
-def _limit_memory() -> None:
-    """Bound the memory of queries, where the system can (Linux), and leave no core file."""
+def _limit_resources(*, in_memory: bool) -> None:
+    """Bound the memory of queries, where the system can (Linux), and for a graph in memory let nothing be opened.
+
+    A store on disk opens files as it goes.
+    """
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -199,3 +249,7 @@ def _limit_memory() -> None:
         wanted = int(statm.read_text(encoding="ascii").split()[0]) * resource.getpagesize() + _MEMORY_BYTES
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+        if in_memory:
+            free = os.dup(0)
+            os.close(free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free, free))  # no new descriptor: no socket

@@ -16,11 +16,9 @@ from kgsparql.graphs.federated_graph import FederatedGraph
 from kgsparql.graphs.files import OWN_BASE, Progress, RdfFile, ReadOptions, has_rdf_suffix, left_out, rdf_files
 from kgsparql.graphs.graph import KnowledgeGraph, Source
 from kgsparql.graphs.oxigraph import OxigraphGraph
-from kgsparql.graphs.parsing import prefixes_of
 from kgsparql.graphs.profiles import could_be_alias, endpoint_named, known_endpoints
 from kgsparql.graphs.rdflib_interop import RdflibCopy
 from kgsparql.graphs.stores import (
-    describe_store,
     graph_in_cache,
     graph_in_memory,
     has_store,
@@ -172,20 +170,6 @@ def groups_of(sources: GraphSource | Sequence[GraphSource]) -> list[list[GraphSo
 def is_graph_by_itself(source: GraphSource) -> bool:
     """Tell whether a source is a graph by itself, which cannot be read together with others."""
     return _is_endpoint(source) or _is_store(source)
-
-
-def prefixes_in(sources: GraphSource | Sequence[GraphSource], **reading: Any) -> dict[str, str]:
-    """Return the prefixes that files declare at their heads, or that a store keeps of its files, with nothing loaded.
-
-    Of one prefix with several meanings, the first. ``reading`` are the options of files (:class:`ReadOptions`).
-    """
-    given = _as_list(sources)
-    if names_endpoint(given):
-        return {}
-    if any(map(_is_store, given)):
-        return {} if isinstance(given[0], _Held) else describe_store(given[0]).prefixes
-    options = ReadOptions(**reading)
-    return {prefix: name for f in reversed(_files_of(given)) for prefix, name in prefixes_of(f, options).items()}
 
 
 def names_endpoint(sources: GraphSource | Sequence[GraphSource]) -> bool:

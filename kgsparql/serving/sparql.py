@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -255,7 +253,7 @@ def _ranges_of(accept: str) -> Iterator[tuple[str, float]]:
 class BoundedQueries(ClosedAtExit):
     """Runs the queries of many clients on one graph, checked and bounded as those of ``kgsparql query``.
 
-    :param at_once: queries that run at the same time, each in a process that holds the graph, unless it is a store.
+    :param at_once: queries that run at the same time, each in a process that shares the memory of this one.
     :param waiting: further ones that wait their turn, at most ``timeout_s`` each.
     :param max_bytes: bytes of a result before it is written in the format that is asked for.
     """
@@ -271,12 +269,9 @@ class BoundedQueries(ClosedAtExit):
         self._running: set[threading.Event] = set()
         self._slots = asyncio.Semaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="sparql")
-        self._idle: queue.LifoQueue[Callable[..., QueryResult]] = queue.LifoQueue()  # the last that ran has its graph
-        self._runners = ExitStack()
         if len(knowledge.graph.members) > 1:
             raise InputError("SPARQL is served of one graph", hint="name it alone with -k")
-        for _ in range(at_once):
-            self._idle.put(self._runners.enter_context(GraphQueries(knowledge.graph)).run_checked)
+        self._queries = GraphQueries(knowledge.graph)
         self._described: tuple[str, list[Triple]] = ("", [])
         self._describing = threading.Lock()
 
@@ -285,7 +280,7 @@ class BoundedQueries(ClosedAtExit):
         for cancel in tuple(self._running):
             cancel.set()
         self._threads.shutdown(cancel_futures=True)
-        self._runners.close()
+        self._queries.close()
 
     def check(self, text: str) -> CheckedQuery:
         """Check a text as a query that may run; the prefixes of the graph need no declaration."""
@@ -329,9 +324,9 @@ class BoundedQueries(ClosedAtExit):
     def _run_in_thread(
         self, query: CheckedQuery, form: str, cancel: threading.Event, *, is_explained: bool
     ) -> tuple[bytes, int, str, str]:
-        if cancel.is_set():  # a worker that is stopped has to load its graph again
+        if cancel.is_set():
             raise CancelledError("the query was stopped before it began")
-        run = self._idle.get()
+        run = self._queries.run_checked
         try:
             result = run(query, cancel=cancel, **self._limits)
             cut = "" if result.complete else f"{result.cut}" + (f": {result.reason}" if result.reason else "")
@@ -340,6 +335,4 @@ class BoundedQueries(ClosedAtExit):
             return serialise(result, form, prefixes=prefixes), result.rows, cut, why
         except KgsparqlError as error:
             failed = error_from(error.to_record())
-        finally:
-            self._idle.put(run)
         raise failed  # without its frames: what Oxigraph made in this thread must not be freed in another

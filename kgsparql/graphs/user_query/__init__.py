@@ -1,6 +1,6 @@
 """SPARQL typed by a user or written by a model: checked as text, then run in a process that can be killed.
 
-At an endpoint no process is needed. Open first: ``checking.py``, then ``worker.py``.
+At an endpoint no process is needed. Open first: ``checking.py``, then ``running.py``.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from kgsparql.graphs.user_query.checking import CheckedQuery, Form, check
 from kgsparql.graphs.user_query.patterns import is_nothing, why_nothing
 from kgsparql.graphs.user_query.results import FORMATS, QueryResult, serialise
-from kgsparql.graphs.user_query.worker import GraphQueries, QueryWorker, Target, run_on_endpoint
+from kgsparql.graphs.user_query.running import GraphQueries, run_on_endpoint
 
 __all__ = [
-    "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "QueryWorker", "Target", "check",
+    "FORMATS", "CheckedQuery", "Form", "GraphQueries", "QueryResult", "check",
     "is_nothing", "run_on_endpoint", "serialise", "why_nothing",
 ]  # fmt: skip

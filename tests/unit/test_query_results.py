@@ -6,9 +6,7 @@ import io
 import json
 import multiprocessing
 import os
-import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -22,9 +20,6 @@ import pytest
 
 from kgsparql import IRI, BlankNode, Cut, Literal, PrefixMap, Triple
 from kgsparql.errors import (
-    CancelledError,
-    GraphLoadError,
-    InputError,
     LimitError,
     OptionError,
     QueryCrashError,
@@ -32,8 +27,8 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs import child_process, load_store
-from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, QueryResult, QueryWorker, Target, check, serialise
+from kgsparql.graphs import OxigraphGraph, load_store, open_embedded, query_process
+from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, GraphQueries, QueryResult, check, serialise
 
 from .user_query_corpus import LEGITIMATE
 
@@ -43,11 +38,17 @@ COUNT = check("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
 TURTLE = '@prefix ex: <http://e.org/> . ex:a ex:p ex:b ; ex:name "Ada"@en , "1"^^ex:t , 5 . ex:b ex:p [ ex:p 1.5 ] .\n'
 
 
-def run(
-    target: Target, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000, **options: Any
-) -> QueryResult:
-    with QueryWorker(target, **options) as worker:
-        return worker.run(query, timeout_s=timeout_s, max_rows=max_rows)
+def queries_of(target: Any, *, notes: Any = None, progress: Any = None, options: Any = None) -> GraphQueries:
+    """Open the queries of a store or of files."""
+    note = notes or (lambda _: None)
+    if isinstance(target, ox.Store):
+        return GraphQueries(OxigraphGraph(target, name="test", fingerprint="0"), note=note)
+    return GraphQueries(open_embedded(target, progress=progress, notes=note, **(options or {})), note=note)
+
+
+def run(target: Any, query: CheckedQuery, *, options: Any = None, **limits: Any) -> QueryResult:
+    with queries_of(target, options=options) as queries:
+        return queries.run_checked(query, **limits)
 
 
 def _ex(name: str) -> IRI:
@@ -71,20 +72,22 @@ def store() -> ox.Store:
 
 
 @pytest.fixture(scope="module")
-def worker(store: ox.Store) -> Iterator[QueryWorker]:
-    with QueryWorker(store) as worker:
+def worker(store: ox.Store) -> Iterator[GraphQueries]:
+    with queries_of(store) as worker:
         yield worker
 
 
-def test_every_form_over_the_union_of_all_graphs(worker: QueryWorker) -> None:
-    assert list(worker.run(COUNT).solutions) == [{"n": Literal(602)}]
-    assert worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n7> . <{EX}a> <{EX}label> ?l }}")).boolean
-    assert not worker.run(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n8> }}")).boolean
-    made = worker.run(check(f"CONSTRUCT {{ ?o <{EX}before> ?s }} WHERE {{ ?s <{EX}next> ?o FILTER(?s = <{EX}n1>) }}"))
+def test_every_form_over_the_union_of_all_graphs(worker: GraphQueries) -> None:
+    assert list(worker.run_checked(COUNT).solutions) == [{"n": Literal(602)}]
+    assert worker.run_checked(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n7> . <{EX}a> <{EX}label> ?l }}")).boolean
+    assert not worker.run_checked(check(f"ASK {{ <{EX}n1> <{EX}next> <{EX}n8> }}")).boolean
+    made = worker.run_checked(
+        check(f"CONSTRUCT {{ ?o <{EX}before> ?s }} WHERE {{ ?s <{EX}next> ?o FILTER(?s = <{EX}n1>) }}")
+    )
     assert made.triples == (Triple(_ex("n7"), _ex("before"), _ex("n1")),)
-    described = worker.run(check(f"DESCRIBE <{EX}a>"))
+    described = worker.run_checked(check(f"DESCRIBE <{EX}a>"))
     assert described.triples == (Triple(_ex("a"), _ex("label"), Literal("Ada", language="en")),)
-    named = worker.run(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
+    named = worker.run_checked(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
     assert [solution["s"] for solution in named] == [BlankNode("kept")], "blank nodes keep the names of the store"
 
 
@@ -102,48 +105,46 @@ def test_terms_come_back_as_they_are() -> None:
     assert "unbound" not in result.solutions[0]
 
 
-def test_results_are_cut_at_the_limit_and_say_so(worker: QueryWorker) -> None:
+def test_results_are_cut_at_the_limit_and_say_so(worker: GraphQueries) -> None:
     query, made = (
         check(f"{form} {{ ?s <{EX}next> ?o }} {order}")
         for form, order in (("SELECT ?s ?o", "ORDER BY ?s"), ("CONSTRUCT WHERE", ""))
     )
-    whole = worker.run(query)
+    whole = worker.run_checked(query)
     assert whole.complete
     assert whole.rows == len(whole.solutions) == 600
     for rows in (0, 1, 5, 599, 600, 601):
-        result, triples = worker.run(query, max_rows=rows), worker.run(made, max_rows=rows)
+        result, triples = worker.run_checked(query, max_rows=rows), worker.run_checked(made, max_rows=rows)
         assert result.rows == triples.rows == len(triples.triples) == min(rows, 600)
         assert list(result.solutions) == list(whole.solutions)[:rows]
         assert result.complete is result.solutions.complete is triples.complete is (rows >= 600)
         assert result.cut == (None if rows >= 600 else Cut("solutions", rows))
         assert triples.cut == (None if rows >= 600 else Cut("triples", rows))
     for text in (query, made):
-        cut = worker.run(text, max_bytes=5_000)
+        cut = worker.run_checked(text, max_bytes=5_000)
         assert (cut.complete, cut.content[-1:], len(cut.content) <= 5_000) == (False, b"\n", True)
         assert cut.rows == len(cut.triples) + len(cut.solutions) > 50
 
 
-def test_the_engine_runs_what_the_check_lets_through(worker: QueryWorker) -> None:
+def test_the_engine_runs_what_the_check_lets_through(worker: GraphQueries) -> None:
     for text in LEGITIMATE:
-        assert worker.run(check(text), timeout_s=10).complete, text
+        assert worker.run_checked(check(text), timeout_s=10).complete, text
 
 
 def test_Q13_a_query_that_ends_its_process_is_an_error_and_the_next_one_works(store: ox.Store) -> None:
-    with QueryWorker(store) as worker:
+    with queries_of(store) as worker:
         for deep in (
             "{" * 5000 + "}" * 5000,
             "{ FILTER(" + "(" * 6000 + "1" + ")" * 6000 + ") }",
             "{ FILTER(" + "||".join(["true"] * 50_000) + ") }",
         ):
             with pytest.raises(QueryCrashError, match="SIG") as crash:
-                worker.run(CheckedQuery("ASK", f"ASK {deep}"))
+                worker.run_checked(CheckedQuery("ASK", f"ASK {deep}"))
             assert crash.value.code == "E_QUERY_CRASH"
-            assert worker.run(COUNT).solutions[0]["n"] == Literal(602)
+            assert worker.run_checked(COUNT).solutions[0]["n"] == Literal(602)
 
 
-def test_Q12_what_the_limits_allow_does_not_end_the_process(worker: QueryWorker) -> None:
-    worker.start()
-    process = worker.pid
+def test_Q12_what_the_limits_allow_does_not_end_the_process(worker: GraphQueries) -> None:
     for text in (
         "ASK " + "{" * 99 + "}" * 99,
         "ASK { FILTER(" + "(" * 98 + "1" + ")" * 98 + ") }",
@@ -161,158 +162,68 @@ def test_Q12_what_the_limits_allow_does_not_end_the_process(worker: QueryWorker)
         "ASK { VALUES ?s { " + "1 " * 10_000 + "} }",
         "SELECT " + " ".join(f"(1 AS ?x{i})" for i in range(700)) + " {}",
     ):
-        worker.run(check(text), timeout_s=20)
-        assert worker.pid == process, text[:40]
+        assert worker.run_checked(check(text), timeout_s=20).seconds < 20, text[:40]
 
 
-def test_Q15_a_path_of_any_length_with_both_ends_free_ends_by_a_limit(store: ox.Store) -> None:
-    with QueryWorker(store, memory_bytes=200 * 2**20) as worker:
-        cut = worker.run(check(f"SELECT * {{ ?a <{EX}next>* ?b }}"), max_rows=100)
+def test_Q15_a_path_of_any_length_with_both_ends_free_ends_by_a_limit(
+    store: ox.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_process, "_MEMORY_BYTES", 200 * 2**20)
+    with queries_of(store) as worker:
+        cut = worker.run_checked(check(f"SELECT * {{ ?a <{EX}next>* ?b }}"), max_rows=100)
         assert (cut.rows, cut.complete) == (100, False)
         with pytest.raises((QueryTimeoutError, LimitError)):
-            worker.run(
+            worker.run_checked(
                 check(f"SELECT (COUNT(*) AS ?n) {{ ?a <{EX}next>* ?b . ?c <{EX}next>* ?d . ?e <{EX}next>* ?f }}"),
                 timeout_s=0.5,
             )
-        assert worker.run(COUNT).rows == 1
+        assert worker.run_checked(COUNT).rows == 1
 
 
 def test_Q14_a_query_is_stopped_at_its_deadline_and_its_memory_is_back(store: ox.Store) -> None:
-    with QueryWorker(store) as worker:
-        worker.start()
-        process = worker.pid
-        assert process is not None
+    with queries_of(store) as worker:
         started = time.monotonic()
         with pytest.raises(QueryTimeoutError, match=r"stopped after 0\.7 s") as late:
-            worker.run(check("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a"), timeout_s=0.7)
+            worker.run_checked(check("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a"), timeout_s=0.7)
         assert 0.7 <= time.monotonic() - started < 10
         assert late.value.code == "E_TIMEOUT"
-        assert not _alive(process)
-        assert worker.run(COUNT).solutions[0]["n"] == Literal(602)
-        assert worker.pid != process
+        assert worker.run_checked(COUNT).solutions[0]["n"] == Literal(602)
 
 
-def test_Q18_a_hostile_regular_expression_ends_by_the_deadline(worker: QueryWorker) -> None:
+def test_Q18_a_hostile_regular_expression_ends_by_the_deadline(worker: GraphQueries) -> None:
     for pattern in ("^(a+)+$", "(x{999}){9}", "(a{1000}){1000}", "(("):
         text = f"SELECT * {{ BIND('{'a' * 5000}b' AS ?x) FILTER REGEX(?x, '{pattern}') }}"
-        assert worker.run(CheckedQuery("SELECT", text), timeout_s=10).rows == 0
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux enforces the limit of memory")
-def test_a_query_has_a_limit_of_memory(store: ox.Store) -> None:
-    greedy = check("SELECT (COUNT(*) AS ?n) { SELECT DISTINCT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } }")
-    with QueryWorker(store, memory_bytes=100 * 2**20) as worker:
-        with pytest.raises(LimitError, match="more memory") as limit:
-            worker.run(greedy, timeout_s=60)
-        assert not isinstance(limit.value, QueryTimeoutError)
-        assert worker.run(COUNT).rows == 1
+        assert worker.run_checked(CheckedQuery("SELECT", text), timeout_s=10).rows == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux says which descriptors are open")
-def test_the_worker_of_a_graph_in_memory_cannot_connect(worker: QueryWorker) -> None:
+def test_the_worker_of_a_graph_in_memory_cannot_connect(worker: GraphQueries) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"<http://127.0.0.1:{listener.getsockname()[1]}/>"
         with pytest.raises(QueryError):
-            worker.run(CheckedQuery("SELECT", f"SELECT * {{ SERVICE {address} {{ ?s ?p ?o }} }}"), timeout_s=5)
+            worker.run_checked(CheckedQuery("SELECT", f"SELECT * {{ SERVICE {address} {{ ?s ?p ?o }} }}"), timeout_s=5)
         listener.settimeout(0.2)
         with pytest.raises(TimeoutError):
             listener.accept()
 
 
-def test_a_query_can_be_cancelled_from_another_thread(store: ox.Store) -> None:
-    cancel = threading.Event()
-    with QueryWorker(store) as worker:
-        worker.start()
-        threading.Timer(0.3, cancel.set).start()
-        with pytest.raises(CancelledError):
-            worker.run(CROSS_JOIN, cancel=cancel, timeout_s=10)
-        assert worker.pid is None
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: QueryWorker) -> None:
-    expected = worker.run(check("ASK { ?s ?p ?o }"))
+def test_a_forked_process_runs_its_queries_in_a_worker_of_its_own(worker: GraphQueries) -> None:
+    expected = worker.run_checked(check("ASK { ?s ?p ?o }"))
 
     def ask() -> None:
-        result = worker.run(check("ASK { ?s ?p ?o }"))
+        result = worker.run_checked(check("ASK { ?s ?p ?o }"))
         worker.close()
         sys.exit(0 if result.boolean == expected.boolean else 1)
 
-    with worker._busy:  # as if another thread of the parent ran a query
+    with worker._processes._lock:  # type: ignore[union-attr] # as if another thread of the parent ran a query
         child = multiprocessing.get_context("fork").Process(target=ask)
         child.start()
     child.join(60)
     assert child.exitcode == 0
-    assert worker.run(check("ASK { ?s ?p ?o }")).boolean == expected.boolean, "that of the parent is still there"
-
-
-def test_a_child_that_ended_is_waited_for_once_more_at_once() -> None:
-    child = child_process.Child("kgsparql.graphs.user_query.process")
-    os.kill(child.pid, signal.SIGKILL)
-    assert [child.reply_to({}, told={}, timeout_s=30) for _ in range(2)] == [None, None]
-    child.stop()
-
-
-def test_ctrl_c_while_the_graph_is_sent_leaves_no_process_without_a_graph(
-    store: ox.Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with QueryWorker(store) as worker:
-        with monkeypatch.context() as patch:
-            patch.setattr(child_process, "write_frame", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                worker.start()
-        assert worker.pid is None
-        assert worker.run(check("SELECT * { ?s ?p ?o }")).rows == len(store)
-
-
-_LONG = """
-import sys, pyoxigraph as ox
-from kgsparql.graphs.user_query import QueryWorker, check
-store, p = ox.Store(), ox.NamedNode("http://e.org/p")
-store.extend(ox.Quad(ox.NamedNode(f"http://e.org/{i}"), p, ox.Literal(i)) for i in range(2000))
-with QueryWorker(store) as worker:
-    worker.start()
-    print(worker.pid, flush=True)
-    worker.run(check("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"))
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
-def test_the_worker_ends_with_its_session(sent: signal.Signals) -> None:
-    """By Ctrl-C, which goes to the whole process group, and when the session itself is killed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(
-        [sys.executable, "-c", _LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-        start_new_session=True,
-    ) as session:  # fmt: skip
-        assert session.stdout is not None
-        process = int(session.stdout.readline())
-        time.sleep(0.3)
-        assert _alive(process)
-        if sent is signal.SIGINT:
-            os.killpg(session.pid, sent)
-        else:
-            session.send_signal(sent)
-        session.wait(timeout=10)
-        assert session.stderr is not None
-        assert ("KeyboardInterrupt" in session.stderr.read()) is (sent is signal.SIGINT)
-    until = time.monotonic() + 10
-    while _alive(process) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not _alive(process)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{process}/stat")
-    return not (state.exists() and state.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z")
+    assert worker.run_checked(check("ASK { ?s ?p ?o }")).boolean == expected.boolean, (
+        "that of the parent is still there"
+    )
 
 
 def test_targets_in_files(tmp_path: Path) -> None:
@@ -327,9 +238,9 @@ def test_targets_in_files(tmp_path: Path) -> None:
     files, progress = [tmp_path / "one.ttl", tmp_path / "two.ttl"], list[tuple[str, int, int]]()
     for file in files:
         file.write_text(f"<{EX}{file.stem}> <{EX}p> _:b .", encoding="utf-8")
-    with QueryWorker(files, progress=lambda *done: progress.append(done)) as worker:
-        assert worker.run(COUNT).solutions[0]["n"] == Literal(2)
-        graphs = worker.run(check("SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }"))
+    with queries_of(files, progress=lambda *done: progress.append(done)) as worker:
+        assert worker.run_checked(COUNT).solutions[0]["n"] == Literal(2)
+        graphs = worker.run_checked(check("SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }"))
     assert graphs.solutions[0]["n"] == Literal(2)
     assert progress, "loading is not reported"
     assert all(done <= total for _, done, total in progress)
@@ -341,51 +252,40 @@ def test_a_triple_in_several_graphs_counts_once_or_a_store_says_that_it_may_not(
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     for names in (("1.ttl", "2.ttl"), ("t.trig",)):
-        with QueryWorker([tmp_path / name for name in names]) as worker:
-            found = worker.run(check("SELECT (SUM(?o) AS ?sum) (COUNT(*) AS ?n) { ?s ?p ?o }")).solutions[0]
-            in_graphs = worker.run(check(f"SELECT ?g {{ GRAPH ?g {{ <{EX}a> ?p ?o }} }}"))
+        with queries_of([tmp_path / name for name in names]) as worker:
+            found = worker.run_checked(check("SELECT (SUM(?o) AS ?sum) (COUNT(*) AS ?n) { ?s ?p ?o }")).solutions[0]
+            in_graphs = worker.run_checked(check(f"SELECT ?g {{ GRAPH ?g {{ <{EX}a> ?p ?o }} }}"))
         assert found == {"sum": Literal(11), "n": Literal(2)}
         assert len(in_graphs) == len(names), "the named graphs are no more"
     notes = list[str]()
     load_store(tmp_path / "t.trig", tmp_path / "store")
-    with QueryWorker(tmp_path / "store", notes=notes.append) as worker:
-        worker.run(check("SELECT DISTINCT ?o { ?s ?p ?o }"))
+    with queries_of(tmp_path / "store", notes=notes.append) as worker:
+        worker.run_checked(check("SELECT DISTINCT ?o { ?s ?p ?o }"))
         assert notes == []
-        worker.run(COUNT)
+        worker.run_checked(COUNT)
     assert "counts once for each" in notes[0]
 
 
-def test_targets_that_cannot_be_loaded_say_why(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.ttl"
-    bad.write_text("<http://e.org/a> <http://e.org/p> .\n", encoding="utf-8")
-    with pytest.raises(GraphLoadError, match=r"bad\.ttl"):
-        run(bad, COUNT)
-    with pytest.raises(InputError, match="missing"):
-        run(tmp_path / "missing.ttl", COUNT)
-    with pytest.raises(OptionError, match="standard input"):
-        QueryWorker("-")
-
-
 def test_errors_of_the_engine_are_query_errors_and_syntax_errors_say_the_line_that_the_user_wrote(
-    worker: QueryWorker,
+    worker: GraphQueries,
 ) -> None:
     with pytest.raises(QuerySyntaxError, match=r"^line 3:1\d: ") as error:
-        worker.run(check("SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"))
+        worker.run_checked(check("SELECT * {\n  ?s rdfs:label ?o .\n  ?s foaf:name }\n"))
     assert error.value.detail["line"] == 3
     assert len(error.value.message) < 240
     with pytest.raises(QueryError, match="not supported") as other:
-        worker.run(check(f"ASK {{ FILTER(<{EX}f>(1)) }}"))
+        worker.run_checked(check(f"ASK {{ FILTER(<{EX}f>(1)) }}"))
     assert not isinstance(other.value, QuerySyntaxError | QueryCrashError)
 
 
-def test_all_formats_of_all_forms(worker: QueryWorker) -> None:
+def test_all_formats_of_all_forms(worker: GraphQueries) -> None:
     texts: dict[Form, str] = {
         "SELECT": "SELECT ?s { ?s ?p ?o } LIMIT 2", "ASK": "ASK { ?s ?p ?o }", "DESCRIBE": f"DESCRIBE <{EX}a>",
         "CONSTRUCT": "CONSTRUCT WHERE { ?s ?p ?o } LIMIT 2",
     }  # fmt: skip
     everything = {name for names in FORMATS.values() for name in names}
     for form, names in FORMATS.items():
-        result = worker.run(check(texts[form]))
+        result = worker.run_checked(check(texts[form]))
         for name in everything - set(names):
             with pytest.raises(OptionError) as error:
                 serialise(result, name)
