@@ -129,7 +129,7 @@ class QueryBindingError(QueryError, code="E_BINDING"):
 
 
 class QueryCrashError(QueryError, code="E_QUERY_CRASH"):
-    """The worker process that ran the query died."""
+    """A query that ended the process that ran it."""
 
 
 class StoreError(DataError, code="E_STORE"):

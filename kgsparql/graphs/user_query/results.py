@@ -38,7 +38,7 @@ _PIECE_BYTES = 2**16
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The result of a query, as the worker sent it.
+    """The result of a query, as the process sent it.
 
     :param content: solutions as SPARQL TSV, triples as N-Triples, or ``true`` or ``false``.
     :param rows: how many solutions or triples there are in it.
