@@ -211,6 +211,7 @@ class Group(TyperGroup):
         if self.default and not is_named and (args or not self.no_args_is_help):
             refuse_removed("commands", "".join(args[:1]), ctx.command_path.partition(" ")[2])
             args = [self.default, *args]
+        _make_plain(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
@@ -226,12 +227,39 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Do as any command does, with the settings of files in place of options that are not given."""
+        _make_plain(self.get_params(ctx))
         try:
             given, _, _ = self.make_parser(ctx).parse_args(list(args))
         except TyperException as error:
             refuse_removed("options", getattr(error, "option_name", None) or "", ctx.command_path.partition(" ")[2])
             raise
         return super().parse_args(ctx, _with_settings(ctx, given, args))
+
+
+def _make_plain(parameters: Any) -> None:
+    for parameter in parameters:
+        parameter._runtime_param = _PlainValue()  # noqa: SLF001 - were it called otherwise, it would only be later
+
+
+class _PlainValue:
+    """Stands in for what typer makes the values of one parameter with: pydantic, whose import doubles each start.
+
+    A text and a default need no making. Typer has no public way around it.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Make the value of a parameter, as typer makes it."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        about = param.type_descriptor
+        kind, is_plain = about.annotation, about.parameter_info.parser is None
+        values = value if isinstance(value, list | tuple) else [value]
+        if is_plain and kind in {str, list[str]} and all(isinstance(one, str) for one in values):
+            return kind(value)
+        if is_plain and kind in {str, int, float} and ctx.get_parameter_source(param.name).name == "DEFAULT":
+            return kind(value)
+        param._runtime_param = None  # noqa: SLF001 - typer's own
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
 def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[str]:

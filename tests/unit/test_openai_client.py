@@ -333,6 +333,16 @@ def test_an_error_that_comes_as_success_and_a_redirect_are_errors() -> None:
         assert len(server.requests) == 1
 
 
+def test_loading_the_package_takes_nothing_of_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine imports it in seconds: the server was blamed for what it was never sent."""
+
+    load = OpenAIClient._new_client
+    monkeypatch.setattr(OpenAIClient, "_new_client", lambda asking: time.sleep(1) or load(asking))
+    reply, server = chat([Text("Bonn")], timeout_s=0.8)
+    assert content(reply) == "Bonn"
+    assert len(server.requests) == 1
+
+
 def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", f"socks5://me:{CANARY}@127.0.0.1:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -530,7 +540,7 @@ def test_U13_what_is_not_the_url_of_a_server_is_refused() -> None:
         assert "\n" not in caught.value.message
 
 
-def test_nothing_heavy_is_imported_before_a_request_is_sent() -> None:
+def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
     script = (
         "import sys; from kgsparql.models.openai_client import OpenAIClient; "
         "OpenAIClient('http://127.0.0.1:9/v1'); "

@@ -31,7 +31,7 @@ GROUPS = ("all", "methods", "baselines")
 Oracles = Callable[[Question], Oracle | None]
 
 _PACKAGES = (
-    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "sentence-transformers", "torch", "numpy",
+    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip
 
 _MAY_DIFFER = frozenset(
