@@ -85,7 +85,7 @@ def test_bad_input_is_one_line_with_a_way_out(run: Run) -> None:
 
 
 NEVER_HERE = (
-    "asyncio curies lancedb matplotlib openai pandas pyarrow rdflib rich SPARQLWrapper "
+    "asyncio curies lancedb matplotlib openai pandas pyarrow pydantic rdflib rich SPARQLWrapper "
     "sentence_transformers tokenizers torch transformers urllib3 yaml"
 ).split()
 """What no command needs that asks a local file, and neither a model nor an embedder; nor does the list of methods."""
