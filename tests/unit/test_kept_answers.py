@@ -248,7 +248,7 @@ def test_trig_holds_of_every_answer_what_json_holds(nobel: kgsparql.KnowledgeBas
 def changeable() -> OxigraphGraph:
     graph = kgsparql.open(NOBEL, embedder="none").graph
     assert isinstance(graph, OxigraphGraph)
-    return graph
+    return OxigraphGraph(graph.store, name=graph.name, fingerprint=None)
 
 
 @pytest.mark.parametrize("question", QUESTIONS[:: 10 if DEEP else 25])  # each starts processes
