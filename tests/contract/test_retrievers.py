@@ -495,7 +495,7 @@ def test_Q20_an_entity_that_is_not_there_or_nothing_at_all(
         with pytest.raises(NotFoundError, match="nowhere> is not in the graph"):
             ask(nobel, "Where is it?", method, script, entities=(IRI(E + "nowhere"),))
     with pytest.raises(NotFoundError) as caught:
-        ask(knowledge_of(""), FEYNMAN, method, Player())
+        ask(knowledge_of("# no triples"), FEYNMAN, method, Player())
     assert caught.value.code == "E_EMPTY_GRAPH"
 
 

@@ -246,6 +246,7 @@ def test_trig_holds_of_every_answer_what_json_holds(nobel: kgsparql.KnowledgeBas
 
 
 def changeable() -> OxigraphGraph:
+    """Return the graph as a store made in Python, which may change."""
     graph = kgsparql.open(NOBEL, embedder="none").graph
     assert isinstance(graph, OxigraphGraph)
     return OxigraphGraph(graph.store, name=graph.name, fingerprint=None)

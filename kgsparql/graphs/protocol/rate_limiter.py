@@ -42,7 +42,7 @@ def kept_until_file(url: str) -> Path:
 def kept_until(file: Path, now: float) -> float:
     """Read until when a service is to be left alone, by the time of day; what cannot be believed is nothing."""
     with suppress(OSError, ValueError):
-        until = float(file.read_text("ascii"))
+        until = float(file.read_text(encoding="ascii"))
         if until <= now + LONGEST_S:  # else the clock was set back since
             return until
     return -math.inf
