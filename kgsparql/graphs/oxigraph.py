@@ -86,7 +86,7 @@ class OxigraphGraph(KnowledgeGraph):
         return self.changed(_check=partial(usage.check, in_grace=in_grace))
 
     @property
-    def origin(self) -> Self:
+    def origin(self) -> OxigraphGraph:
         """The graph that this is a view of for one question."""
         return self._whole
 
@@ -267,7 +267,8 @@ class OxigraphGraph(KnowledgeGraph):
             if MIN_TRIPLES <= triples <= MOST_TRIPLES:
                 from kgsparql.graphs.adjacency_building import build_adjacency
 
-                self._opened.append(build_adjacency(self.store, self.revision, progress))
+                built = build_adjacency(self.store, self.revision, progress)
+                self._opened += [] if built is None else [built]
         return next(iter(self._opened), None)
 
     @property

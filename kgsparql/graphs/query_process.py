@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
 
 import pyoxigraph as ox
 
@@ -213,7 +213,7 @@ def _is_made_a_set(store: ox.Store) -> bool:
 
     The named graphs stay.
     """
-    (repeated,) = store.query(Query.load("repeated").text)
+    (repeated,) = cast("ox.QuerySolutions", store.query(Query.load("repeated").text))
     default = ox.DefaultGraph()
     in_default = store.quads_for_pattern(None, None, None, default)
     is_one = repeated["count"].value != "0" or any(
