@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 from hypothesis import strategies as st
 
+from kgsparql import KnowledgeGraph
+from kgsparql.exploration import Found, PredicatePath, paths_of_several
+from kgsparql.exploration.predicate_paths import Keep
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, may_follow
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple
 from kgsparql.rdf.vocabulary import RDF_TYPE, UNWALKED
@@ -17,6 +20,15 @@ CLASS_KINDS = {
     "http://www.w3.org/2002/07/owl#Class",
     "http://www.w3.org/2002/07/owl#Restriction",
 }
+
+
+def predicate_paths(
+    graph: KnowledgeGraph, start: Term, *, max_hops: int = 3, frontier: int = 200, direction: Directions = "both",
+    skip: Iterable[IRI] = UNWALKED, keep: Keep | None = None,
+) -> Found[PredicatePath]:  # fmt: skip
+    """The paths from one entity, which retrievers find from several at once."""
+    (found,) = paths_of_several(graph, [(start, skip, keep)], max_hops=max_hops, frontier=frontier, direction=direction)
+    return found
 
 
 def hops_from(

@@ -29,7 +29,7 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term
-from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
+from kgsparql.rdf.vocabulary import is_mediator
 
 T = TypeVar("T")
 Row = TypeVar("Row", NeighbourGroup, PredicateCount)
@@ -41,30 +41,19 @@ _NONE = -1
 _MOST = 10_000_000
 
 
-def predicate_paths(
-    graph: KnowledgeGraph, start: Term, *, max_hops: int = 3, frontier: int = 200, direction: Directions = "both",
-    skip: Iterable[IRI] = UNWALKED, keep: Keep | None = None,
-) -> Found[PredicatePath]:  # fmt: skip
-    """Find the distinct property paths that lead somewhere from an entity, the shorter first, then in lexical order.
-
-    A few queries for each length, however many paths there are; where the graph has an adjacency, only literals are
-    asked for. A step that inverts the one before it is taken only where it leads to another term than the one just
-    left. The ends of the longest paths are not fetched.
-
-    :param frontier: how many ends of a path are expanded; a path that has more is a cut.
-    :param keep: from the paths of one length, those that are expanded; all, if ``None``. No path ends the search.
-    :raises InputError: for a start that is not an IRI.
-    """
-    (found,) = paths_of_several(graph, [(start, skip, keep)], max_hops=max_hops, frontier=frontier, direction=direction)
-    return found
-
-
 def paths_of_several(
     graph: KnowledgeGraph, starts: Iterable[tuple[Term, Iterable[IRI], Keep | None]], *, max_hops: int, frontier: int,
     direction: Directions,
 ) -> list[Found[PredicatePath]]:  # fmt: skip
-    """Find the paths from several entities, each with its ``skip`` and ``keep``: the same few queries serve them all.
+    """Find the distinct property paths that lead somewhere from each entity, the shorter first, then in lexical order.
 
+    A few queries for each length, however many paths and entities there are; where the graph has an adjacency, only
+    literals are asked for. A step that inverts the one before it is taken only where it leads to another term than the
+    one just left. The ends of the longest paths are not fetched.
+
+    :param starts: each with the predicates that it skips, and what chooses, of the paths of one length, those that are
+        expanded; all, if ``None``. No path ends the search.
+    :param frontier: how many ends of a path are expanded; a path that has more is a cut.
     :raises InputError: for a start that is not an IRI.
     """
     asked: dict[frozenset[IRI], _Asked] = {}

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 WIDTH = 100  # columns of a terminal that a text keeps to
 
 
-def wrapped(text: str, width: int = WIDTH, *, indent: str = "") -> list[str]:
-    """Return the lines of a text, no wider than ``width`` with their indent."""
-    return [indent + line for line in wrap(text, width - len(indent), break_on_hyphens=False) or [""]]
+def wrapped(text: str, *, indent: str = "") -> list[str]:
+    """Return the lines of a text, no wider than a terminal with their indent."""
+    return [indent + line for line in wrap(text, WIDTH - len(indent), break_on_hyphens=False) or [""]]
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:

@@ -19,7 +19,7 @@ from kgsparql.cli import app
 from kgsparql.dataclasses import replace
 from kgsparql.errors import BudgetExceededError, CancelledError, StoreError
 from kgsparql.events import Event, PathsSearched
-from kgsparql.exploration import predicate_paths, shortest_paths
+from kgsparql.exploration import shortest_paths
 from kgsparql.graphs import OxigraphGraph, adjacency_building, load_store, open_graph, open_store, oxigraph, sources
 from kgsparql.graphs.adjacency import Adjacency, open_adjacency
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
@@ -29,6 +29,7 @@ from kgsparql.linking.graph_indexes import open_label_index
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.rdf.graph_patterns import Fact, Select, Values, Variable, select_query
 from kgsparql.storage.files import size_of, writer_lock
+from tests.brute_force import predicate_paths
 from tests.world import EX, FIXTURES
 
 CHAIN = "".join(f"<{EX}n{i}> <{EX}p> <{EX}n{i + 1}> ; <{EX}q> <{EX}n{i + 1}> .\n" for i in range(9))

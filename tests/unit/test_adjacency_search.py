@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.exploration import PredicatePath, adjacency_search, neighbours, predicate_paths, shortest_paths
+from kgsparql.exploration import PredicatePath, adjacency_search, neighbours, shortest_paths
 from kgsparql.graphs import OxigraphGraph, oxigraph
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.plans import algebra as a
@@ -20,7 +20,17 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.rdf.paths import Directions, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, Triple
 from kgsparql.rdf.vocabulary import UNWALKED
-from tests.brute_force import BLANK, CLASSES, IRIS, LABEL, PREDICATES, all_shortest_paths, multigraphs, typed
+from tests.brute_force import (
+    BLANK,
+    CLASSES,
+    IRIS,
+    LABEL,
+    PREDICATES,
+    all_shortest_paths,
+    multigraphs,
+    predicate_paths,
+    typed,
+)
 from tests.deep import examples
 from tests.world import ex
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kgsparql import IRI, BlankNode, KnowledgeGraph, Literal, Triple
 from kgsparql.errors import InputError
-from kgsparql.exploration import predicate_paths, shortest_paths, walk_ends, walk_ways
+from kgsparql.exploration import shortest_paths, walk_ends, walk_ways
 from kgsparql.exploration.predicate_paths import paths_of_several
 from kgsparql.rdf.paths import Directions, Hop, Path, PropertyPath, Walk
-from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs
+from tests.brute_force import CLASSES, IRIS, all_shortest_paths, all_walks, multigraphs, predicate_paths
 from tests.deep import examples
 from tests.engines import CountingGraph, engine_from_quads
 from tests.world import ex, graph_of

@@ -18,7 +18,6 @@ from kgsparql.exploration import (
     labels,
     neighbours,
     predicate_counts,
-    predicate_paths,
     predicates,
     shortest_paths,
     texts,
@@ -29,6 +28,7 @@ from kgsparql.exploration import (
 from kgsparql.exploration.neighbourhood import mediated_paths
 from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
 from kgsparql.rdf.vocabulary import UNWALKED, Naming
+from tests.brute_force import predicate_paths
 from tests.deep import examples
 from tests.world import EX, PREFIXES, ex
 

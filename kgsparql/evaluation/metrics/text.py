@@ -23,8 +23,6 @@ from kgsparql.evaluation.record import Record
 _LISTED = 100
 """At most so many labels stand for a sentence: the longest common subsequence takes the product of the lengths."""
 
-_LAYERS = 6
-
 
 def _text_and_reference(question: Question, record: Record) -> tuple[str, str] | None:
     reference = question.reference.strip() or _label_list(answer.label for answer in question.answers or ())
