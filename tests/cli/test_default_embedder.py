@@ -1,9 +1,6 @@
 """What a user gets who chooses no embedder, or one that is not here. In one file: each process loads it for seconds."""
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -40,17 +37,6 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
         for item in paths
     )
     assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
-
-
-@pytest.mark.deep
-def test_the_same_bytes_in_every_process(run: Run, default_embedder: None) -> None:
-    """Without an embedder, with other methods, and another order of sets: tests/contract."""
-    asked = ["ask", FEYNMAN, "-k", str(NOBEL), "-f", "json", "--reproducible", "-q"]
-    here = run(*asked)
-    for seed in ("0", "1", "77"):
-        command, environment = [sys.executable, "-m", "kgsparql", *asked], {**os.environ, "PYTHONHASHSEED": seed}
-        assert subprocess.run(command, env=environment, capture_output=True, check=True).stdout == here.stdout_bytes
-    assert json.loads(here.stdout)["usage"]["seconds"] is None
 
 
 def test_the_default_embedder_really_embeds(run: Run, default_embedder: None) -> None:

@@ -12,16 +12,16 @@ import pytest
 
 import kgsparql
 from kgsparql import Answer, Budget, EndpointGraph, KgsparqlError, KnowledgeBase, Query, Solutions
-from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError, UnreachableError
-from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning
-from tests.deep import DEEP
+from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError
+from kgsparql.graphs.profiles import EndpointProfile
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply, taking
 from tests.endpoints.proxy import Fault, Proxy, changed, first, late, sends
 
 TEXT = "SELECT ?s ?label WHERE { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?label } ORDER BY ?s ?label LIMIT 1000"
 LABELS = Query("labels_of_all", TEXT)
-DBPEDIA = EndpointProfile(name="DBpedia", statuses=(StatusMeaning(status=405, means="throttled"),))
+
+
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
 BORN_BESIDE = "Who was born in the city in which Marie Curie was born?"
 
@@ -182,32 +182,6 @@ def test_E17_a_certificate_that_is_named_is_trusted_and_nothing_goes_from_https_
             assert (error.code, times) == ("E_REDIRECT", 1)
     assert caught.value.code == "E_REDIRECT"
     assert target.connections == 0
-
-
-@pytest.mark.longer
-@pytest.mark.parametrize("retriever", ["think_on_graph", "path_ranking"])
-def test_E22_an_endpoint_that_dies_in_the_middle_of_a_question(nobel_url: str, retriever: str) -> None:
-    with Proxy(nobel_url) as proxy:
-        whole = kgsparql.open(proxy.url, embedder="none").ask(BORN_BESIDE, entities=[CURIE], retriever=retriever)
-    assert whole.status == ("partial" if whole.gaps else "answered")
-    needed = len(proxy.requests)
-    assert needed > 10
-    kept = 0
-    moments = {*range(1, needed, 4), needed - 2} if DEEP else {1, needed // 2}
-    for last in sorted({*moments, needed - 1}):  # the last two look up again what was found
-        with Proxy(nobel_url) as proxy:
-            proxy.plan = lambda request, last=last: faults.goes_down if request.number >= last else None
-            known = kgsparql.open(proxy.url, embedder="none")
-            with taking(less_than=30):
-                try:
-                    answer = known.ask(BORN_BESIDE, entities=[CURIE], retriever=retriever)
-                except UnreachableError as error:
-                    assert (error.code, proxy.url in error.message) == ("E_ENDPOINT_DOWN", True)  # noqa: PT017
-                    continue
-        assert answer.status == "partial"
-        assert any(proxy.url in note for note in answer.notes)
-        kept += len(answer.evidence) > 0
-    assert kept
 
 
 def test_E22_whatever_an_endpoint_says_in_the_middle_of_a_question_what_was_found_stands(nobel_url: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kgsparql import EndpointGraph, Query
-from kgsparql.errors import EndpointError, EndpointTimeoutError
+from kgsparql.errors import EndpointTimeoutError
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.graphs.profiles import EndpointProfile, known_endpoints
 from kgsparql.graphs.protocol import senders
@@ -19,7 +19,7 @@ from kgsparql.http.transport import HttpRequest
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import proxy as faults
-from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, hang, reply, results, taking
+from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, hang, reply, taking
 from tests.endpoints.proxy import Fault, Proxy, sends
 from tests.endpoints.servers import Virtuoso
 from tests.world import FIXTURES
@@ -166,14 +166,3 @@ def test_the_manner_in_which_a_server_takes_queries_is_found_out_once(refuses: s
         graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True))
         assert [len(graph.select(ABOUT)) for _ in range(2)] == [2, 2]
     assert ", ".join(came) == lines
-
-
-def test_a_web_page_in_place_of_results_is_a_failure_of_the_endpoint_which_is_not_asked_on() -> None:
-    page = b"<!DOCTYPE html><html><body>Please <b>sign in</b></body></html>"
-    with FaultServer(results(page, type="text/html")) as server:
-        graph = EndpointGraph(server.url)
-        for _ in range(20):
-            with pytest.raises(EndpointError, match="Please sign in") as caught:
-                graph.select(Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }"))
-    assert len(server.asked) == 5
-    assert "\n" not in caught.value.message

@@ -18,24 +18,16 @@ from kgsparql.errors import (
     OptionError,
     UnreachableError,
 )
-from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol.request import CONTACT_VARIABLE
-from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.http.transport import HttpReply, HttpRequest
-from tests.endpoints.faults import SELECT_JSON, Fake, FaultServer, answering, http, results
+from tests.endpoints.faults import Fake, FaultServer, answering, http, results
 from tests.world import ROOT
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 LONG = Query("long", ALL.text + " #" + "x" * 1500)
 BY_GET = EndpointProfile(manner="GET", has_union=True)
-PUBLIC = EndpointProfile(is_public=True, concurrency=1, has_union=True)
-
-
-def rows(number: int, *, iri: Callable[[int], str] = "http://e.org/{}".format) -> bytes:
-    found = ",".join(f'{{"s":{{"type":"uri","value":"{iri(i)}"}}}}' for i in range(number))
-    return f'{{"head":{{"vars":["s"]}},"results":{{"bindings":[{found}]}}}}'.encode()
 
 
 def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long() -> None:
@@ -141,37 +133,6 @@ def test_waiting_counts_as_the_time_of_the_question_and_the_error_says_so() -> N
         stop.set()
         busy.join(10)
     assert len(fake.asked) == 1
-
-
-def test_E09_the_reason_is_told() -> None:
-    for options, reason in (
-        ({"x_sql_state": "S1TAT"}, "the endpoint stopped early (S1TAT)"),
-        ({"x_sql_message": "incomplete <b>results</b>"}, "the endpoint stopped early (incomplete"),
-        ({"status": 206}, "the endpoint sent a part of the result (206)"),
-    ):
-        graph = answering(SELECT_JSON, **options).graph()
-        metered = MeteredGraph(graph, Usage(), lambda _: None)
-        found, result = metered.select(ALL), run_on_endpoint(graph, check(ALL.text))
-        assert found.cut.startswith(reason)
-        assert metered.cut_short == [found.cut]
-        assert (result.complete, result.reason) == (False, found.cut)
-        (note,) = IgnoredPredicates.of(graph).notes
-        assert note.endswith(f"identifies things: {found.cut}; some identifiers may be missing")
-
-
-def test_E20_a_bad_term_among_a_thousand_solutions_costs_its_solution_and_is_counted() -> None:
-    for number, bad, headers, told in (
-        (1000, {7, 500, 999}, {}, "3 solutions with invalid terms left out"),
-        (10, {7}, {"x_sql_state": "S1TAT"}, "the endpoint stopped early (S1TAT)"),
-    ):
-        body = rows(number, iri=lambda i, bad=bad: f"http://e.org/{i}" + (" oh no" if i in bad else ""))  # type: ignore[misc]
-        graph = answering(body, **headers).graph()
-        result = run_on_endpoint(graph, check(ALL.text))
-        for found in (graph.select(ALL), result.solutions):
-            assert [s["s"].value for s in found] == [f"http://e.org/{i}" for i in range(number) if i not in bad]
-            assert (found.complete, found.invalid) == (False, len(bad))
-            assert told in (found.missing, found.cut)
-        assert told in result.reason
 
 
 def test_E15_none_of_our_queries_has_a_path_of_any_length() -> None:

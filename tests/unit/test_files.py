@@ -6,7 +6,6 @@ import itertools
 import os
 import resource
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from kgsparql.graphs.parsing import blank_nodes, quads
 from kgsparql.rdf.query import Query
 from kgsparql.resources import option_file
 from tests.deep import deep
-from tests.world import ROOT, XSD
+from tests.world import XSD
 
 TRIPLE = b'<http://e.org/a> <http://e.org/p> "v" .\n'
 RDF = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e.org/">\n'
@@ -449,26 +448,3 @@ def test_progress_and_fingerprint_come_from_one_reading(load: Load) -> None:
     assert load("b.nt", data).fingerprint == one
     assert load("p.nt", data + TRIPLE.replace(b"v", b"w")).fingerprint != one
     assert load("p.nt", data, base="http://e.org/").fingerprint != one
-
-
-def test_ctrl_c_while_reading_stops_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "long.nt"
-    path.write_bytes(b"".join(b'<http://e.org/%d> <http://e.org/p> "v" .\n' % n for n in range(900_000)))
-    code = (
-        "import sys, time\n"
-        "from kgsparql.graphs import open_graph\n"
-        "try:\n"
-        "    open_graph(sys.argv[1], cache=False, progress=lambda *step: print('reading', flush=True))\n"
-        "except KeyboardInterrupt:\n"
-        "    print('interrupted')\n"
-    )
-    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    assert child.stdout is not None
-    with child.stdout:
-        assert child.stdout.readline() == "reading\n"
-        start = time.monotonic()
-        child.send_signal(2)
-        rest = child.stdout.read()
-    assert child.wait(10) == 0
-    assert rest.endswith("interrupted\n")
-    assert time.monotonic() - start < 10

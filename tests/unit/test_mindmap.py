@@ -1,7 +1,7 @@
 """MindMap on small graphs, without and with a model; each known mistake of other implementations is a test."""
 
 from collections.abc import Sequence
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise
 from typing import Any
 
 from kgsparql import Budget, Hop, OxigraphGraph, Path, Query, Retrieval, Session, Usage
@@ -179,19 +179,6 @@ def test_every_line_gets_its_turn_in_the_frontier() -> None:
     assert all(any(f"—p{n}→" in text for text in walked) for n in range(4))
 
 
-def test_each_query_shown_finds_its_item() -> None:
-    """With every answer on a line just these, otherwise everything that is cited."""
-    graph = graph_of(CHAIN + ":a :r :z . :z :r :b . :a :at :u , [ :at :v ] . :u :at :w , [ :at :x ] .")
-    for entities, complete in product(("abc", "a", "b"), (True, False)):
-        for item in retrieve(graph, entities, complete=complete).evidence:
-            seen = {term for s in graph.select(Query("again", item.query.text)) for term in s.values()}
-            if complete and item.path is None:
-                assert seen == set(item.ends) == {way.end for way in item.ways}
-            else:
-                assert item.ends == ()
-                assert {t for c in item.triples for t in (c.triple.subject, c.triple.object)} <= seen
-
-
 def test_a_line_keeps_its_wording_when_it_is_completed() -> None:
     turtle = ":a :p :b , :c . :b :q :d , :e . :c :q :d ."
     done, met = (retrieve(turtle, "a", complete=complete) for complete in (True, False))
@@ -284,22 +271,9 @@ def test_known_mistake_11_mentions_are_linked_in_their_order_and_types_only_alon
         assert asked.fallbacks == fallbacks
 
 
-def test_M14_without_an_entity_a_model_may_still_know() -> None:
-    script = by_call(**{"closed book": {"answer": "Ask a zoo."}})
-    zebras: dict[str, Any] = {"question": "Where do zebras live?", "turtle": ':a rdfs:label "Alpha" ; :p :b .'}
-    assert ask(script, **zebras).answer.status == "no_entity"
-    answer = ask(script, **zebras, allow_model_knowledge=True).answer
-    assert (answer.status, answer.grounding) == ("no_entity", "model")
-
-
 def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> None:
     braces = "{0} {x!r} %s ${HOME}"
     turtle = f':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "{braces}" . :p rdfs:label "is {{near}}" .'
     asked = ask(reader, "What is Alpha near?", turtle=turtle)
     assert braces in asked.bodies[-1]["messages"][1]["content"]
     assert asked.answer.status == "answered"
-
-
-def test_U15_the_only_call_is_for_the_reading() -> None:
-    asked = ask(reader, budget=Budget(max_calls=1))
-    assert (purposes(asked), linked_labels(asked), asked.fallbacks) == (["reading"], ["Richard Feynman"], ["mentions"])

@@ -4,10 +4,7 @@ import gc
 import gzip
 import json
 import logging
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import traceback
@@ -444,23 +441,6 @@ def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
             assert _hung_up(server)
 
 
-def test_ctrl_c_ends_a_call_and_what_it_costs_at_once() -> None:
-    script = (
-        "import sys; from kgsparql.models.openai_client import OpenAIClient\n"
-        "try:\n    OpenAIClient(sys.argv[1]).chat({'model': 'm', 'messages': []})\n"
-        "except KeyboardInterrupt:\n    print('interrupted')"
-    )
-    with ModelServer([Slow(60)]) as server:
-        command = [sys.executable, "-c", script, server.url]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
-            assert _soon(lambda: bool(server.requests), within_s=30)
-            asking.send_signal(signal.SIGINT)
-            with within():
-                output, errors = asking.communicate(timeout=30)
-        assert (output, errors, asking.returncode) == ("interrupted\n", "", 0)
-        assert _hung_up(server)
-
-
 # What is never said
 
 
@@ -538,16 +518,6 @@ def test_U13_what_is_not_the_url_of_a_server_is_refused() -> None:
         assert caught.value.hint
         assert CANARY not in caught.value.message
         assert "\n" not in caught.value.message
-
-
-def test_the_openai_package_is_not_imported_before_it_is_used() -> None:
-    script = (
-        "import sys; from kgsparql.models.openai_client import OpenAIClient; "
-        "OpenAIClient('http://127.0.0.1:9/v1'); "
-        "print(sorted({'openai', 'httpx2', 'ssl', 'pydantic'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 def _soon(is_so: Callable[[], bool], *, within_s: float = 10.0) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgsparql import IRI, PathRanking, PropertyPath
+from kgsparql import IRI, PathRanking
 from kgsparql.answering.path_scoring import Weights
-from kgsparql.answering.session import Oracle
 from kgsparql.events import ModelCalled
 from tests import scripted
 from tests.scripted import chose
@@ -128,9 +127,3 @@ def test_a_direct_hop_is_listed_before_what_continues_it() -> None:
     turtle += ':film.language rdfs:label "language" . :dub.language rdfs:label "language" .'
     alike = {"Alien —language→ text [dub.language] (1: Dutch)", "Alien —language→ text [film.language] (1: English)"}
     assert alike <= set(shown_paths(ask(turtle, question, replies))), "lines that read the same are told apart"
-
-
-def test_an_oracle_follows_the_gold_path() -> None:
-    gold = PropertyPath.of("^" + EX + "actor", EX + "director")
-    asked = ask(FILMS, "what about Sigourney Weaver?", oracle=Oracle(paths=(gold,)))
-    assert set(asked.labels[:2]) == {"Ridley Scott", "Michael Apted"}

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgsparql import Budget, OxigraphGraph, Query, Usage
-from kgsparql.errors import BudgetExceededError, CancelledError, LimitError, QueryError, QuerySyntaxError
+from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
 from kgsparql.graphs import query_process
 from kgsparql.graphs.query_process import QueryProcesses
 from tests.world import ROOT, graph_of
@@ -76,14 +76,6 @@ def test_what_a_store_gets_is_found_at_once() -> None:
     assert len(graph.select(QUICK)) == 0
     store.add(ox.Quad(ox.NamedNode("http://e.org/a"), ox.NamedNode("http://e.org/p"), ox.Literal("b")))
     assert len(graph.select(QUICK)) == 1
-
-
-def test_errors_are_those_of_the_engine() -> None:
-    graph = graph_of(":a :p 1 .")
-    with pytest.raises(QuerySyntaxError, match="error at 1:"):
-        graph.select(Query("bad", "SELECT * { ?s ?p"))
-    with pytest.raises(QueryError, match="the result is QueryBoolean, not QuerySolutions"):
-        graph.select(Query("any", "ASK { ?s ?p 1 }"))
 
 
 def test_a_query_that_takes_too_much_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,8 @@ from kgsparql.graphs.user_query import FORMATS, CheckedQuery, Form, GraphQueries
 from .user_query_corpus import LEGITIMATE
 
 EX = "http://e.org/"
-CROSS_JOIN = check("SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }")
+
+
 COUNT = check("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
 TURTLE = '@prefix ex: <http://e.org/> . ex:a ex:p ex:b ; ex:name "Ada"@en , "1"^^ex:t , 5 . ex:b ex:p [ ex:p 1.5 ] .\n'
 
@@ -89,20 +90,6 @@ def test_every_form_over_the_union_of_all_graphs(worker: GraphQueries) -> None:
     assert described.triples == (Triple(_ex("a"), _ex("label"), Literal("Ada", language="en")),)
     named = worker.run_checked(check(f"SELECT ?s {{ ?s <{EX}label> 'blank' }}")).solutions
     assert [solution["s"] for solution in named] == [BlankNode("kept")], "blank nodes keep the names of the store"
-
-
-def test_terms_come_back_as_they_are() -> None:
-    integer = IRI("http://www.w3.org/2001/XMLSchema#integer")
-    terms = [
-        Literal("a\tb\nc\rd\"e'\\f\x00\u2028\U0001f600"), Literal("", language="en-gb"), Literal(5), Literal(True),
-        Literal("no number", datatype=integer), Literal("x", datatype=_ex("t")), _ex("it's#(1)"), Literal(1.5),
-        Literal("rtl", language="ar", direction=ox.BaseDirection.RTL), Triple(_ex("s"), _ex("p"), Literal("\t")),
-    ]  # fmt: skip
-    store = _store_of(*(ox.Quad(_ex(str(i)), _ex("p"), term) for i, term in enumerate(terms)))
-    result = run(store, check(f"SELECT ?i ?o ?unbound {{ ?i <{EX}p> ?o }} ORDER BY ?i"))
-    assert [solution["o"] for solution in result.solutions] == terms
-    assert result.solutions.variables == ("i", "o", "unbound")
-    assert "unbound" not in result.solutions[0]
 
 
 def test_results_are_cut_at_the_limit_and_say_so(worker: GraphQueries) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from kgsparql.errors import InputError, NotFoundError, StoreError
+from kgsparql.errors import InputError, NotFoundError
 from kgsparql.evaluation.datasets import load
 from kgsparql.storage.question_log import QuestionLog
 from tests.world import ROOT
@@ -50,18 +49,6 @@ def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
         log.close()
     finally:
         os.umask(before)
-
-
-def test_a_database_of_something_else_is_left_as_it_is_and_nobody_is_told_to_delete_it(tmp_path: Path) -> None:
-    path = tmp_path / "mine.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE precious (x)")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(StoreError) as caught, QuestionLog(path) as log:
-        log.add(answered())
-    assert "delete" not in caught.value.hint
-    assert path.read_bytes() == before
 
 
 def test_processes_write_at_once(tmp_path: Path) -> None:

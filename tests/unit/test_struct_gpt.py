@@ -4,13 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
-
-from kgsparql import IRI, Budget, PropertyPath, StructGPT, answer_to_json
-from kgsparql.answering.session import Oracle
-from kgsparql.errors import AuthenticationError, ModelError
+from kgsparql import IRI, Budget, StructGPT, answer_to_json
 from tests import scripted
-from tests.model_server import NullContent, Reply, Status, Text
+from tests.model_server import NullContent, Reply, Text
 from tests.scripted import by_call, chose, fences, numbered, purposes, reading_with
 from tests.world import EX, Asked, knowledge_of, open_nobel
 
@@ -87,18 +83,6 @@ def test_without_a_model_every_path_is_followed_to_every_end() -> None:
     assert asked.answer.usage["model_calls"] == 0
 
 
-def test_an_oracle_is_followed_and_what_it_chose_comes_first() -> None:
-    turtle = ":a :children :b , :c . :b :parents :a , :m . :c :parents :a , :m . :m :children :b , :c ."
-    gold = PropertyPath.of(*(f"{EX}{name}" for name in ("children", "parents", "children")))
-    asked = ask(
-        turtle, "which children have the parents of the children of a?",
-        oracle=Oracle(frozenset(s.predicate for s in gold.steps), (gold,)),
-    )  # fmt: skip
-    first = max(asked.answer.evidence, key=lambda item: item.score)
-    assert first.ways[0].property_path == gold
-    assert {str(end) for end in first.ends} == {f"<{EX}b>", f"<{EX}c>"}
-
-
 def test_the_answer_is_a_sample_where_nothing_is_to_be_completed() -> None:
     some, every = (
         ask(NEAR, "What is Alpha near?", options={"neighbours_per_predicate": 10}, complete=complete).answer
@@ -117,18 +101,6 @@ def test_several_topics_are_gone_on_from_at_once() -> None:
     asked = ask(turtle, "Who is the spouse?", script, topics="ba", options={"max_steps": 1})
     assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1: 3)", "Alpha —spouse→ (1: x)"}
     assert {way.start for item in asked.answer.evidence for way in item.ways} == {IRI(EX + "a")}
-
-
-def test_the_instances_of_a_class_are_a_step_away_and_no_other_types() -> None:
-    turtle = """:City rdfs:label "city" ; a rdfs:Class . :b a :City ; rdfs:label "Bonn" ; :in :d .
-    :c a :City ; rdfs:label "Cork" . :d a :City ."""
-    asked = ask(turtle, "List every city", topics=())
-    assert [link.kind for link in asked.answer.linked] == ["class"]
-    assert {"Bonn", "Cork"} <= set(asked.labels)
-    cited = [cited for item in asked.answer.evidence for cited in item.triples]
-    types = {(str(c.triple.object), c.direction) for c in cited if str(c.triple.predicate).endswith("type>")}
-    assert types == {(f"<{EX}City>", "inverse")}
-    assert ask(turtle, "List every city", topics=(), direction="forward").answer.status == "not_in_graph"
 
 
 # -- Known mistakes ----------------------------------------------------------------------------------------------------
@@ -183,25 +155,6 @@ def test_mistake_05_a_name_is_not_found_in_a_longer_one() -> None:
         line = next(text for text in numbered(asked.bodies[0]).values() if f"—{label}→" in text)
         named = ask(turtle, "What of Alpha?", by_call(choices=Text(line), reading=leading_to(answer)))
         assert asked.labels == named.labels == [answer]
-
-
-def test_mistake_09_a_server_that_fails_is_told_and_asked_no_more() -> None:
-    drafted = ask(CHAIN, "What is Alpha?")
-    for script, count in (([Status(401)], 1), (by_call(choices=choosing("first"), reading=Status(400)), 2)):
-        asked = ask(CHAIN, "What is Alpha?", script)
-        assert (asked.answer.text, asked.texts) == (drafted.answer.text, drafted.texts)
-        assert (asked.answer.status, asked.answer.error) == (drafted.answer.status, drafted.answer.error)
-        assert len(asked.bodies) == count
-        assert any("did not help" in note for note in asked.answer.notes)
-        with pytest.raises((AuthenticationError, ModelError)):
-            ask(CHAIN, "What is Alpha?", script, require_model=True)
-
-
-def test_mistake_10_literals_are_answers_and_end_the_walk() -> None:
-    turtle = ':a rdfs:label "Alpha" ; :height "42" , "43"@en . :height rdfs:label "height" .'
-    asked = ask(turtle, "What is the height of Alpha?", to_answer("height", "nothing"))
-    assert (purposes(asked), asked.answer.error) == (["choices", "reading", "reading"], None)
-    assert set(ask(turtle, "What is the height of Alpha?").labels) == {"42", "43"}
 
 
 def test_mistake_11_nothing_is_asked_for_twice() -> None:
@@ -332,13 +285,6 @@ def test_where_no_reading_fits_the_draft_stands() -> None:
         assert (purposes(asked), asked.texts, asked.labels) == (expected, drafted.texts, drafted.labels)
         assert (asked.answer.status, asked.fallbacks) == (drafted.answer.status, [])
         assert "the model finds none of the readings to be what was asked" in asked.answer.notes
-
-
-def test_a_model_that_chose_no_predicate_reads_the_next_ones_once() -> None:
-    turtle = ':a rdfs:label "Alpha" ; ' + " ; ".join(f":p{i} :n{i}" for i in range(40)) + " ."
-    many = ask(turtle, "What of Alpha?", by_call(choices=NONE))
-    first, second = (set(numbered(body).values()) for body in many.bodies)
-    assert (len(first), len(second), first & second) == (30, 10, set())
 
 
 def test_a_model_may_go_back_to_a_predicate_of_the_step_before() -> None:

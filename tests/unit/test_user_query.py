@@ -247,11 +247,6 @@ def test_the_pattern_that_finds_nothing_is_named(query: str, why: str) -> None:
     assert bool(why) is bool(said)
 
 
-def test_a_graph_that_gives_nothing_at_all_is_told_from_one_without_the_predicate() -> None:
-    with kgsparql.open(ox.Store(), embedder="none") as knowledge:
-        assert "even whether there is any triple" in knowledge.why_nothing("SELECT * { ?s rdfs:label ?name }")
-
-
 def test_what_cannot_be_found_out_is_said() -> None:
     def late(*_: object, **__: object) -> QueryResult:
         raise QueryTimeoutError("the query was stopped after 5 s", timeout_s=5.0)
