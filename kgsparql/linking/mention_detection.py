@@ -255,7 +255,7 @@ class MentionDetector:
             if any(is_unspaced(self.tokens[i].text[0]) or self._corrections.is_lost(i) for i in run):
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
-        rows = [row for row in _fused(lists, limit=100) if row not in exact_rows]
+        rows = [row for row in _fused(lists) if row not in exact_rows]
         wanted = {word for row in rows for word in words(row.key)} | {token.text for token in self.tokens}
         vocabulary = self.search.vocabulary(wanted)
         for row in rows:
@@ -313,7 +313,7 @@ class MentionDetector:
                 yield window
 
 
-def _fused(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]:
+def _fused(lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
     """The rows of several ranked lists, those first that are high in many of them.
 
     Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
@@ -322,4 +322,4 @@ def _fused(lists: Sequence[Sequence[LabelRow]], *, limit: int) -> list[LabelRow]
     for rows in lists:
         for rank, row in enumerate(rows, 1):
             scores[row] += 1 / (60 + rank)
-    return sorted(scores, key=lambda row: (-round(scores[row], 9), row))[:limit]
+    return sorted(scores, key=lambda row: (-round(scores[row], 9), row))[:100]

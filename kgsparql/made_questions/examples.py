@@ -5,9 +5,7 @@ They are made as :mod:`.making` makes them, put as a person would, and asked: on
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -110,17 +108,13 @@ class _Example:
         return {one.term for one in answer.best} == self.answers
 
 
-def example_questions(
-    knowledge: KnowledgeBase, *, count: int = 4, seed: int = 0, max_seconds: float = math.inf
-) -> tuple[str, ...]:
-    """Choose questions to begin with, of several kinds as far as there are any; the same for the same graph and seed.
+def example_questions(knowledge: KnowledgeBase, *, count: int = 4) -> tuple[str, ...]:
+    """Choose questions to begin with, of several kinds as far as there are any; the same for the same graph.
 
     Each has been asked, without a model, and was answered in full and rightly; where fewer were, there are fewer. There
     are none of an endpoint or of several graphs, of which too much would have to be asked; none of
     a large graph whose label index is not made yet, and none of a very large one. None is about a class or a property,
     such as an ontology has: what is noted there is for those who write it.
-
-    :param max_seconds: after which those that were found by then, one at least, are taken.
 
     >>> import kgsparql
     >>> example_questions(kgsparql.open("fixtures/nobel.ttl", embedder="none"), count=1)
@@ -128,9 +122,8 @@ def example_questions(
     """
     if not _can_be_asked(knowledge):
         return ()
-    ends = time.monotonic() + max_seconds
     try:
-        made = make(knowledge, _MADE, seed=seed, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
+        made = make(knowledge, _MADE, seed=0, max_hops=2, max_answers=_MAX_ANSWERS, size=_SIZE)
     except NotFoundError:  # nothing in it has a name, or leads to anything that has
         return ()
     found = list(_about_things(knowledge, [one for question in made.questions for one in _example_forms(question)]))
@@ -138,7 +131,7 @@ def example_questions(
     ranked = _ranked_examples(found, degrees(knowledge.graph, topics))
     chosen: list[_Example] = []
     turns = deque(_answered_examples(knowledge, [one for one in ranked if one.kind == kind], chosen) for kind in _KINDS)
-    while turns and len(chosen) < count and not (chosen and time.monotonic() > ends):
+    while turns and len(chosen) < count:
         if (example := next(turns[0], None)) is None:
             turns.popleft()
         else:

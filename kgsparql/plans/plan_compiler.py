@@ -35,9 +35,10 @@ from kgsparql.rdf.vocabulary import EXISTENTIAL, ON_PROPERTY, SUBCLASS_OF
 
 ITEM, VALUE = Variable("answer"), Variable("value")
 """What a query of a plan gives: the items of a set; a number, or what is measured of an item."""
+_MOST_ROWS = 10_000
 
 
-def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = 10_000) -> Query:
+def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: int = _MOST_ROWS) -> Query:
     """The query of a plan: ``?answer`` of a set (with ``?value`` of a best one), ``?value`` of a number or a yes/no.
 
     A table has ``?answer`` or, grouped, ``?key``, and its columns as ``?column0``, ``?column1`` …
@@ -60,7 +61,7 @@ def compiled(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit: 
     return g.select_query("plan", _select(plan, PlanCompiler(vocabulary or GraphVocabulary(), limit)))
 
 
-def asked_query(plan: a.Plan, query: Query, *, limit: int = 10_000) -> Query:
+def asked_query(plan: a.Plan, query: Query) -> Query:
     """Write the query of a plan, as :func:`compiled` made it, for who wants its rows alone: just the asked columns.
 
     A yes or no is an ASK; what is measured of the best is no column; the limit that is not the question's is left out.
@@ -74,15 +75,15 @@ def asked_query(plan: a.Plan, query: Query, *, limit: int = 10_000) -> Query:
     if isinstance(plan, a.Exists):
         (counted,) = select.group
         (any_one,) = counted.group if isinstance(counted, g.Select) else ()
-        return g.ask_query("asked", any_one.group if isinstance(any_one, g.Select) else ())
+        return g.ask_query(any_one.group if isinstance(any_one, g.Select) else ())
     if isinstance(plan, a.Condition):
-        return g.ask_query("asked", (*select.group, *(g.Filter(holds) for _, holds in select.head if holds)))
+        return g.ask_query((*select.group, *(g.Filter(holds) for _, holds in select.head if holds)))
     if isinstance(plan, a.Top):
         order = () if plan.number == 1 else select.order
         select = replace(select, head=select.head[:1], order=order)
     elif isinstance(plan, a.ItemTable) and not plan.shows_items:
         select = replace(select, head=tuple(one for one in select.head if one[0] != ITEM))
-    return g.select_query("asked", replace(select, limit=None if select.limit == limit else select.limit))
+    return g.select_query("asked", replace(select, limit=None if select.limit == _MOST_ROWS else select.limit))
 
 
 def _select(plan: a.Plan, compiler: PlanCompiler) -> g.Select:

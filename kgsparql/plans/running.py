@@ -237,7 +237,7 @@ def _facts_of(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary) ->
     queries: list[Witnesses] = [*witnesses(plan, vocabulary=vocabulary, limit=MOST_FACTS)]
     is_flat = not vocabulary.narrower
     classes = dict.fromkeys(part.of for part in parts(plan) if isinstance(part, a.Instances) and not is_flat)
-    queries += [subclass_facts(of, vocabulary=vocabulary, limit=MOST_FACTS) for of in classes]
+    queries += [subclass_facts(of, vocabulary=vocabulary) for of in classes]
     triples: dict[Triple, None] = {}
     are_all = True
     for witness in queries:
@@ -406,7 +406,7 @@ def witnesses(plan: a.Plan, *, vocabulary: GraphVocabulary | None = None, limit:
     return tuple(Witnesses(*PlanCompiler(known, limit).facts_of(*part)) for part in _witnessed_facts(plan))
 
 
-def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witnesses:
+def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary) -> Witnesses:
     """The query of what says which classes are below a class."""
     new, below = g.Variables(), vocabulary.narrower
     narrow, broad, one, other = new("c"), new("c"), new("p"), new("p")
@@ -415,7 +415,7 @@ def subclass_facts(of: IRI, *, vocabulary: GraphVocabulary, limit: int) -> Witne
     above = g.Select(((broad, None),), (classes_below(broad, of, vocabulary),), distinct=True)
     arms = ((direct, g.Values(one, below)), (above, further, g.Values(other, below)))
     head = tuple((name, None) for name in (narrow, one, other, broad))
-    select = g.Select(head, (g.Union(arms),), distinct=True, limit=limit)
+    select = g.Select(head, (g.Union(arms),), distinct=True, limit=MOST_FACTS)
     return Witnesses(g.select_query("subclasses", select), (direct, further))
 
 

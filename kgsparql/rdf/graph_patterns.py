@@ -172,9 +172,9 @@ def _lookup_of(select: Select) -> Lookup | None:
     return None
 
 
-def ask_query(name: str, group: Group) -> Query:
+def ask_query(group: Group) -> Query:
     """Write the query of an ASK: whether a group has a solution."""
-    return Query(name, f"ASK {{\n{_group_text(group, '  ')}}}")
+    return Query("asked", f"ASK {{\n{_group_text(group, '  ')}}}")
 
 
 def _select_text(select: Select, indent: str) -> str:

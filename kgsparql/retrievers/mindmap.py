@@ -203,7 +203,7 @@ def _best_lines(lines: Sequence[Line], at_most: int, purpose: str, session: Sess
 def _completed_items(found: Sequence[EvidenceItem], session: Session) -> list[EvidenceItem]:
     """Complete lines with all their ends and the query for exactly these; paths, and texts of whole lines, stay."""
     walks = [Walk(as_iri(item.ways[0].start), item.ways[0].property_path) for item in found if item.path is None]
-    followed = iter(expanded_items(walks, session.labels, shown=SHOWN))
+    followed = iter(expanded_items(walks, session.labels))
     completed = []
     for item in found:
         whole = next(followed) if item.path is None else None
