@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
 
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Of the JSON of an answer: grows when a member goes away or means something else."""
 
 TermObject = TypedDict(
@@ -133,7 +133,6 @@ class ComputedObject(TypedDict):
 
     `words` says in English what was computed, `plan` holds it as `kgsparql plan` reads it. Of the best of a set,
     `compared` has what comes next, and how many were compared (0: not counted). `is_cut`: there are more rows.
-    `is_confirmed`: the facts alone give the same value again (null where they do not tell).
     """
 
     words: str
@@ -144,7 +143,6 @@ class ComputedObject(TypedDict):
     compared: ComparedObject | None
     facts: int
     all_facts: bool
-    is_confirmed: bool | None
     query: str
 
 

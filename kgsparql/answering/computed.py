@@ -11,7 +11,7 @@ from kgsparql.graphs.graph import Source
 from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
-from kgsparql.plans.running import Computed
+from kgsparql.plans.running import NO_NUMBER, Computed
 from kgsparql.plans.set_words import Label
 from kgsparql.plans.type_check import terms_in
 from kgsparql.plans.wording import in_words, none_in_words
@@ -24,7 +24,6 @@ _UNREAD = "what this was computed from could not all be read: {}"
 _ALL_FIRST = "{} share the first place, and nothing tells which is meant"
 _MOST_FIRST = 10  # of more, hardly anything is less: recipes, of which each has one list of ingredients
 _UNCOUNTED = "{!r} was not counted: the endpoint says that there are {}, and over a million are not asked for"
-_FAILED = "No value: the engine gives none, though the facts for it are there; it may be too large"
 _READINGS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((a.Count,), "counted"),
     ((a.Exists, a.Compares, a.SameItems, a.Not, a.AllOf, a.AnyOf), "checked"),
@@ -37,8 +36,8 @@ def computed_retrieval(
     found: Computed, session: Session, *, score: float = 1.0, gaps: tuple[Gap, ...] = ()
 ) -> Retrieval:
     """Make a retrieval of what a plan came to: one item of evidence (Q1), its answers, and the draft that says them."""
-    if found.is_confirmed is False:
-        gaps = (Gap("reading", "", "computed again from its facts, the value is not the same"), *gaps)
+    if found.is_no_number:
+        gaps = (Gap("value", "", NO_NUMBER), *gaps)
     if found.unread:
         gaps = (Gap("value", "", _UNREAD, (found.unread,)), *gaps)
     if found.uncounted is not None:
@@ -63,8 +62,7 @@ def computed_retrieval(
     for sentence, *values in (own.sentence(label) for own in found.left_out):
         gaps = (*gaps, Gap("value", "", sentence, tuple(values)))
     reading, value, shown = reading_in_words(found.plan, label), computed_words(found, label), _cited_facts(found)
-    again = {True: "; computed again from them: the same", False: "; computed again from them: NOT the same", None: ""}
-    facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}{again[found.is_confirmed]}"
+    facts = f"{'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}"
     basis = f" ({facts}{f'; {len(shown)} are cited' if len(shown) < len(found.facts) else ''})" if found.facts else ""
     sources = tuple(Source(member.name) for member in session.graph.members)
     item = EvidenceItem(
@@ -108,8 +106,6 @@ def reading_in_words(plan: a.Plan, label: Label) -> str:
 
 def computed_words(found: Computed, label: Label) -> str:
     """Say what a plan came to, on one line."""
-    if found.has_failed:
-        return "no value"
     if isinstance(found.plan, a.Exists | a.Compares | a.SameItems | a.Not | a.AllOf | a.AnyOf):
         return _NOTHING if found.value is None else "yes" if found.value == Literal(value=True) else "no"
     unit = "" if found.value is None else unit_of(found)
@@ -122,11 +118,10 @@ def _computed_draft(
     """Make the draft: the value, then the reading it is of; nothing is said to be so where nothing was found."""
     reading = reading_in_words(found.plan, label)
     shown = reading if session.translation is None else f"{session.say('read in English')}: {reading}"
-    if found.has_failed:
-        return Draft(f"{session.say(_FAILED)} [{COMPUTED_MARKER}]\n{shown}", sufficient=False)
     why = _why_nothing(found, label, session)
     if value == _NOTHING:
-        return Draft(f"{session.say('Nothing in this graph')} [{COMPUTED_MARKER}]\n{shown}{why}", sufficient=False)
+        none = NO_NUMBER if found.is_no_number else "Nothing in this graph"
+        return Draft(f"{session.say(none)} [{COMPUTED_MARKER}]\n{shown}{why}", sufficient=False)
     is_closed = isinstance(found.plan, a.Count | a.Exists) and found.empty_part is not None
     text = f"{session.say(value)} {session.say('in this graph')}" if is_closed else session.say(value)
     claim = Claim(f"{reading} = {value}", (COMPUTED_MARKER,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
@@ -44,6 +45,16 @@ class KeptItem:
     is_computed: bool = False
     is_part: bool = False
     ends: int | None = None
+
+    @property
+    def cites_all_facts(self) -> bool:
+        """Tell whether it was computed from no more than it cites: its text counts these, and nothing is absent."""
+        is_known = self.is_computed and self.rows is not None and not self.is_part and len(set(self.queries)) == 1
+        return (
+            is_known
+            and re.search(r" \([0-9,]+ facts?\)\Z", self.text) is not None
+            and not any(re.search("NOT EXISTS|MINUS", query) for _, query in self.queries)
+        )
 
 
 @dataclass(frozen=True, slots=True)

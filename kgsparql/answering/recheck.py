@@ -22,7 +22,8 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.user_query import GraphQueries, QueryResult, check
 from kgsparql.rdf.terms import BlankNode, Literal, Term, Triple
 
-_BY_VALUE = frozenset(("integer", "int", "decimal", "double", "boolean"))  # literals that are compared by their meaning
+_BY_VALUE = frozenset(("integer", "int", "decimal", "double", "float", "boolean"))  # compared by their meaning
+_GIVEN_OTHERWISE = "the facts that it cites give another value than it says"
 
 ItemVerdict: TypeAlias = OneOf["stands", "changed", "refused", "unknown", "no_query"]
 _RunQuery: TypeAlias = Callable[..., QueryResult]
@@ -159,11 +160,13 @@ def _compared_item(item: KeptItem, before: Sequence[QueryResult], after: Sequenc
     then, now = _solution_rows(before, only=column), _solution_rows(after, only=column)
     if item.is_computed and item.rows is not None:
         width = max(map(len, item.rows), default=0)
-        now = frozenset(row[:width] for row in now)
+        then, now = (frozenset(row[:width] for row in rows) for rows in (then, now))
     old = _known_rows(item, then, now)
     gone, new = _rows_without(old, now), () if item.is_part else _rows_without(now, old)
     is_in_part = item.ends is not None and item.ends > len(old)
     is_whole = all(result.complete for result in after)
+    if item.cites_all_facts and (_rows_without(then, old) or _rows_without(old, then)):
+        return RecheckedItem(item, "changed", gone=gone, new=new, why=_GIVEN_OTHERWISE)
     if not (gone or new) or (is_in_part and is_whole and len(now) == item.ends and not gone):
         return RecheckedItem(item, "stands")
     if item.is_part or not is_whole:
@@ -190,10 +193,11 @@ def _rows_without(rows: Iterable[Row], others: Iterable[Row]) -> tuple[Row, ...]
 
 def _same_value(term: Term | None) -> object:
     """Return what equal values have in common: engines write numbers, and yes and no, in ways of their own."""
-    if not isinstance(term, Literal) or term.datatype.value.rpartition("#")[2] not in _BY_VALUE:
+    if not isinstance(term, Literal) or (name := term.datatype.value.rpartition("#")[2]) not in _BY_VALUE:
         return term
     try:
-        return f"{float({'true': '1', 'false': '0'}.get(term.value, term.value)):.9g}"
+        digits = 5 if name == "float" else 9
+        return f"{float({'true': '1', 'false': '0'}.get(term.value, term.value)):.{digits}g}"
     except ValueError:
         return term
 

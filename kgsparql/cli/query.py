@@ -162,7 +162,7 @@ def _plan_question(
     made |= _computed_json(found, chosen.words, labels)
     doubts = [f"no sure answer: {own}" for own in planned.doubts]
     lines += ["", *_computed_lines(found, chosen.words, labels, doubts=doubts, verbose=verbose), *planned.notes]
-    return made, lines, not (doubts or found.left_out or found.is_confirmed is False)
+    return made, lines, not (doubts or found.left_out or found.is_no_number)
 
 
 def _question_lines(planned: PlannedQuestion) -> list[str]:
@@ -203,26 +203,19 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
 def _computed_lines(
     found: Computed, words: str, labels: Mapping[Term, str], *, doubts: Sequence[str] = (), verbose: bool
 ) -> list[str]:
+    from kgsparql.plans.running import NO_NUMBER
     from kgsparql.plans.wording import none_in_words
 
     name = labels.__getitem__
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
-    if found.has_failed:
-        lines.append("no value: the engine gives none, it may be too large")
-    else:
-        lines += [" | ".join("–" if term is None else printable(name(term), 200) for term in row) for row in found.rows]
-        lines += [] if found.rows else ["nothing"]
-    lines += ["", f"computed: {printable(words, 600)}"]
+    lines += [" | ".join("–" if term is None else printable(name(term), 200) for term in row) for row in found.rows]
+    lines += [*([] if found.rows else ["nothing"]), "", f"computed: {printable(words, 600)}"]
+    lines += [NO_NUMBER] if found.is_no_number else []
     if found.empty_part is not None:
         lines.append(f"in this graph {printable(none_in_words(found.empty_part, name), 300)}")
     lines += [own.in_words(name) for own in found.left_out]
     lines += [f"only the first {len(found.rows):,} are shown"] if found.is_cut else []
-    facts = counted(len(found.facts), "fact")
-    if found.is_confirmed is None:
-        why = "there is an absence among its reasons" if found.all_facts else "there are more"
-        lines.append(f"rests on {facts}; not computed again from these: {why}")
-    else:
-        lines.append(f"computed again from {facts}: {'the same' if found.is_confirmed else 'NOT THE SAME'}")
+    lines.append(f"rests on {'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}")
     return [*lines, *doubts, *(["", found.query.shown] if verbose else [])]
 
 
@@ -236,6 +229,6 @@ def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> d
         "is_cut": found.is_cut,
         "empty_part": "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__),
         "query": found.query.shown, "facts": [[str(term) for term in triple] for triple in found.facts],
-        "all_facts": found.all_facts, "is_confirmed": found.is_confirmed,
+        "all_facts": found.all_facts,
         "left_out": [own.in_words(labels.__getitem__) for own in found.left_out],
     }  # fmt: skip

@@ -21,8 +21,7 @@ from kgsparql.errors import PlanError
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
-from kgsparql.plans.evaluating import read_as, term_text
-from kgsparql.plans.expressions import decimal
+from kgsparql.plans.expressions import decimal, read_as, term_text
 from kgsparql.plans.phrases import listed
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered

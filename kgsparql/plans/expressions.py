@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import re
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.plans import algebra as a
-from kgsparql.plans.dates import DATE_PATTERN, DAY, LESS_PRECISE, TIME_PATTERN, YEAR, ZONE, Precision
+from kgsparql.plans.dates import (
+    DATE_PATTERN,
+    DAY,
+    LESS_PRECISE,
+    TIME_PATTERN,
+    YEAR,
+    ZONE,
+    Precision,
+    date_number,
+    instant_of,
+    year_of,
+)  # fmt: skip
+from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Apply, Expression, Group, Variable
-from kgsparql.rdf.terms import IRI, Literal
+from kgsparql.rdf.terms import IRI, Literal, Term
 
 NUMBER = "^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$"
 """A text that is a number."""
@@ -107,3 +122,26 @@ def decimal(number: Decimal | Literal) -> Literal:
     if isinstance(number, Literal):
         return number
     return Literal(int(number)) if number == int(number) else Literal(f"{number:f}", datatype=_DECIMAL)
+
+
+def read_as(end: Term | None, kind: a.Kind) -> Any:
+    """Read in Python what a value is compared by; nothing where it cannot be read as its kind."""
+    if kind == "item":
+        return end
+    if kind == "text":
+        return term_text(end).lower()
+    if not isinstance(end, Literal):
+        return None
+    if kind in {"date", "time", "year"}:
+        return {"date": date_number, "time": instant_of, "year": year_of}[kind](end.value)
+    if kind_of_literal(end) == "text" and not re.fullmatch(NUMBER, end.value):
+        return None
+    try:
+        return Fraction(Decimal(end.value))
+    except (InvalidOperation, ValueError, OverflowError):  # INF, and what is not of its own datatype
+        return None
+
+
+def term_text(term: Term | None) -> str:
+    """Return the text of a term; none of a blank node, or where there is no term."""
+    return term.value if isinstance(term, IRI | Literal) else ""

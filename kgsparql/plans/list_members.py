@@ -10,14 +10,13 @@ from typing import Any
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Doubt, PlannedReading, back, left_out
-from kgsparql.plans.evaluating import Facts
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Term
+from kgsparql.rdf.terms import IRI
 from kgsparql.rdf.vocabulary import LIST_END, LIST_FIRST, LIST_REST
 
 A_LIST = "what was found is a list of what is asked for, and not what is in it"
@@ -101,17 +100,6 @@ class ListMembers:
             some = graph.select(g.select_query("lists", g.Select(((x, None),), lists, True, limit=2)))
             if {one["x"] for one in some} == {LIST_END}:  # empty: nothing
                 yield PropertyPath((Step(LIST_FIRST),))
-
-
-def in_order(plan: a.Plan, facts: Facts) -> dict[Term | None, int]:
-    """Number the members of a list by their places, where a plan is about these."""
-    if not isinstance(plan, a.Either) or without_places(plan) == plan:
-        return {}
-    places: dict[Term | None, int] = {}
-    for place, one in enumerate(plan.sets):
-        for member in facts.items(one):
-            places.setdefault(member, place)
-    return places
 
 
 def without_places(plan: Any) -> Any:

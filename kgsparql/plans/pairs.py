@@ -9,7 +9,7 @@ from typing import Any
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, ends, left_out, unplanned
-from kgsparql.plans.evaluating import read_as
+from kgsparql.plans.expressions import read_as
 from kgsparql.plans.measuring import MeasureChoice, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath

@@ -1,18 +1,19 @@
-"""A plan run on a graph: the value, what it rests on and leaves out, and the value computed again from the facts."""
+"""A plan run on a graph: the value, what it rests on and what it leaves out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
+
+from pyoxigraph import Quad, QuerySolutions, Store
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import GRAPH_FAILED, is_about_the_query
 from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.plans import algebra as a
 from kgsparql.plans.dates import coarser_pattern
-from kgsparql.plans.evaluating import Facts, is_near, read_as, term_text
-from kgsparql.plans.list_members import in_order
+from kgsparql.plans.expressions import term_text
+from kgsparql.plans.list_members import without_places
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
 from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large
@@ -25,11 +26,13 @@ from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, printable
 
 MOST_FACTS = 2_000
-"""Of the solutions of what a value rests on, those that are fetched: with more, it is not computed again."""
+"""Of the solutions of what a value rests on, those that are fetched."""
 MOST_ROWS = 10_000  # items or rows of an answer, at most
 _MOST_NEXT, _MOST_BESIDE = 3, 10  # of what comes next to the best of a set; of the best, and of the facts of each
 MOST_LEFT_OUT = 1_000  # values that are left out, and counted
 
+NO_NUMBER = "no value: the engine makes no number of the facts"
+_NO_NUMBERS = frozenset(("", "NaN", "INF", "-INF"))
 LEFT_OUT_SENTENCES = {
     "number": "{} of the values of {} cannot be read as a number, such as {!r}, and are left out",
     "date": "{} of the values of {} cannot be read as a date, such as {!r}, and are left out",
@@ -96,8 +99,6 @@ class Computed:
     :param rows: a number and a yes or no are one row of one term, which may be missing: the average of nothing.
     :param facts: triples that the value rests on.
     :param all_facts: whether these are all of them.
-    :param is_confirmed: whether the facts give the same value again; ``None`` where that cannot be told, since some
-        are not here or an absence is among the reasons.
     :param empty_part: the first part of the plan that has no items, where the value is no, nothing or 0.
     :param left_out: values that cannot be read as a number or a date, and items that would be divided by zero.
     :param measured: of the best of a set, the value of each row.
@@ -112,7 +113,6 @@ class Computed:
     rows: tuple[tuple[Term | None, ...], ...]
     facts: tuple[Triple, ...]
     all_facts: bool
-    is_confirmed: bool | None
     is_cut: bool
     empty_part: a.ItemSet | None = None
     left_out: tuple[LeftOut, ...] = ()
@@ -127,9 +127,9 @@ class Computed:
         return self.rows[0][0] if self.rows and isinstance(self.plan, a.Number | a.Condition) else None
 
     @property
-    def has_failed(self) -> bool:
-        """Whether the engine gave no number, though the facts give one: it may be too large for it."""
-        return isinstance(self.plan, a.Number) and self.value is None and self.is_confirmed is False
+    def is_no_number(self) -> bool:
+        """Tell whether the engine makes no number of the facts: it may be too large for it, or divided by zero."""
+        return isinstance(self.plan, a.Number) and bool(self.facts) and term_text(self.value) in _NO_NUMBERS
 
     @property
     def is_table(self) -> bool:
@@ -174,7 +174,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     if (large := too_large(plan, graph)) is not None:
         is_all = isinstance(plan, a.Count) and class_of_all(plan.items, graph) == large[0]
         number = ((Literal(large[1]),),) if is_all and len(terms_in(plan)) <= 2 else ()
-        return Computed(plan, query, tuple(columns.values()), number, (), False, None, False, uncounted=large)
+        return Computed(plan, query, tuple(columns.values()), number, (), False, False, uncounted=large)
     found = graph.select(query)
     rows, best = tuple(tuple(map(solution.get, columns)) for solution in found), dict[Term | None, Term | None]()
     if isinstance(plan, a.Top):  # the value is evidence, and no column
@@ -185,11 +185,10 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     beside = _BesideValue(graph)
     facts, are_all = _facts_of(plan, beside, own)
     if not isinstance(plan, a.Top | a.Table):
-        place = in_order(plan, Facts(facts, own)).get  # else by name: the same on every engine
+        place = _list_places(plan, facts, own).get  # else by name: the same on every engine
         rows = tuple(sorted(rows, key=lambda r: (place(r[0], 0), isinstance(r[0], BlankNode), str(r[0]))))
     shown = not isinstance(plan, a.ItemTable) or plan.shows_items
     is_cut = not found.complete or len(rows) == MOST_ROWS
-    known = are_all and not is_cut and not any(isinstance(part, a.Lacks | a.Minus) for part in parts(plan))
     compared = (
         _best_compared(plan, [*best], beside, own, is_small=are_all) if isinstance(plan, a.Top) and best else None
     )
@@ -197,7 +196,7 @@ def run(plan: a.Plan, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | No
     return Computed(
         plan=plan, query=query, columns=tuple(columns.values())[0 if shown else 1 :],
         rows=rows if shown else tuple(row[1:] for row in rows), facts=facts, all_facts=are_all,
-        is_confirmed=_gives_again(plan, rows, Facts(facts, own)) if known else None, is_cut=is_cut,
+        is_cut=is_cut,
         empty_part=_first_empty(plan, beside, own) if is_nothing else None, left_out=_left_out(plan, beside, own),
         measured=tuple(best[row[0]] for row in rows) if best else (),
         compared=compared, unread=beside.failed or found.missing,
@@ -272,37 +271,21 @@ def _best_compared(
     return Compared(tuple(following.items()), size, (facts[0], facts[1]))
 
 
-def _gives_again(plan: a.Plan, rows: tuple[tuple[Term | None, ...], ...], facts: Facts) -> bool:
-    """Whether plain Python comes to the same from the facts alone."""
-    if isinstance(plan, a.ItemTable):
-        known, measures = facts.items(plan.items), [column.measure for column in plan.columns]
-        own = ((row[0], row[1:]) for row in rows if row[0] is not None)
-        return all(item in known and all(map(facts.says, repeat(item), measures, values)) for item, values in own)
-    if isinstance(plan, a.Grouped):
-        groups = facts.groups(plan)
-        return all(row[0] in groups and _terms_agree(row[1:], groups[row[0]]) for row in rows if row[0] is not None)
-    if isinstance(plan, a.BestOfEach):
-        return set(rows) == facts.best_of_each(plan)
-    first = rows[0][0] if rows else None
-    if isinstance(plan, a.Condition):
-        again = facts.holds(plan)
-        return first is None if again is None else term_text(first) == str(again).lower()
-    if isinstance(plan, a.Number):
-        again = facts.number(plan)
-        return first is None if again is None else _terms_agree((first,), (again,))
-    return {row[0] for row in rows} == facts.items(plan)
+def rows_from_facts(plan: a.Plan, query: Query, facts: Iterable[Triple]) -> tuple[tuple[Term | None, ...], ...]:
+    """Return the rows that the query of a plan gives on a few triples alone."""
+    store = Store()
+    store.extend(Quad(*fact) for fact in facts)
+    # Not by OxigraphGraph, which forks a process for each compiled query.
+    found = cast("QuerySolutions", store.query(query.text))
+    return tuple(tuple(solution[name] for name in _columns_of(plan)) for solution in found)
 
 
-def _terms_agree(found: tuple[Term | None, ...], again: tuple[Any, ...]) -> bool:
-    """Whether numbers are the same, to the digits that engines calculate to."""
-    return all(one is None if other is None else _is_close(one, other) for one, other in zip(found, again, strict=True))
-
-
-def _is_close(value: Term | None, again: Any) -> bool:
-    is_single = isinstance(value, Literal) and value.datatype.value.endswith("#float")
-    number = read_as(value, "number")
-    in_time = {read_as(value, "date"), read_as(value, "time")}
-    return bool(again in in_time or is_near(number, again, digits=5 if is_single else 9))
+def _list_places(plan: a.Plan, facts: Sequence[Triple], vocabulary: GraphVocabulary) -> dict[Term | None, int]:
+    """Number the members of a list by their places, where a plan is about these."""
+    if not isinstance(plan, a.Either) or without_places(plan) == plan:
+        return {}
+    members = [rows_from_facts(one, compiled(one, vocabulary=vocabulary), facts) for one in plan.sets]
+    return {row[0]: place for place, rows in reversed([*enumerate(members)]) for row in rows}
 
 
 def _as_boolean(term: Term | None) -> Term | None:

@@ -1,4 +1,4 @@
-"""Query plans: what a question asks, as a typed plan that is one query, run and computed again.
+"""Query plans: what a question asks, as a typed plan that is one query.
 
 A model writes the plan over numbered terms, in one call, and mends it once if it is none or comes to nothing: a line
 such as ``(count (where C1 R5 > 10))``, with fewer mistakes than JSON. Without a model, the clauses of the question are

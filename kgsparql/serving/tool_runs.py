@@ -26,6 +26,7 @@ from kgsparql.exploration import neighbours, shortest_paths
 from kgsparql.exploration.lookups import GraphLookups
 from kgsparql.graphs.user_query import is_nothing
 from kgsparql.linking.linked_entity import LinkedEntity
+from kgsparql.plans.running import NO_NUMBER
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.query import Query
@@ -164,8 +165,7 @@ class ToolRun:
             none: Json = {"words": "", "is_sure": False, "confidence": 0.0, "columns": [], "rows": [], "facts": 0}
             return {**none, "doubts": [why, *doubts], **about}
         doubts += [one.in_words(labels.__getitem__) for one in found.left_out]
-        if found.is_confirmed is False:
-            doubts.append("computed again from its facts, the value is not the same")
+        doubts += [NO_NUMBER] if found.is_no_number else []
         if found.rows and all(term is None for row in found.rows for term in row[-1:]):
             doubts.insert(0, "no row has a value, so this is probably not what was asked")
         return {

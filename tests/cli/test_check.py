@@ -83,6 +83,17 @@ def test_a_deleted_triple_a_new_answer_and_a_moved_number_are_named_and_nothing_
         assert (done.exit_code, "was 2, now 3" in done.stdout) == (3, True)
 
 
+def test_a_value_that_the_cited_facts_do_not_give_is_named(run: Run, tmp_path: Path) -> None:
+    kept = json.loads(asked(run, CHILDREN, tmp_path / "a.json").read_text())
+    (item,) = (one for one in kept["evidence"] if one["kind"] == "computed")
+    assert item["text"].endswith(" = 2 (2 facts)")
+    item["triples"].pop()
+    (tmp_path / "a.json").write_text(json.dumps(kept))
+    done = run("check", tmp_path / "a.json", "-k", NOBEL)
+    assert (done.exit_code, " 0 gone\n" in done.stdout) == (3, True)
+    assert "changed: the facts that it cites give another value than it says\n" in done.stdout
+
+
 def test_many_answers_in_one_file_and_one_of_them_changed(run: Run, tmp_path: Path) -> None:
     lines = [asked(run, q, tmp_path / "one.jsonl").read_text() for q in (BORN, CHILDREN)]
     own = 'Nobel Prizes."@en ;\n    dbo:birthDate "1867-11-07"^^xsd:date ;\n    dbo:birthPlace dbr:Warsaw'

@@ -64,6 +64,6 @@ def test_answers_of_the_first_version_are_read_and_later_ones_refused(nobel: kgs
     del written["confidence"], written["details"]
     (first,) = versions(written, 1)
     assert AnswerFile.read(first).answers == AnswerFile.read(now).answers
-    with pytest.raises(AnswerFileError, match="version 3 of the JSON") as caught:
+    with pytest.raises(AnswerFileError, match=f"version {SCHEMA_VERSION + 1} of the JSON") as caught:
         AnswerFile.read(later)
     assert "upgrade" in caught.value.hint

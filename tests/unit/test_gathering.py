@@ -51,7 +51,7 @@ SELECT ?a (EXISTS { ?a :p+/:q ?b } AS ?is) { ?a a :C }
 def computed(plan: Any, *members: Any) -> list[Any]:
     found = run(plan, FederatedGraph(members) if len(members) > 1 else members[0])
     rows = sorted(str(row).replace("#integer", "#decimal") for row in found.rows)  # of 0 and 0.0, any is the least
-    return [rows, found.facts, found.empty_part, found.left_out, found.is_confirmed]
+    return [rows, found.facts, found.empty_part, found.left_out]
 
 
 @examples(200, short=60, suppress_health_check=[HealthCheck.too_slow])

@@ -105,10 +105,9 @@ const shownTable = (columns, rows, all, isCut) => [
   el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Answer" }, valuesTable(columns, rows)),
   el("p", { class: "quiet" }, rows.length < all || isCut ? `The first ${rows.length} of ${count(all, "row")}${isCut ? " and more" : ""}; the JSON and the query have all` : count(all, "row"))];
 
-/** What a computed answer rests on: what comes next to the best, of how many, and whether the facts say the same. */
-function basis({ compared, facts, all_facts: areAll, is_confirmed: isConfirmed, plan }) {
+/** What a computed answer rests on: what comes next to the best, and of how many. */
+function basis({ compared, facts, all_facts: areAll, plan }) {
   const next = compared?.next.map(({ item, value }) => `${item.label}${value ? ` (${value.label})` : ""}`).join("; ");
-  const again = { true: "; computed again from them: the same", false: "; computed again from them: not the same" }[isConfirmed] ?? "";
-  const parts = [next && `next: ${next}`, compared?.size && `of ${compared.size}`, facts && `${areAll ? "" : "more than "}${count(facts, "fact")}${again}`].filter(Boolean);
+  const parts = [next && `next: ${next}`, compared?.size && `of ${compared.size}`, facts && `${areAll ? "" : "more than "}${count(facts, "fact")}`].filter(Boolean);
   return folded(parts.join(" · ") || "Plan", el("pre", { tabindex: 0 }, JSON.stringify(plan, null, 2)));
 }
