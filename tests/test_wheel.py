@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_passages import pdf
 from tests.world import FIXTURES, ROOT
 
 pytestmark = pytest.mark.deep
@@ -45,18 +44,6 @@ import kgsparql
 from kgsparql.llamaindex import NodeRetriever
 nodes = NodeRetriever(kgsparql.open(GRAPH)).retrieve("Where was Marie Curie born?")
 assert "Warsaw" in nodes[0].text
-""",
-    "pdf": """
-from kgsparql.__main__ import main
-import sys
-sys.argv = ["kgsparql", "index", "-k", GRAPH, "--text", "documents"]
-try:
-    main()
-except SystemExit as ended:
-    assert not ended.code
-import kgsparql
-found = kgsparql.open(GRAPH).retrieve("What did Richard Feynman drop in ice water?", retriever="entity")
-assert any("a rubber ring" in item.text for item in found.evidence)
 """,
 }
 """What somebody does first with an extra. Those that bring torch (embed, eval) are left out: gigabytes, and minutes."""
@@ -109,7 +96,4 @@ def test_what_an_extra_is_for_works_with_the_wheel_and_this_extra_alone(
     extra: str, wheel: Path, tmp_path: Path
 ) -> None:
     python = installed(f"{wheel}[{extra}]", tmp_path)
-    documents = tmp_path / "documents"
-    documents.mkdir()
-    (documents / "ring.pdf").write_bytes(pdf("Richard Feynman dropped a rubber ring in ice water."))
     run(python, "-c", f"GRAPH = {str(FIXTURES / 'nobel.ttl')!r}{USES[extra]}", cwd=tmp_path)

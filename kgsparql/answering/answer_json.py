@@ -41,7 +41,7 @@ SourceQueryObject = TypedDict("SourceQueryObject", {"source": str, "query": str}
 TextMentionObject = TypedDict("TextMentionObject", {"term": TermObject, "start": int, "end": int})
 ExcerptObject = TypedDict(
     "ExcerptObject",
-    {"document": str, "page": int | None, "start": int, "end": int, "mentions": list[TextMentionObject]},
+    {"document": str, "start": int, "end": int, "mentions": list[TextMentionObject]},
 )
 NoteObject = TypedDict("NoteObject", {"code": str, "text": str})
 GapObject = TypedDict("GapObject", {"code": str, "words": str, "text": str})

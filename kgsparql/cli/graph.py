@@ -64,9 +64,7 @@ def index(
         list[str] | None, c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat.")
     ] = None,
     limit: Annotated[int, c.option("--limit N", "With --class: so many instances of each, at most.", min=1)] = 10_000,
-    text: Annotated[
-        Path | None, c.option("--text DIR", "Documents about entities (.txt, .md, .pdf), for -r entity.")
-    ] = None,
+    text: Annotated[Path | None, c.option("--text DIR", "Documents about entities (.txt, .md), for -r entity.")] = None,
     passage_tokens: Annotated[
         int, c.option("--passage-tokens N", "Tokens of a passage of these documents, at most.")
     ] = 200,

@@ -1,15 +1,11 @@
-"""Documents: plain text, Markdown and PDF files, read page by page, cut into passages, searched for names."""
+"""Documents: plain text and Markdown files, cut into passages, searched for names."""
 
 from __future__ import annotations
 
 import codecs
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError
@@ -19,17 +15,11 @@ from kgsparql.rdf.terms import IRI, printable
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 in a token of a model, roughly."""
 
-PDF_HINT = "pip install 'kgsparql[pdf]' reads PDF files"
-
 _TEXTS = frozenset((".txt", ".text", ".md", ".markdown"))
-_PDF = ".pdf"
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；]|\n(?=[#*\-])")
 _GAP = re.compile(r"\s+")
-
-NumberedPage: TypeAlias = tuple[int | None, str]
-"""The number of a page, from 1, and its text; ``None`` for the whole text of a document without pages."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,22 +36,17 @@ class Excerpt:
     """Place of a passage in a document.
 
     :param document: its path below the directory that was indexed, with ``/`` on every system.
-    :param start: in characters of the document, or, if it has pages, of the page; as is ``end``.
-    :param page: from 1; ``None`` for a document without pages.
+    :param start: in characters of the document, as is ``end``.
     :param mentions: the entities it names, in their order.
-
-    >>> str(Excerpt("report.pdf", 0, 90, page=3))
-    'report.pdf, page 3'
     """
 
     document: str
     start: int
     end: int
-    page: int | None = None
     mentions: tuple[TextMention, ...] = ()
 
     def __str__(self) -> str:
-        return self.document if self.page is None else f"{self.document}, page {self.page}"
+        return self.document
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,70 +67,37 @@ def files_of(directory: Path) -> tuple[list[Path], list[Skipped]]:
     """
     if not directory.is_dir():
         what = "a file, not a directory" if directory.is_file() else "no such directory"
-        raise InputError(
-            f"{printable(str(directory), 200)}: {what}", hint="name a directory of .txt, .md or .pdf files"
-        )
+        raise InputError(f"{printable(str(directory), 200)}: {what}", hint="name a directory of .txt or .md files")
     found, others = [], []
     for path in sorted(directory.rglob("*"), key=lambda path: path.relative_to(directory).parts):
         name = path.relative_to(directory)
         if any(part.startswith(".") for part in name.parts) or not path.is_file():
             continue
-        if path.suffix.lower() in _TEXTS | {_PDF}:
+        if path.suffix.lower() in _TEXTS:
             found.append(path)
         else:
-            others.append(Skipped(name.as_posix(), "not .txt, .md or .pdf"))
+            others.append(Skipped(name.as_posix(), "not .txt or .md; of a PDF, pdftotext makes one"))
     if not found and not others:
-        raise InputError(
-            f"{printable(str(directory), 200)}: an empty directory", hint="put .txt, .md or .pdf files in it"
-        )
+        raise InputError(f"{printable(str(directory), 200)}: an empty directory", hint="put .txt or .md files in it")
     return found, others
 
 
-def pages_of(path: Path) -> list[NumberedPage] | str:
-    """Read the pages of a document, or say why not: no error is raised, so that one bad file does not keep others out.
+def text_of(path: Path) -> str | Skipped:
+    """Read a document, or say why not: no error is raised, so that one bad file does not keep others out.
 
-    Text is UTF-8, or UTF-16 with a byte order mark; it is one page without a number.
+    Text is UTF-8, or UTF-16 with a byte order mark.
     """
     try:
         data = path.read_bytes()
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+        text = data.decode(encoding).replace("\r\n", "\n")
     except OSError as error:
-        return error.strerror or type(error).__name__
-    is_pdf = path.suffix.lower() == _PDF
-    pages = _pdf_pages(data) if is_pdf else _text_page(data)
-    if isinstance(pages, str) or any(text.strip() for _, text in pages):
-        return pages
-    return "no text in it (a scan?)" if is_pdf else "no text in it"
-
-
-def _text_page(data: bytes) -> list[NumberedPage] | str:
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding)
+        return Skipped(path.name, error.strerror or type(error).__name__)
     except UnicodeDecodeError as error:
-        return f"not UTF-8 (byte {error.start:,}); convert it: iconv -f … -t UTF-8"
+        return Skipped(path.name, f"not UTF-8 (byte {error.start:,}); convert it: iconv -f … -t UTF-8")
     if "\0" in text:
-        return "not a text: it has bytes of zero"
-    return [(None, text.replace("\r\n", "\n"))]
-
-
-def _pdf_pages(data: bytes) -> list[NumberedPage] | str:
-    if find_spec("pypdf") is None:
-        return PDF_HINT
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError
-
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong with a file is said once, by us
-    try:
-        reader: Any = PdfReader(BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            return "it needs a password"
-        texts = [page.extract_text() for page in reader.pages]
-    except DependencyError as error:
-        return printable(str(error), 120)
-    except Exception as error:  # noqa: BLE001 - a damaged file raises whatever it leads the parser into
-        return f"not a PDF that can be read: {printable(str(error) or type(error).__name__, 120)}"
-    # A font without a character table may give half of a surrogate pair, which is no text.
-    return [(number, text.encode("utf-8", "replace").decode()) for number, text in enumerate(texts, 1)]
+        return Skipped(path.name, "not a text: it has bytes of zero")
+    return text if text.strip() else Skipped(path.name, "no text in it")
 
 
 def passage_spans(text: str, *, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:

@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError, LimitError, StoreError
-from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, pages_of, passage_spans
+from kgsparql.linking.documents import Excerpt, Gazetteer, Skipped, TextMention, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.search import Progress, silent
 from kgsparql.linking.words import stop_words, tokens
@@ -42,7 +42,7 @@ _LEAST_TOKENS, _MOST_TOKENS = 20, 2_000  # of a passage
 _OVERLAP = 4  # a quarter of a passage may be in the next one, too
 _ROWS_AT_ONCE = 5_000  # because each write makes a new version of the table
 _MOST_ROWS = 1_000_000
-_COLUMNS = {**dict.fromkeys(("number", "page", "start", "end"), "int32"), "document": "string", "text": "string"}
+_COLUMNS = {**dict.fromkeys(("number", "start", "end"), "int32"), "document": "string", "text": "string"}
 _LISTS = {"iris": "string", "starts": "int32", "ends": "int32"}  # of the mentions of a passage, in their order
 
 
@@ -133,13 +133,11 @@ class Passages:
         if not self._index_manifest or not numbers:
             return []
         where = f"number IN ({', '.join(str(int(number)) for number in sorted(set(numbers)))})"
-        columns = ("number", "text", "document", "start", "end", "page", "starts", "ends", "iris")
+        columns = ("number", "text", "document", "start", "end", "starts", "ends", "iris")
         rows = sorted(self._rows_of_query(self._passage_table.search().where(where), columns))
         return [
-            Passage(
-                number, text, Excerpt(document, start, end, page, tuple(map(TextMention, starts, ends, map(IRI, iris))))
-            )
-            for number, text, document, start, end, page, starts, ends, iris in rows
+            Passage(number, text, Excerpt(document, start, end, tuple(map(TextMention, starts, ends, map(IRI, iris)))))
+            for number, text, document, start, end, starts, ends, iris in rows
         ]
 
     def _rows_of_query(self, query: Any, columns: Sequence[str], limit: int = _MOST_ROWS) -> list[tuple[Any, ...]]:
@@ -199,7 +197,7 @@ def build_passages(
                 tables.drop([known["passages"]])
                 why = "; ".join(map(str, [*(Skipped(*one) for one in known["skipped"]), *others][:3]))
                 message = f"{printable(str(texts), 200)}: no document can be read: {why}"
-                raise InputError(message, hint=".txt, .md or .pdf")
+                raise InputError(message, hint="name a directory of .txt or .md files")
             tables.publish(known)
             tables.drop(name for name in tables.names() if name != known["passages"])
     skipped = (*others, *(Skipped(*one) for one in known["skipped"]))
@@ -277,19 +275,19 @@ class _Writer:
     def _passage_rows(self, files: Sequence[Path], directory: Path) -> Iterator[dict[str, Any]]:
         for done, path in enumerate(files):
             self.progress("reading documents", done, len(files))
-            name, pages = path.relative_to(directory).as_posix(), pages_of(path)
-            if isinstance(pages, str):
-                self.skipped.append((name, pages))
+            name, text = path.relative_to(directory).as_posix(), text_of(path)
+            if isinstance(text, Skipped):
+                self.skipped.append((name, text.reason))
                 continue
             self.documents += 1
-            yield from chain.from_iterable(self._rows_of_page(name, number, text) for number, text in pages)
+            yield from self._rows_of_text(name, text)
         self.progress("reading documents", len(files), len(files))
 
-    def _rows_of_page(self, document: str, page: int | None, text: str) -> Iterator[dict[str, Any]]:
+    def _rows_of_text(self, document: str, text: str) -> Iterator[dict[str, Any]]:
         for start, end in passage_spans(text, tokens=self.passage_tokens, overlap=self.passage_tokens // _OVERLAP):
             mentions = self.gazetteer.mentions(text[start:end])
             yield {
-                "document": document, "page": page, "start": start, "end": end, "text": text[start:end],
+                "document": document, "start": start, "end": end, "text": text[start:end],
                 "iris": [mention.term.value for mention in mentions],
                 "starts": [start + mention.start for mention in mentions],
                 "ends": [start + mention.end for mention in mentions],

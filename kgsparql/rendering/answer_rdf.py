@@ -195,16 +195,16 @@ def _add_computed(nodes: Sequence[IRI], found: Computed, unit: str, of: _Stateme
 
 
 def _add_documents(answer: Answer, of: _Statements) -> None:
-    """Say where the passages stand: a NIF context for each document or page; and what they mention."""
-    contexts: dict[tuple[str, int | None], IRI] = {}
+    """Say where the passages stand: a NIF context for each document; and what they mention."""
+    contexts: dict[str, IRI] = {}
     for item in answer.evidence:
         if (excerpt := item.excerpt) is None:
             continue
-        known = (excerpt.document, excerpt.page)
+        known = excerpt.document
         if known not in contexts:
             contexts[known] = of.add(
                 of.part(f"D{len(contexts) + 1}"), rdf_type=[_iri("nif:Context"), _iri("schema:DigitalDocument")],
-                schema_name=excerpt.document, schema_pagination=None if excerpt.page is None else str(excerpt.page),
+                schema_name=excerpt.document,
             )  # fmt: skip
         of.add(
             of.part(item.marker), "nif:String", nif_referenceContext=contexts[known],

@@ -48,12 +48,12 @@ def test_each_file_that_is_left_out_is_named_with_the_reason_and_of_very_many_th
     texts.mkdir()
     (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
     (texts / "latin.md").write_bytes("café".encode("latin-1"))
-    (texts / "broken.pdf").write_bytes(b"%PDF-1.4")
+    (texts / "broken.txt").write_bytes(b"\0")
     (texts / "table.xlsx").write_bytes(b"")
     said = index(run, texts)
     assert [line.split(":")[0] for line in said if line.startswith("left out")] == [
         "left out table.xlsx",
-        "left out broken.pdf",
+        "left out broken.txt",
         "left out latin.md",
     ]
     assert any("not UTF-8 (byte 3)" in line for line in said)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 import kgsparql
 from kgsparql.errors import InputError, LimitError, StoreError, StoreLockedError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, files_of, pages_of, passage_spans
+from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, Skipped, files_of, passage_spans, text_of
 from kgsparql.linking.label_index.search import silent
 from kgsparql.linking.passages import Passages, build_passages
 from kgsparql.linking.words import _spans, tokens
@@ -24,27 +23,6 @@ from tests.world import DBR, FIXTURES
 CURIE = IRI(DBR + "Marie_Curie")
 FEYNMAN = IRI(DBR + "Richard_Feynman")
 BETHE = IRI(DBR + "Hans_Bethe")
-
-
-def pdf(*pages: str) -> bytes:
-    """A PDF with a line of text on each page."""
-    from pypdf import PdfWriter
-    from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
-
-    def dictionary(**entries: object) -> DictionaryObject:
-        return DictionaryObject({NameObject(f"/{name}"): value for name, value in entries.items()})
-
-    writer = PdfWriter()
-    names = {"Type": "/Font", "Subtype": "/Type1", "BaseFont": "/Helvetica"}
-    font = dictionary(**{name: NameObject(value) for name, value in names.items()})
-    for text in pages:
-        page = writer.add_blank_page(width=612, height=792)
-        stream = DecodedStreamObject()
-        stream.set_data(f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode("latin-1"))
-        page.update(dictionary(Resources=dictionary(Font=dictionary(F1=font)), Contents=writer._add_object(stream)))
-    data = BytesIO()
-    writer.write(data)
-    return data.getvalue()
 
 
 # --- Cutting
@@ -83,39 +61,20 @@ def test_texts_are_read_as_they_say_they_are_encoded_and_others_say_why_not(tmp_
         ("a.markdown", "sixteen".encode("utf-16"), "sixteen"),
         ("b.txt", "café".encode("latin-1"), "not UTF-8 (byte 3)"),
         ("b.txt", b"a\0b", "bytes of zero"), ("b.txt", b" \n ", "no text in it"),
-        ("b.pdf", b"", "not a PDF that can be read"),
-        ("b.pdf", b"%PDF-1.7 and then nothing", "not a PDF that can be read"),
     ):  # fmt: skip
         (tmp_path / name).write_bytes(data)
-        found = pages_of(tmp_path / name)
-        assert expected in found if isinstance(found, str) else found == [(None, expected)], name
-        assert isinstance(found, str) == name.startswith("b")
-
-
-def test_a_pdf_is_read_page_by_page_or_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pypdf import PdfReader, PdfWriter
-
-    (tmp_path / "r.pdf").write_bytes(pdf("Marie Curie was here.", "Richard Feynman was not."))
-    (tmp_path / "scan.pdf").write_bytes(pdf(""))
-    writer = PdfWriter(clone_from=PdfReader(BytesIO(pdf("secret"))))
-    writer.encrypt("a password", algorithm="RC4-128")
-    writer.write(tmp_path / "locked.pdf")
-    found, *others = (pages_of(tmp_path / name) for name in ("r.pdf", "scan.pdf", "locked.pdf"))
-    assert [(number, text.strip()) for number, text in found] == [  # type: ignore[misc]
-        (1, "Marie Curie was here."), (2, "Richard Feynman was not."),
-    ]  # fmt: skip
-    assert others == ["no text in it (a scan?)", "it needs a password"]
-    monkeypatch.setattr("kgsparql.linking.documents.find_spec", lambda name: None)
-    assert pages_of(tmp_path / "r.pdf") == "pip install 'kgsparql[pdf]' reads PDF files"
+        found = text_of(tmp_path / name)
+        assert isinstance(found, Skipped) == name.startswith("b")
+        assert expected in found.reason if isinstance(found, Skipped) else found == expected, name
 
 
 def test_files_are_found_below_the_directory_in_order_and_others_are_named(tmp_path: Path) -> None:
-    for name in ("b.txt", "a/z.md", "a/b.pdf", ".git/x.txt", "a/.hidden.txt", "c.docx"):
+    for name in ("b.txt", "a/z.md", "a/b.txt", ".git/x.txt", "a/.hidden.txt", "c.docx"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("text", encoding="utf-8")
     found, others = files_of(tmp_path)
-    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["a/b.pdf", "a/z.md", "b.txt"]
-    assert [str(skipped) for skipped in others] == ["c.docx: not .txt, .md or .pdf"]
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["a/b.txt", "a/z.md", "b.txt"]
+    assert [str(skipped) for skipped in others] == ["c.docx: not .txt or .md; of a PDF, pdftotext makes one"]
     for nothing in (tmp_path / ".git" / "x.txt", tmp_path / "empty", tmp_path / "no such"):
         if nothing.name == "empty":
             nothing.mkdir()
@@ -229,9 +188,9 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase, write: Ca
         assert surfaces <= {"marie curie", "hans bethe"}
         assert surfaces
     assert sum(len(passage.excerpt.mentions) for passage in passages.read(range(len(passages)))) == built.mentions
-    nobel.indexes.index_texts(write(sub__report_pdf=pdf("Nobody is named here.", "Then Marie Curie spoke.")))
+    nobel.indexes.index_texts(write(sub__report_txt="Then Marie Curie spoke."))
     (passage,) = nobel.indexes.passages.read(nobel.indexes.passages.mentioning([CURIE]))
-    assert (str(passage.excerpt), passage.text) == ("sub/report.pdf, page 2", "Then Marie Curie spoke.")
+    assert (str(passage.excerpt), passage.text) == ("sub/report.txt", "Then Marie Curie spoke.")
     assert [(m.start, m.end) for m in passage.excerpt.mentions if m.term == CURIE] == [(5, 16)]
     nobel.indexes.index_texts(FIXTURES / "texts", passage_tokens=40)
     passages = nobel.indexes.passages  # ordered by the rare words they share with a text
@@ -243,14 +202,14 @@ def test_passages_are_found_by_what_they_mention(nobel: KnowledgeBase, write: Ca
 def test_bad_files_keep_no_good_one_out_and_where_all_are_bad_what_there_was_stays(
     nobel: KnowledgeBase, write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    directory = write(good_txt="Marie Curie.", latin_txt="café".encode("latin-1"), broken_pdf=b"%PDF-", other_docx=b"")
+    directory = write(good_txt="Marie Curie.", latin_txt="café".encode("latin-1"), broken_txt=b"\0", other_docx=b"")
     built = nobel.indexes.index_texts(directory)
     assert built.documents == 1
-    assert [skipped.name for skipped in built.skipped] == ["other.docx", "broken.pdf", "latin.txt"]
+    assert [skipped.name for skipped in built.skipped] == ["other.docx", "broken.txt", "latin.txt"]
     again = nobel.indexes.index_texts(directory)
     assert (again.changed, again.skipped) == (False, built.skipped)
     (directory / "good.txt").unlink()
-    (directory / "broken.pdf").unlink()
+    (directory / "broken.txt").unlink()
     with pytest.raises(InputError, match=r"no document can be read: latin\.txt: not UTF-8"):
         nobel.indexes.index_texts(directory)
     assert (len(reopened(nobel)), bool(reopened(nobel).mentioning([CURIE]))) == (1, True)

@@ -16,7 +16,7 @@ export function evidencePart({ id, answer }, light) {
 
 function piece(item, light, answer, id) {
   const facts = item.triples.length && item.kind !== "passage" ? triples(item.triples) : el("p", {}, item.text);
-  const document = item.source ? el("p", { class: "quiet" }, item.source.document, item.source.page ? `, page ${item.source.page}` : "") : "";
+  const document = item.source ? el("p", { class: "quiet" }, item.source.document) : "";
   const graphs = new Set(item.triples.flatMap((one) => one.sources.map((source) => source.graph)));
   const states = new Set(item.triples.map((one) => one.verified));
   const checked = !item.triples.length ? "" : states.has(false) ? "✗ not found" : states.has(null) ? "– not checkable" : "✓ found again";
