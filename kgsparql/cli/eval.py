@@ -204,7 +204,7 @@ def run(
         workers = asked.workers or (4 if asking.model is not None or knowledge.graph.is_remote else 1)
         plan = plans.Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
-            oracle=_oracles(questions, knowledge) if asked.oracle else None,
+            oracle=_oracle_maker(questions, knowledge) if asked.oracle else None,
         )  # fmt: skip
         sampling = {"limit": asked.limit, **gaps}
         config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
@@ -214,7 +214,7 @@ def run(
     graph.say(f"compare: kgsparql eval compare {asked.output}")
 
 
-def _oracles(questions: Sequence[Question], knowledge: KnowledgeBase) -> Callable[[Question], Oracle | None]:
+def _oracle_maker(questions: Sequence[Question], knowledge: KnowledgeBase) -> Callable[[Question], Oracle | None]:
     """Make the oracle of each question, once for all methods."""
     from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
 

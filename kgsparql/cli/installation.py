@@ -74,7 +74,7 @@ def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
         entries = [entry for entry in _entries_in(directory / folder) if entry.suffix != ".lock"]
         whole = sum(entry == _target_of(entry) for entry in entries)
         found += [(folder, what, whole, sum(map(size_of, entries)))] * bool(entries)
-    for kind, opened in _databases(directory).items():
+    for kind, opened in _databases_in(directory).items():
         size = bytes_of(opened.path)
         try:
             with opened as store:
@@ -131,7 +131,7 @@ def _clear_database(directory: Path, kind: str, skipped: list[StoreError]) -> tu
     """Empty a file, or of exchanges one kind; a file that cannot be used is removed if all of it is meant."""
     from kgsparql.storage.files import bytes_of, remove_database
 
-    opened = _databases(directory).get("vectors" if kind == "vectors" else "exchanges")
+    opened = _databases_in(directory).get("vectors" if kind == "vectors" else "exchanges")
     if opened is None:
         return 0, 0
     count, before = 0, bytes_of(opened.path)
@@ -146,7 +146,7 @@ def _clear_database(directory: Path, kind: str, skipped: list[StoreError]) -> tu
     return count, max(0, before - bytes_of(opened.path))
 
 
-def _databases(directory: Path) -> dict[str, Any]:
+def _databases_in(directory: Path) -> dict[str, Any]:
     """Find the files that are there of vectors and of exchanges, not yet opened; no link is followed."""
     from kgsparql.models.embedders import VECTORS, VectorStore
     from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache

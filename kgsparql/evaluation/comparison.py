@@ -95,7 +95,7 @@ def compare(
     if baseline and not any(named):
         there = ", ".join(dict.fromkeys(name for rows, _ in scored for name in rows["name"]))
         raise OptionError(f"--baseline {printable(baseline, 60)}: no such method", hint=f"there are: {there}")
-    return [_compared(*own, one, shown, tuple(metrics)) for own, one in zip(scored, named, strict=True)]
+    return [_compared_runs(*own, one, shown, tuple(metrics)) for own, one in zip(scored, named, strict=True)]
 
 
 def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -159,7 +159,7 @@ def _named_row(baseline: str, rows: pd.DataFrame) -> str:
     return "".join(found)
 
 
-def _compared(
+def _compared_runs(
     rows: pd.DataFrame, scores: pd.DataFrame, named: str, shown: tuple[str, ...], metrics: tuple[str, ...]
 ) -> Comparison:
     """Order the rows of a dataset, find the best one, and test the others against it or the baseline."""
@@ -167,7 +167,7 @@ def _compared(
 
     candidates = [name for name in metrics or _COMPARED if METRICS[name].better and scores[name].notna().any()]
     primary = candidates[0] if candidates else ""
-    means = _means(rows, scores, tuple(dict.fromkeys((*shown, *ALWAYS))))
+    means = _metric_means(rows, scores, tuple(dict.fromkeys((*shown, *ALWAYS))))
     if primary:
         of_row = means[means["by"] == ""].set_index("name")[primary]
         means["order"] = means["name"].map(of_row * (-1 if METRICS[primary].better == "higher" else 1))
@@ -178,7 +178,7 @@ def _compared(
     means["best"] = (means["by"] == "") & (means["name"] == best)
     reference = named or best
     tested = candidates if metrics else candidates[:3]
-    tests = list(_tests(names, scores, reference, tested, is_named=bool(named))) if reference else []
+    tests = list(_difference_tests(names, scores, reference, tested, is_named=bool(named))) if reference else []
     places = dict(zip(rows["name"], rows["at"], strict=True))
     return Comparison(
         dataset=rows["dataset"].iloc[0], rows={name: places[name] for name in names}, scores=scores, means=means,
@@ -187,7 +187,7 @@ def _compared(
     )  # fmt: skip
 
 
-def _means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+def _metric_means(rows: pd.DataFrame, scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Average each metric over all questions of a row, and over those of each kind, with 95 % intervals.
 
     They are drawn at once, since all share their resamples.
@@ -231,7 +231,7 @@ def _best_row(names: Sequence[str], scores: pd.DataFrame, metrics: Sequence[str]
     return "" if ordered[metrics[0]].isna().iloc[0] else str(ordered.index[0])
 
 
-def _tests(
+def _difference_tests(
     names: Sequence[str], scores: pd.DataFrame, reference: str, metrics: Sequence[str], *, is_named: bool
 ) -> Iterator[dict[str, Any]]:
     """Test every other row against the reference, which is named or found, on the questions that both were asked."""

@@ -53,7 +53,7 @@ def comparison_csv(comparisons: Sequence[Comparison]) -> str:
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
     """Write aligned tables for a terminal or a pipe."""
     lines: list[str] = []
-    for title, rows, texts in _tables(comparisons):
+    for title, rows, texts in _report_tables(comparisons):
         lines += ["", *wrapped(title), *(aligned(rows, {0}) if rows else ())]
         lines += (line for text in texts for line in wrapped(printable(text, 600), indent="  "))
     return "\n".join([*lines[1:], ""])
@@ -62,7 +62,7 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
 def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`.escaped_markdown`."""
     lines: list[str] = []
-    for title, rows, texts in _tables(comparisons):
+    for title, rows, texts in _report_tables(comparisons):
         lines += ["", f"{'###' if rows else '##'} {escaped_markdown(title)}", ""]
         if rows:
             head, *cells = [f"| {' | '.join(map(escaped_markdown, row))} |" for row in rows]
@@ -71,7 +71,7 @@ def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
     return "\n".join([*lines[1:], ""])
 
 
-def _tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
+def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
     """Yield everything that is shown: for each dataset what is best, the tables, and the notes."""
     for found in comparisons:
         rows = found.whole.to_dict("records")
@@ -91,7 +91,7 @@ def _tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
         yield from _means_table("Reliability: share of questions", found, rows, shares)
         costs = [one for one in chosen if METRICS[one].group == "cost" and any(row.get(one, 0) > 0 for row in rows)]
         yield from _means_table("Cost: mean of a question", found, rows, costs)
-        if told := list(_notes(found, rows)):
+        if told := list(_comparison_notes(found, rows)):
             yield _Table("Notes", (), [f"- {one}" for one in told])
 
 
@@ -101,7 +101,7 @@ def _means_table(
 ) -> Iterator[_Table]:  # fmt: skip
     """Yield a table of means, if there is any; of many metrics, other intervals are in CSV and JSON."""
     shown = [one for one in metrics if one in found.means and found.whole[one].notna().any()]
-    cells = [[_row_title(found, row), *(_mean(row, one, intervals) for one in shown)] for row in rows]
+    cells = [[_row_title(found, row), *(_mean_text(row, one, intervals) for one in shown)] for row in rows]
     texts = ["* best; ‡ an oracle chooses: a ceiling, no method. In brackets: 95 % interval of the mean."]
     if shown:
         yield _Table(title, [["method", *shown], *cells], texts if intervals else ())
@@ -112,7 +112,7 @@ def _row_title(found: Comparison, row: Mapping[str, Any]) -> str:
     return f"{row['name']}{mark}"
 
 
-def _mean(row: Mapping[str, Any], metric: str, intervals: Collection[str]) -> str:
+def _mean_text(row: Mapping[str, Any], metric: str, intervals: Collection[str]) -> str:
     """Write a mean, with its interval if it is one of those."""
     text = amount(metric, row[metric])
     if metric not in intervals or text == "–":
@@ -171,7 +171,7 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
             cells = {(line["name"], line["slice"]): line for line in own.to_dict("records")}
             of_rows = ([cells.get((row["name"], value)) for value in values] for row in rows)
             written = [
-                ["–" if one is None else _mean(one, found.primary, {found.primary}) for one in o] for o in of_rows
+                ["–" if one is None else _mean_text(one, found.primary, {found.primary}) for one in o] for o in of_rows
             ]
             heads = [f"{value} (n {max(own.loc[own['slice'] == value, 'n'])})" for value in values]
             titles = (_row_title(found, row) for row in rows)
@@ -197,7 +197,7 @@ def _risk_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
         yield _Table("Risk and coverage: first answers that are right among the surest", table, [about])
 
 
-def _notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Say what is missing, and what cannot be compared as it stands."""
     configs = list({run.path: run.config for run, _ in found.rows.values()}.values())
     yield from _run_differences(configs)
@@ -251,7 +251,7 @@ def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
 def disagreements_text(comparisons: Sequence[Comparison], limit: int = 10, *, markdown: bool = False) -> str:
     """Write the questions on which methods differ, first those that about half of the methods got right."""
     lines = [f"{'## ' * markdown}Where methods differ (✓ is right)"]
-    for title, *others in (own for found in comparisons if found.primary for own in _disagreements(found, limit)):
+    for title, *others in (own for found in comparisons if found.primary for own in _disagreement_lines(found, limit)):
         if markdown:
             lines += ["", f"### {escaped_markdown(title)}", "", *(f"- {escaped_markdown(line)}" for line in others)]
         else:
@@ -260,7 +260,7 @@ def disagreements_text(comparisons: Sequence[Comparison], limit: int = 10, *, ma
     return "\n".join(lines) + "\n"
 
 
-def _disagreements(found: Comparison, limit: int) -> Iterator[list[str]]:
+def _disagreement_lines(found: Comparison, limit: int) -> Iterator[list[str]]:
     """Yield the lines of each question."""
     wide = found.scores.pivot_table(index="key", columns="name", values=found.primary, sort=False)
     differ = wide[wide.nunique(axis=1) > 1]

@@ -126,7 +126,7 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     """Write each array into a file; return what is said of them beside."""
     names = sorted(read.terms, key=lambda term: (term[:1] == b"_", term[1:-1] if term[:1] == b"<" else term))
     predicates = sorted(read.predicates, key=lambda predicate: predicate[1:-1])
-    rank, place = _ranks(read.terms, names), _ranks(read.predicates, predicates)
+    rank, place = _ranks_of(read.terms, names), _ranks_of(read.predicates, predicates)
     s, p, o = (np.frombuffer(column, column.typecode) for column in read.edges)
     s, p, o = rank[s], place[p], rank[o]
     here, others, steps = _distinct_rows(np.append(s, o), np.append(o, s), np.append(2 * p, 2 * p + 1))
@@ -142,9 +142,10 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     texts = [term[1:-1] if term[:1] == b"<" else term[2:] for term in names]
     step_type = next(kind for kind in ("u1", "<u2", "<u4") if 2 * len(predicates) <= 1 << 8 * int(kind[-1]))
     arrays = {
-        "names": np.frombuffer(b"".join(texts), "u1"), "name_starts": _starts(np.fromiter(map(len, texts), np.int64)),
-        "starts": _starts(edges_of), "others": others.astype("<u4"), "steps": steps.astype(step_type),
-        "literal_starts": _starts(kinds_of), "literals": literals.astype(step_type), "about": about,
+        "names": np.frombuffer(b"".join(texts), "u1"),
+        "name_starts": _starts_of(np.fromiter(map(len, texts), np.int64)),
+        "starts": _starts_of(edges_of), "others": others.astype("<u4"), "steps": steps.astype(step_type),
+        "literal_starts": _starts_of(kinds_of), "literals": literals.astype(step_type), "about": about,
     }  # fmt: skip
     for name in ARRAYS:
         np.save(made / name, arrays[name])
@@ -155,14 +156,14 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     }
 
 
-def _ranks(numbers: dict[bytes, int], in_order: list[bytes]) -> Array:
+def _ranks_of(numbers: dict[bytes, int], in_order: list[bytes]) -> Array:
     """Return the place of each number in an order."""
     ranks = np.empty(len(numbers), np.uint32)
     ranks[[numbers[one] for one in in_order]] = np.arange(len(numbers))
     return ranks
 
 
-def _starts(counts: Array) -> Array:
+def _starts_of(counts: Array) -> Array:
     starts = np.append(0, np.cumsum(counts))
     return starts.astype("<u4" if starts[-1] < 1 << 32 else "<u8")
 

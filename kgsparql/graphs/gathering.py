@@ -103,7 +103,7 @@ class TripleGatherer:
         scans = {step: [TripleLookup(None, predicate) for predicate in step.predicates] for step in steps}
         self._fetch(chain(*scans.values()), _WHOLE + 1)
         large = {step for step, some in scans.items() if not some or self._why_not_whole(some)}
-        fixed = {step: [] if step.is_closure else self._lookups(step, {}) for step in large}
+        fixed = {step: [] if step.is_closure else self._lookups_of(step, {}) for step in large}
         self._fetch((one for one in chain(*fixed.values()) if one != TripleLookup()), _WHOLE + 1)
         looked_at = [one for step in steps for one in fixed.get(step) or scans[step]]
         places = {place for one in looked_at for place in missing.get(one, ())}
@@ -114,7 +114,7 @@ class TripleGatherer:
 
     def fill(self, groups: Iterable[g.Group]) -> None:
         """Gather what groups of patterns need, from the terms that they begin at."""
-        for wanted in _together([self._follow(group, {}) for group in groups]):
+        for wanted in _run_together([self._follow_group(group, {}) for group in groups]):
             self._fetch(wanted, _MOST_EACH)
 
     def _fetch(self, lookups: Iterable[TripleLookup], limit: int) -> None:
@@ -178,10 +178,10 @@ class TripleGatherer:
     def _why_not_whole(self, lookups: Iterable[TripleLookup]) -> str:
         return next(filter(None, map(self.gathered.why_not_whole, lookups)), "")
 
-    def _quads(self, lookups: Iterable[TripleLookup]) -> Iterator[ox.Quad]:
+    def _gathered_quads(self, lookups: Iterable[TripleLookup]) -> Iterator[ox.Quad]:
         return (quad for one in lookups for quad in self.gathered.store.quads_for_pattern(*one, None))  # type: ignore[arg-type]
 
-    def _lookups(self, step: _Step, known: _Known) -> list[TripleLookup]:
+    def _lookups_of(self, step: _Step, known: _Known) -> list[TripleLookup]:
         """List the lookups of a pattern: from its end that may be fewer terms; from both, where one is a single one."""
         start, end = _terms_of(step.start, known), _terms_of(step.end, known)
         if start is not None and end is not None and min(len(start), len(end)) != 1:
@@ -190,23 +190,23 @@ class TripleGatherer:
         ends = [None] if end is None else sorted(end, key=str)
         return [TripleLookup(*one) for one in product(starts, step.predicates or [None], ends)]
 
-    def _cost(self, step: _Step, known: _Known) -> int:
+    def _step_cost(self, step: _Step, known: _Known) -> int:
         """Estimate how much a pattern costs: nothing where all is here, most where it is not bound."""
-        lookups = self._lookups(step, known)
+        lookups = self._lookups_of(step, known)
         if not self._why_not_whole(lookups):
             return 0
         if _terms_of(step.start, known) is None and _terms_of(step.end, known) is None:
             return BOUND + 1 + step.is_closure  # last: it needs everything, if nothing else binds an end
         return len(lookups) + _WHOLE * (not self.gathered.missing.keys().isdisjoint(lookups))
 
-    def _follow(self, group: g.Group, outer: _Known) -> _Waiting:
+    def _follow_group(self, group: g.Group, outer: _Known) -> _Waiting:
         """Gather what a group needs: first what every solution has, then the groups in it."""
         known, todo, again = dict(outer), [*_steps_of(group)], set[_Step]()
         for one in group:
             if isinstance(one, g.Values):
-                _narrow(known, one.variable, one.terms)
+                _narrow_node(known, one.variable, one.terms)
         while todo and frozenset() not in known.values():
-            step = min(todo, key=lambda one: self._cost(one, known))
+            step = min(todo, key=lambda one: self._step_cost(one, known))
             todo.remove(step)
             reason = yield from (self._follow_closure if step.is_closure else self._follow_step)(step, known)
             if reason and step not in again:  # others may narrow it
@@ -215,20 +215,20 @@ class TripleGatherer:
             elif reason:
                 self.lacking.append(Solutions(cut=reason))
         if frozenset() not in known.values():  # else it has no solution
-            yield from _together([self._follow(*one) for one in _inner_groups(group, known)])
+            yield from _run_together([self._follow_group(*one) for one in _inner_groups(group, known)])
         return ""
 
     def _follow_step(self, step: _Step, known: _Known) -> _Waiting:
         """Narrow the variables of a pattern to what is found; return why that is not all there is."""
-        lookups = self._lookups(step, known)
+        lookups = self._lookups_of(step, known)
         yield lookups
         if reason := self._why_not_whole(lookups):
             return reason
         start, end = _terms_of(step.start, known), _terms_of(step.end, known)
-        quads = self._quads(lookups)
+        quads = self._gathered_quads(lookups)
         found = [q for q in quads if (start is None or q.subject in start) and (end is None or q.object in end)]
-        _narrow(known, step.start, (quad.subject for quad in found))
-        _narrow(known, step.end, (quad.object for quad in found))
+        _narrow_node(known, step.start, (quad.subject for quad in found))
+        _narrow_node(known, step.end, (quad.object for quad in found))
         return ""
 
     def _follow_closure(self, step: _Step, known: _Known) -> _Waiting:
@@ -243,17 +243,17 @@ class TripleGatherer:
         while new:
             met |= new
             from_, to = Variable("from"), Variable("to")
-            more = self._lookups(replace(step, start=from_, end=to), {from_ if is_forward else to: frozenset(new)})
+            more = self._lookups_of(replace(step, start=from_, end=to), {from_ if is_forward else to: frozenset(new)})
             yield more
             lookups += more
-            new = {quad.object if is_forward else quad.subject for quad in self._quads(more)} - met
+            new = {quad.object if is_forward else quad.subject for quad in self._gathered_quads(more)} - met
         reason = self._why_not_whole(lookups)
         if not reason:
-            _narrow(known, step.end if is_forward else step.start, met)
+            _narrow_node(known, step.end if is_forward else step.start, met)
         return reason
 
 
-def _together(runs: Iterable[_Waiting]) -> _Waiting:
+def _run_together(runs: Iterable[_Waiting]) -> _Waiting:
     """Run several at once: what each waits for is asked for with one query."""
     waiting = list(runs)
     while waiting:
@@ -313,7 +313,7 @@ def _terms_of(node: Node, known: _Known) -> frozenset[Term] | None:
     return known.get(node) if isinstance(node, Variable) else frozenset((node,))
 
 
-def _narrow(known: _Known, node: Node, terms: Iterable[Term]) -> None:
+def _narrow_node(known: _Known, node: Node, terms: Iterable[Term]) -> None:
     if isinstance(node, Variable):
         known[node] = frozenset(terms).intersection(*[known[node]] if node in known else [])
 

@@ -68,7 +68,7 @@ class QueryProcesses:
         :raises LimitError: if the query takes more memory than it may, or the system has no forks.
         :raises QueryCrashError: if it ended the process.
         """
-        process = self._next()
+        process = self._next_process()
         try:
             frame = process.reply_to({"rows": most_rows, "bytes": most_bytes}, text, check)
         except BaseException:  # Ctrl-C too
@@ -87,7 +87,7 @@ class QueryProcesses:
         for process in idle:
             process.kill()
 
-    def _next(self) -> _QueryProcess:
+    def _next_process(self) -> _QueryProcess:
         """Return a process that has nothing to do; a fork of this one has none of those of this one."""
         if self._owner != os.getpid():  # another thread of the parent may have held the lock
             self._owner, self._idle, self._lock = os.getpid(), [], threading.Lock()
@@ -114,10 +114,10 @@ class _QueryProcess:
             warnings.simplefilter("ignore", DeprecationWarning)
             self._pid = os.fork()
         if self._pid == 0:
-            _serve(store, directory, requests, replies, are_sets=are_sets)
+            _serve_queries(store, directory, requests, replies, are_sets=are_sets)
         os.close(requests)
         os.close(replies)
-        self.kill = weakref.finalize(self, _end, self._pid, (self._requests, self._replies), os.getpid())
+        self.kill = weakref.finalize(self, _end_process, self._pid, (self._requests, self._replies), os.getpid())
         """End it, whatever it does; nobody else may want it."""
 
     def reply_to(self, limits: dict[str, Any], text: str, check: Callable[[], None]) -> Frame:
@@ -146,7 +146,7 @@ class _QueryProcess:
         return QueryCrashError(f"the query ended the process that ran it ({how})", hint=hint)
 
 
-def _end(pid: int, pipes: tuple[int, int], owner: int) -> None:
+def _end_process(pid: int, pipes: tuple[int, int], owner: int) -> None:
     if owner == os.getpid():  # a fork of the owner leaves it alone
         for pipe in pipes:
             os.close(pipe)
@@ -155,7 +155,7 @@ def _end(pid: int, pipes: tuple[int, int], owner: int) -> None:
             os.waitpid(pid, 0)
 
 
-def _serve(store: ox.Store, directory: Path | None, requests: int, replies: int, *, are_sets: bool) -> NoReturn:
+def _serve_queries(store: ox.Store, directory: Path | None, requests: int, replies: int, *, are_sets: bool) -> NoReturn:
     """Answer queries until the parent ends; nothing of what the parent would do at its own end is done here."""
     try:
         gc.disable()  # no finalizer of the parent's objects
@@ -166,14 +166,14 @@ def _serve(store: ox.Store, directory: Path | None, requests: int, replies: int,
         _limit_resources(in_memory=directory is None)
         asked: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         with os.fdopen(requests, "rb") as pipe, os.fdopen(replies, "wb") as answers:
-            threading.Thread(target=_receive, args=(pipe, asked), daemon=True).start()
+            threading.Thread(target=_receive_queries, args=(pipe, asked), daemon=True).start()
             while True:
                 _write_frame(answers, *_reply_to(store, *asked.get(), is_union=is_union))
     finally:
         os._exit(1)
 
 
-def _receive(pipe: BinaryIO, asked: queue.SimpleQueue[Frame]) -> None:
+def _receive_queries(pipe: BinaryIO, asked: queue.SimpleQueue[Frame]) -> None:
     """Pass on the queries as they come: the end of them is the end of the parent, also while the engine works."""
     while (frame := _read_frame(pipe)) is not None:
         asked.put(frame)

@@ -91,18 +91,20 @@ class _Bert:
             self._weights[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
         )
         ids, at = (np.concatenate([*rows]) for rows in (texts, (range(len(text)) for text in texts)))
-        hidden = self._normed("embeddings", words[ids] + places[at] + types[0])
+        hidden = self._normed_layer("embeddings", words[ids] + places[at] + types[0])
         for number in range(self._config["num_hidden_layers"]):
             layer = f"encoder.layer.{number}"
-            mixed = self._linear(f"{layer}.attention.output", self._attended(f"{layer}.attention.self", hidden, groups))
-            hidden = self._normed(f"{layer}.attention.output", hidden + mixed)
-            wide = _gelu(self._linear(f"{layer}.intermediate", hidden))
-            hidden = self._normed(f"{layer}.output", hidden + self._linear(f"{layer}.output", wide))
+            mixed = self._linear_layer(
+                f"{layer}.attention.output", self._attended_to(f"{layer}.attention.self", hidden, groups)
+            )
+            hidden = self._normed_layer(f"{layer}.attention.output", hidden + mixed)
+            wide = _gelu(self._linear_layer(f"{layer}.intermediate", hidden))
+            hidden = self._normed_layer(f"{layer}.output", hidden + self._linear_layer(f"{layer}.output", wide))
         return np.concatenate([hidden[rows].reshape(*shape, -1).mean(1) for rows, shape in groups])
 
-    def _attended(self, name: str, hidden: _Array, groups: Sequence[tuple[slice, tuple[int, int]]]) -> _Array:
+    def _attended_to(self, name: str, hidden: _Array, groups: Sequence[tuple[slice, tuple[int, int]]]) -> _Array:
         heads = self._config["num_attention_heads"]
-        projected = [self._linear(name, hidden, part) for part in ("query", "key", "value")]
+        projected = [self._linear_layer(name, hidden, part) for part in ("query", "key", "value")]
         mixed = np.empty_like(hidden)
         for rows, shape in groups:
             query, key, value = (one[rows].reshape(*shape, heads, -1).swapaxes(1, 2) for one in projected)
@@ -112,12 +114,12 @@ class _Bert:
             mixed[rows] = (share @ value).swapaxes(1, 2).reshape(-1, hidden.shape[1])
         return mixed
 
-    def _linear(self, name: str, rows: _Array, part: str = "dense") -> _Array:
+    def _linear_layer(self, name: str, rows: _Array, part: str = "dense") -> _Array:
         made: _Array = rows @ self._weights[f"{name}.{part}.weight"].T
         made += self._weights[f"{name}.{part}.bias"]
         return made
 
-    def _normed(self, name: str, rows: _Array) -> _Array:
+    def _normed_layer(self, name: str, rows: _Array) -> _Array:
         rows -= rows.mean(-1, keepdims=True)
         rows /= np.sqrt(np.square(rows).mean(-1, keepdims=True) + np.float32(self._config["layer_norm_eps"]))
         made: _Array = rows * self._weights[f"{name}.LayerNorm.weight"] + self._weights[f"{name}.LayerNorm.bias"]

@@ -252,7 +252,7 @@ class PlanCompiler:
             case a.Both(sets):
                 return tuple(pattern for one in sets for pattern in self.members(one, x))
             case a.Either(sets):
-                return self._either(sets, x)
+                return self._either_of(sets, x)
             case a.Minus(inner, without):
                 with self._unseen():
                     left_out = g.Without(self.members(without, x))
@@ -276,7 +276,7 @@ class PlanCompiler:
         below = (*self._any_of(x, types, kind), classes_below(kind, of, self.vocabulary))
         return (g.Union((self._any_of(x, types, of), below)),)
 
-    def _either(self, sets: Sequence[a.ItemSet], x: Variable) -> Group:
+    def _either_of(self, sets: Sequence[a.ItemSet], x: Variable) -> Group:
         """The items of several sets; of paths, apart: Oxigraph puts no union in order, and reads it for each row."""
         union = g.Union(tuple(self.members(one, x) for one in sets))
         has_paths = self.facts is None and any(isinstance(part, a.Ends) for one in sets for part in parts(one))

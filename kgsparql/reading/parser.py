@@ -18,7 +18,7 @@ from kgsparql.reading.clauses import (
     positions_in,
     relations,
 )
-from kgsparql.reading.differences import Differences
+from kgsparql.reading.endings import Differences
 from kgsparql.reading.lexicon import Lexicon, lexicon
 
 _ADVERBIAL = {"place", "time", "manner"}

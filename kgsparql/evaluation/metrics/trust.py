@@ -144,7 +144,7 @@ def _cost_metric(name: str, of: Callable[[RecordedCost], float | None] | None = 
     return Metric(name, "cost", "lower", lambda _, record: measured(record.measured))
 
 
-def _share(name: str, of: Callable[[Record], bool], better: Better = "lower") -> Metric:
+def _share_metric(name: str, of: Callable[[Record], bool], better: Better = "lower") -> Metric:
     """Make a metric that counts questions."""
     return Metric(name, "grounding", better, lambda _, record: float(of(record)))
 
@@ -161,7 +161,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("grounded", "grounding", "higher", _is_grounded),
     Metric("unsupported_claims", "grounding", "lower", _unsupported_share),
     # no term, no name, and no model says in words that it knows; a failed question is no abstention
-    _share("abstained", is_silent, ""),
+    _share_metric("abstained", is_silent, ""),
     # of the questions to which nothing was answered, those that have no answer
     Metric(
         "abstention_precision", "grounding", "higher",
@@ -176,15 +176,15 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("misleading", "grounding", "lower", _is_misleading),
     # a model was to help, and failed, or was not trusted
-    _share("without_model", lambda record: record.is_without_model),
+    _share_metric("without_model", lambda record: record.is_without_model),
     # a reply of a model could not be used; that there is no embedding model is how the run was made, and no fallback
-    _share("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
+    _share_metric("fallbacks", lambda record: any(purpose != _NO_EMBEDDER for purpose, _ in record.fallbacks)),
     # a limit cut something off: an item of the evidence, a list on the way, or the budget
-    _share("truncated", lambda record: record.is_cut_short or any(item.cuts for item in record.evidence)),
+    _share_metric("truncated", lambda record: record.is_cut_short or any(item.cuts for item in record.evidence)),
     # marked as not whole: a limit, words without evidence, a doubt
-    _share("partial", lambda record: record.status == "partial" and not record.has_failed),
+    _share_metric("partial", lambda record: record.status == "partial" and not record.has_failed),
     # an error left it without an answer; where a model failed once there was evidence, the candidates are no answer
-    _share("failed", lambda record: record.has_failed),
+    _share_metric("failed", lambda record: record.has_failed),
     *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
     *map(_cost_metric, ("cost", "paid_cost", "queries", "rows", "seconds")),

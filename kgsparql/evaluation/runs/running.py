@@ -104,7 +104,7 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
                 progress.add(question, record)
         tell(progress)
         lost_in_a_row = 0
-        with closing(_outcomes(knowledge, plan, method, left)) as outcomes:
+        with closing(_outcomes_of_method(knowledge, plan, method, left)) as outcomes:
             for outcome in outcomes:
                 there.add(outcome.record, outcome.steps)
                 progress.add(outcome.question, outcome.record)
@@ -117,7 +117,7 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
                     raise stopped
 
 
-def _outcomes(
+def _outcomes_of_method(
     knowledge: KnowledgeBase, plan: Plan, method: Method, questions: Sequence[Question]
 ) -> Generator[QuestionOutcome]:
     """Yield the outcomes as they come; at most ``plan.workers`` questions are asked at the same time.
