@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.serving.conftest import CHROMIUM, NOBEL, process_of, served
 from tests.serving.test_answers_on_the_page import ANSWERS, WIDTHS, look_at
-from tests.serving.test_many_at_once import QUESTIONS, ask_many, health_of, resident_bytes
+from tests.serving.test_guards import QUESTIONS, ask_many, health_of, resident_bytes
 
 CLIENTS = 20
 EACH = 5

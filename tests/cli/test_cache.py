@@ -1,4 +1,4 @@
-"""``kgsparql cache`` over caches that real commands made."""
+"""--force"""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.cli.lock_holder import lock_held
 from tests.model_server import ModelServer
 from tests.scripted import by_call
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import NOBEL
+from tests.world import FIXTURES, NOBEL, PHYSICS
 
 SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]})
 
@@ -215,3 +215,152 @@ def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_on
     assert (done.exit_code, "rate-limits: 1 removed" in done.stdout) == (0, True), done.stderr
     assert kinds(run)["rate-limits"]["count"] == 1
     assert kept_until(kept_until_file("https://b.example"), now) == pytest.approx(now + 600)
+
+
+def asked(run: Run, path: Path, question: str = PHYSICS) -> None:
+    assert run("ask", question, "-k", NOBEL, "-q", "--log", path).exit_code in {0, 3}
+
+
+def test_no_log_is_kept_unless_one_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("ask", PHYSICS, "-k", NOBEL, "-q").exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+    assert "no log is kept" in run("log").stderr
+
+
+def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, questions = tmp_path / "q.sqlite", tmp_path / "questions.jsonl"
+    asked(run, path)
+    asked(run, path, "What colour is Xyzzy?")
+    monkeypatch.setenv("KGSPARQL_LOG", str(path))
+    listed = run("log").stdout.splitlines()
+    assert "Xyzzy" in listed[0]
+    assert PHYSICS in listed[1]
+    assert "Marie Curie" in listed[1]
+    assert run("log", "export", "-f", "eval").exit_code == 2
+    assert run("log", "rate", "1", "--up").exit_code == 0
+    shown = run("log", "show", "1").stdout
+    assert "[P1]" in shown
+    assert "rated    right" in shown
+    exported = run("log", "export", "-f", "eval", "-o", questions)
+    assert exported.exit_code == 0, exported.stderr
+    measured = run("eval", questions, "-k", NOBEL, "-r", "path_ranking", "-q", "-o", tmp_path / "run")
+    assert measured.exit_code == 0, measured.stderr
+    lines = [json.loads(line) for line in run("log", "export").stdout.splitlines()]
+    assert [(line["id"], line["is_right"]) for line in lines] == [(1, True), (2, None)]
+    assert [one["id"] for one in json.loads(run("log", "--rated", "-f", "json").stdout)] == [1]
+
+
+def test_lines_of_stdin_and_errors_are_logged_too_and_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    run("ask", "-", "-k", NOBEL, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
+    assert PHYSICS in run("log", "show", "1", "--log", path).stdout
+    found = json.loads(run("log", "--log", path, "-f", "json").stdout)
+    assert [one["answer"]["status"] for one in found] == ["error", "answered"]
+    assert "at most 4,000" in run("log", "show", "2", "--log", path).stdout
+    for words in (
+        ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"),
+        ("rate", "1", "--right", ""),
+    ):  # fmt: skip
+        done = run("log", *words, "--log", tmp_path / "q.sqlite")
+        assert (done.exit_code, "hint" in done.stderr) == (2, True), words
+
+
+def test_a_log_that_cannot_be_written_costs_no_answer_but_says_so(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "not_a_log.ttl").write_text("<a:b> <a:c> <a:d> .")
+    for place in ("file/q.sqlite", "not_a_log.ttl"):
+        done = run("ask", PHYSICS, "-k", NOBEL, "-f", "plain", "-q", "--log", tmp_path / place)
+        assert (done.exit_code, "Marie Curie" in done.stdout, "not logged" in done.stderr) == (0, True, True)
+    assert (tmp_path / "not_a_log.ttl").read_text() == "<a:b> <a:c> <a:d> ."
+
+
+TEXTS = FIXTURES / "texts"
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> Path:
+    """What is indexed in one test is not there in the next."""
+    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def index(run: Run, directory: Path, *more: object) -> list[str]:
+    result = run("index", "-k", NOBEL, "--embedder", "none", "--text", directory, *more)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    return result.stderr.splitlines()
+
+
+def test_documents_are_indexed_found_and_cleared(run: Run, empty_cache: Path) -> None:
+    said = index(run, TEXTS)
+    assert said[-1].startswith("indexed 2 documents, 4 passages that mention entities ")
+    assert said[-2].startswith("indexed 8")
+    assert index(run, TEXTS)[-1].startswith("unchanged: 2 documents, 4 passages")
+    assert ", 4 passages of 2 documents" in run("info", "-k", NOBEL).stdout
+    question = "What did Richard Feynman drop in a glass of ice water?"
+    result = run("ask", question, "-k", NOBEL, "-r", "entity", "--embedder", "none", "-f", "json")
+    assert result.exit_code == 3, "without a model, nobody reads the passage"
+    passages = [item for item in json.loads(result.stdout)["evidence"] if item["kind"] == "passage"]
+    assert passages[0]["source"]["document"] == "feynman.txt"
+    assert "a glass of ice water" in passages[0]["text"]
+    assert run("cache", "--clear", "labels").exit_code == 0
+    assert list(empty_cache.rglob("*.lance")) == []
+
+
+def test_each_file_that_is_left_out_is_named_with_the_reason_and_of_very_many_the_first(
+    run: Run, tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "good.txt").write_text("Marie Curie.", encoding="utf-8")
+    (texts / "latin.md").write_bytes("café".encode("latin-1"))
+    (texts / "broken.txt").write_bytes(b"\0")
+    (texts / "table.xlsx").write_bytes(b"")
+    said = index(run, texts)
+    assert [line.split(":")[0] for line in said if line.startswith("left out")] == [
+        "left out table.xlsx",
+        "left out broken.txt",
+        "left out latin.md",
+    ]
+    assert any("not UTF-8 (byte 3)" in line for line in said)
+    assert said[-1] == "indexed 1 document, 1 passage that mention entities 1 time"
+    for i in range(25):
+        (texts / f"{i:02}.docx").write_bytes(b"")
+    (texts / "good.txt").write_text("Nobody.", encoding="utf-8")
+    said = index(run, texts)
+    assert sum(line.startswith("left out") for line in said) == 21
+    assert "left out 8 more files" in said
+    assert said[-1] == "no label of the graph is in these documents: they will not be found"
+
+
+def test_a_directory_without_documents_is_an_error_before_anything_is_built(
+    run: Run, tmp_path: Path, empty_cache: Path
+) -> None:
+    for name, data, message in (
+        ("nothing", None, "no such directory"), ("empty", {}, "an empty directory"),
+        ("unreadable", {"a.txt": b"\xff\xe9"}, "no document can be read: a.txt: not UTF-8"),
+        ("others", {"a.docx": b""}, "no document can be read"),
+    ):  # fmt: skip
+        if data is not None:
+            (tmp_path / name).mkdir()
+            for file, content in data.items():
+                (tmp_path / name / file).write_bytes(content)
+        result = run("index", "-k", NOBEL, "--embedder", "none", "--text", tmp_path / name)
+        assert (result.exit_code, message in result.stderr, "hint:" in result.stderr) == (2, True, True), name
+        assert empty_cache.exists() == (name in {"unreadable", "others"})
+    result = run("index", "-k", NOBEL, "--text", TEXTS, "--passage-tokens", 5)
+    assert (result.exit_code, "passages of 5 tokens" in result.stderr) == (2, True)
+
+
+def test_a_graph_that_changed_says_that_its_documents_must_be_indexed_again(run: Run, tmp_path: Path) -> None:
+    graph, texts = tmp_path / "g.ttl", tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("Ann Alpha was here.", encoding="utf-8")
+    triple = '<http://e.org/a> <http://www.w3.org/2000/01/rdf-schema#label> "Ann Alpha" .\n'
+    graph.write_text(triple, encoding="utf-8")
+    assert run("index", "-k", graph, "--embedder", "none", "--text", texts).exit_code == 0
+    graph.write_text(f"{triple}<http://e.org/a> <http://e.org/p> 1 .\n", encoding="utf-8")
+    result = run("ask", "Where was Ann Alpha?", "-k", graph, "-r", "entity", "--embedder", "none")
+    assert "documents were indexed with an earlier state of this graph" in result.stdout
+    assert "here" not in result.stdout.split("Notes")[0]

@@ -42,9 +42,6 @@ def doctor(run: Run) -> Doctor:
     return examine
 
 
-# -- The installation ---------------------------------------------------------------------------------------------
-
-
 def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
     run: Run, doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,9 +99,6 @@ def test_a_package_that_cannot_be_imported_is_a_check_that_fails(
     assert "openai" in found["model"]["hint"]
 
 
-# -- The embedder -------------------------------------------------------------------------------------------------
-
-
 def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_not(doctor: Doctor) -> None:
     with ModelServer() as server:
         code, found = doctor("--embedder", f"{server.url}#words")
@@ -119,9 +113,6 @@ def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_no
     code, found = doctor("--embedder", "nobody/has-this-model")
     assert (code, found["embedder"]["state"]) == (0, "absent")
     assert "downloads" in found["embedder"]["hint"]
-
-
-# -- The model ----------------------------------------------------------------------------------------------------
 
 
 def test_the_rung_of_the_ladder_is_found_by_asking_each_time_and_not_kept(doctor: Doctor, tmp_path: Path) -> None:
@@ -179,9 +170,6 @@ def test_a_server_that_is_ill_fails_in_time(doctor: Doctor, monkeypatch: pytest.
         assert (code, found["model"]["state"], says in found["model"]["found"]) == (5, "fail", True), says
         assert hint in found["model"]["hint"]
         assert "kgsparql doctor" not in found["model"]["hint"]
-
-
-# -- The graph ----------------------------------------------------------------------------------------------------
 
 
 def test_files_are_read_and_each_is_a_line(run: Run, doctor: Doctor, tmp_path: Path) -> None:

@@ -107,9 +107,6 @@ def test_a_model_that_is_required_fails_as_an_error(nobel: KnowledgeBase) -> Non
         assert caught.value.exit_code == (6 if failure.budget else 5), name
 
 
-# -- On sockets --------------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def bad_server(name: str) -> Iterator[str]:
     """The address of a server that fails so; ``down`` is one that is gone."""

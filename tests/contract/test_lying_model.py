@@ -72,9 +72,7 @@ def sworn(lie: Liar) -> LanguageModel:
     return model
 
 
-def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(
-    nobel: KnowledgeBase,
-) -> None:
+def test_no_lie_is_told_of_a_model_that_passed_its_trial_and_a_wrong_choice_is_doubted(nobel: KnowledgeBase) -> None:
     right = {question: shown_of(nobel.ask(question)) for question in QUESTIONS}
     for i, (name, liar) in enumerate(LIES.items()):
         model = sworn(replace(liar, plan="(* (count C1) 365)"))
@@ -123,9 +121,6 @@ def test_a_passage_is_quoted_and_not_the_models_words(
 def passages_in(body: Body) -> list[int]:
     """The numbers of what is of a document."""
     return [number for number, line in numbered(body).items() if "feynman.txt" in line]
-
-
-# -- At the doors ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "trig"])

@@ -40,9 +40,6 @@ def is_draft(asked: Asked) -> bool:
     return "model_failed" in {note.code for note in asked.answer.notes}
 
 
-# -- Replies -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_every_reply_is_survived(ask: Ask, method: str, small: KnowledgeBase) -> None:
     without = ask(small, COLLEAGUES, method).answer
@@ -77,9 +74,6 @@ def test_M14_what_a_model_knows_itself_is_asked_only_where_the_graph_has_no_answ
     assert (asked.answer.status, asked.answer.grounding, asked.answer.answers) == ("no_entity", "model", ())
     assert "Einstein" not in ask(small, unknown, method, knowing).answer.text
     assert "Einstein" not in ask(small, COLLEAGUES, method, knowing, allow_model_knowledge=True).answer.text
-
-
-# -- Graph text and questions that give orders -------------------------------------------------------------------------
 
 
 def obedient(body: Body) -> Reply:

@@ -46,12 +46,9 @@ class Seen(Request):
         self.body = data.partition(b"\r\n\r\n")[2]
         self.number = number
         self.at_once = at_once
-        self.received = len(data)
         self.sent = 0
         self.status = 0
         self.cost_s = 0.0
-        self.came = time.monotonic()
-        self.went: float | None = None
         self.method, _, rest = self.line.partition(" ")
         self.path = rest.partition(" ")[0]
 
@@ -216,7 +213,6 @@ class Proxy:
                     await (fault or passes)(Exchange(self, request, reader, writer))
                 finally:
                     self._open -= 1
-                    request.went = time.monotonic()
         self._writers.discard(writer)
         writer.close()
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import Answer, Budget, EndpointGraph, KgsparqlError, KnowledgeBase, Query, Solutions
+from kgsparql import Answer, EndpointGraph, KgsparqlError, KnowledgeBase, Query, Solutions
 from kgsparql.errors import EndpointError, EndpointReplyError, EndpointTimeoutError, NotFoundError
 from kgsparql.graphs.profiles import EndpointProfile
 from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply, taking
-from tests.endpoints.proxy import Fault, Proxy, changed, first, late, sends
+from tests.endpoints.proxy import Fault, Proxy, changed, first, sends
 
 TEXT = "SELECT ?s ?label WHERE { ?s <http://www.w3.org/2000/01/rdf-schema#label> ?label } ORDER BY ?s ?label LIMIT 1000"
 LABELS = Query("labels_of_all", TEXT)
@@ -92,18 +92,6 @@ def test_E01_a_certificate_that_nobody_signed_and_a_server_that_goes_down(nobel_
             graph.select(LABELS)
     assert caught.value.code == "E_ENDPOINT_DOWN"
     assert len(proxy.of(TEXT)) == 2
-
-
-def test_E02_one_deadline_for_all_queries_of_a_question(nobel_url: str) -> None:
-    with Proxy(nobel_url) as proxy:
-        known = kgsparql.open(proxy.url, embedder="none")
-        known.ask("Where was Marie Curie born?", entities=[CURIE])
-        proxy.plan = first(then=late(0.3))
-        began = len(proxy.requests)
-        with taking(at_least=0.6, less_than=10):
-            answer = known.ask("Where was Marie Curie born?", entities=[CURIE], budget=Budget(max_seconds=1.0))
-    assert answer.status == "partial"
-    assert 1 < len(proxy.requests) - began < 16
 
 
 def test_E08_a_reply_that_breaks_off_is_refused_and_the_next_is_none_the_worse(

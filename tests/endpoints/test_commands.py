@@ -14,7 +14,7 @@ import pytest
 from pyoxigraph import RdfFormat
 
 import kgsparql
-from kgsparql import Budget, EndpointGraph, KnowledgeBase, answer_to_json
+from kgsparql import Budget, EndpointGraph, KnowledgeBase
 from kgsparql.errors import BudgetExceededError, CancelledError, LimitError
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
@@ -24,14 +24,8 @@ from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import DBR, FIXTURES, NOBEL
 
-QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
 PEOPLE = FIXTURES / "queries" / "people.trig"
 COUNT = b'{"head":{"vars":["count"]},"results":{"bindings":[{"count":{"type":"literal","value":"3"}}]}}'
-
-
-@pytest.fixture(scope="module")
-def both(nobel_url: str) -> tuple[KnowledgeBase, KnowledgeBase]:
-    return kgsparql.open(NOBEL, embedder="none"), kgsparql.open(nobel_url, embedder="none")
 
 
 @pytest.fixture(scope="module")
@@ -41,29 +35,6 @@ def nobel_triples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with file.open("wb") as output:
         pyoxigraph.serialize((quad.triple for quad in pyoxigraph.parse(path=NOBEL)), output, RdfFormat.N_TRIPLES)
     return file
-
-
-def told(answer: Any, source: str) -> dict[str, Any]:
-    """What an answer says, wherever the graph is."""
-    found: dict[str, Any] = json.loads(json.dumps(answer_to_json(answer)).replace(json.dumps(source)[1:-1], "GRAPH"))
-    found["usage"] = {name: found["usage"][name] for name in ("rows", "model_calls")}  # labels of predicates are kept
-    for linked in found["linked"]:
-        del linked["candidates"]  # cut at another place where labels are on disk
-    return found
-
-
-# -- The same everywhere ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("question", [q["question"] for q in QUESTIONS[::20]])
-def test_a_question_has_the_same_answer_and_evidence(both: tuple[KnowledgeBase, KnowledgeBase], question: str) -> None:
-    # What is computed by itself costs queries that an endpoint is not asked: the methods themselves ask the same.
-    embedded, remote = (told(known.ask(question, retriever="path_ranking"), known.graph.name) for known in both)
-    assert remote["evidence"] == embedded["evidence"]
-    assert remote["answers"] == embedded["answers"]
-    del remote["usage"]["rows"], embedded["usage"]["rows"]  # an endpoint names classes in the query that finds them
-    assert remote == embedded
-    assert embedded["evidence"]
 
 
 def without_cost(printed: str) -> str:
@@ -116,9 +87,6 @@ def test_L31_named_graphs_are_counted_and_cited_by_name(run: Run, people_url: st
     cited = {source for item in answer.evidence for t in item.triples for source in t.sources}
     assert {(source.graph, source.named_graph) for source in cited} >= {(people_url, "http://example.org/archive")}
     assert known.graph.notes == ()
-
-
-# -- Labels -------------------------------------------------------------------------------------------------------
 
 
 def test_labels_of_an_endpoint_are_read_once_and_kept(
@@ -179,9 +147,6 @@ def test_labels_that_the_endpoint_cut_are_not_kept(tmp_path: Path, monkeypatch: 
     assert not list(tmp_path.rglob("labels_*"))
 
 
-# -- What the user typed ------------------------------------------------------------------------------------------
-
-
 def test_what_an_endpoint_is_not_used_for(run: Run, tmp_path: Path) -> None:
     with FaultServer(results()) as server:
         for arguments, says in (
@@ -213,9 +178,6 @@ def test_a_query_of_the_user_is_cut_where_they_said_and_errors_name_their_line(r
     )
     assert done.exit_code == 5
     assert "within 0.5 s" in done.stderr
-
-
-# -- Ends ---------------------------------------------------------------------------------------------------------
 
 
 def test_E01_a_dead_endpoint_is_one_line_and_exit_5(run: Run) -> None:

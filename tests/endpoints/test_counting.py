@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from kgsparql.cli import app
 from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.events import Event, EvidenceFound
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.plans.chips import chips, options
+from kgsparql.rdf.terms import IRI
 from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.proxy import Proxy, first, hangs, late
 
@@ -142,3 +145,42 @@ def test_the_time_for_what_is_owed_begins_when_the_end_is_seen() -> None:
     assert (usage.seconds_left or 0.0) > 59
     usage.begin_asking(is_remote=True)
     assert 39 < (usage.seconds_left or 0.0) < 41, "a third is for telling"
+
+
+QUESTIONS = [
+    "Which laureates were born in Warsaw?",
+    "How many laureates were born after 1900?",
+    "Which country has the most laureates?",
+    "List the laureates without a spouse.",
+    "How many laureates were born in each country?",
+]
+
+
+@pytest.fixture
+def served(nobel_url: str) -> Iterator[kgsparql.KnowledgeBase]:
+    with kgsparql.open(nobel_url, embedder="none") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_offered_at_an_endpoint_is_what_is_offered_over_a_file(
+    nobel: kgsparql.KnowledgeBase, served: kgsparql.KnowledgeBase, question: str
+) -> None:
+    planned = served.plan(question)
+    plan = (planned.chosen or planned.candidates[0]).plan
+    assert plan == (nobel.plan(question).chosen or nobel.plan(question).candidates[0]).plan
+    for chip in chips(plan):
+        here, _ = options(plan, chip, nobel.graph)
+        there, _ = options(plan, chip, served.graph)
+        assert {(str(one.plan), one.count) for one in there} == {(str(one.plan), one.count) for one in here}, chip
+        assert all(one.count != 0 for one in there), chip
+
+
+def test_own_words_are_kept_for_an_endpoint(
+    served: kgsparql.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    served.own_words.keep("home", IRI("http://dbpedia.org/ontology/birthPlace"))
+    answer = served.ask("What is the home of Marie Curie?")
+    assert (answer.status, answer.best[0].label) == ("answered", "Warsaw")
+    assert [note.code for note in answer.notes] == ["own_word"]

@@ -180,21 +180,6 @@ def test_reading_ends_at_the_deadline_and_when_it_is_stopped() -> None:
             solutions(reply_, replace(sent, cancel=stop))
 
 
-def test_the_deadline_of_a_query_is_that_of_reading_its_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every solution is looked at as late as it would be on a slow machine."""
-    seen: list[SparqlRequest] = []
-
-    def look(request: SparqlRequest) -> None:
-        seen.append(request)
-
-    monkeypatch.setattr(SparqlRequest, "raise_if_over", look)
-    stop = threading.Event()
-    graph, began = asked(answering(listed(20_000, lambda i: f"http://e.org/{i}"))), time.monotonic()
-    graph.within(Usage(cancel=stop)).select(ALL, 50.0)
-    assert seen
-    assert all(began < sent.deadline <= time.monotonic() + 50.0 and sent.cancel is stop for sent in seen)
-
-
 def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:
     triples = "".join(f'<http://e.org/{i}> <http://e.org/p> "{i}" .\n' for i in range(400))
     (tmp_path / "data.nt").write_text(triples)

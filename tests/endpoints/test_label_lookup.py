@@ -11,10 +11,9 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql
-from kgsparql import IRI, KnowledgeBase, KnowledgeGraph, Query, Solutions, Usage
+from kgsparql import IRI, KnowledgeBase, KnowledgeGraph, Query, Solutions
 from kgsparql.errors import InputError, LimitError, NotFoundError, QueryError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
 from kgsparql.linking.completion import Completions, beginnings
@@ -224,64 +223,6 @@ def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url
         assert linker.notes(()) == ()
 
 
-def wikidata(seen: list[str]) -> Fake:
-    """Replies of a small server to the queries of a search of a Wikibase, which it reads."""
-    item = "http://www.wikidata.org/entity/"
-
-    def solutions(query: str) -> list[dict[str, Any]]:
-        iri = lambda name: {"type": "uri", "value": item + name}  # noqa: E731
-        if "wikibase:mwapi" in query:
-            assert re.search(r'bd:serviceParam wikibase:endpoint "items.example.org"', query)
-            assert re.search(r'wikibase:api "EntitySearch"', query)
-            assert 'VALUES ?language { "en" }' in query
-            words = re.findall(r'"((?:[^"\\]|\\.)*)"', re.search(r"VALUES \?words \{(.*)\}", query)[1])  # type: ignore[index]
-            seen.extend(words)
-            if "mwapi:label" in query:
-                return [{"entity": iri("Q42"), "label": {"type": "literal", "value": "Douglas Adams"}}]
-            found = {"Douglas Adams": ["Q42", "Q28421831"]}
-            return [
-                {"words": {"type": "literal", "value": w}, "entity": iri(q)} for w in words for q in found.get(w, ())
-            ]
-        rows = []
-        if "ontology#sitelinks>" in query:
-            count = {"type": "literal", "value": "120", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}
-            measure = {"type": "uri", "value": "http://wikiba.se/ontology#sitelinks"}
-            rows.append({"entity": iri("Q42"), "measure": measure, "triples": count})
-        if "VALUES ?entity" in query and "?label" in query:
-            names = [("Q42", LABEL, "Douglas Adams", "mul"), ("Q28421831", LABEL, "Douglas Adams", "en"),
-                     ("Q42", "http://www.w3.org/2004/02/skos/core#altLabel", "Douglas Noel Adams", "en")]  # fmt: skip
-            rows += [
-                {"entity": iri(q), "predicate": {"type": "uri", "value": p},
-                 "label": {"type": "literal", "value": text, "xml:lang": tag}}
-                for q, p, text, tag in names
-            ]  # fmt: skip
-        return rows
-
-    def replying(request: HttpRequest) -> HttpReply:
-        query = parse_qs((request.body or b"").decode())["query"][0]
-        assert "wikibase:label" not in query
-        found = solutions(query)
-        head = sorted({name for solution in found for name in solution})
-        return http(json.dumps({"head": {"vars": head}, "results": {"bindings": found}}).encode())
-
-    return Fake(replying)
-
-
-def test_the_own_search_of_a_wikibase_finds_items_by_name() -> None:
-    seen: list[str] = []
-    sitelinks = IRI("http://wikiba.se/ontology#sitelinks")
-    options = {"search_host": "items.example.org", "degree_predicate": sitelinks}
-    graph = wikidata(seen).graph(profile=PUBLIC)
-    linker = lookup(graph, "wikibase:mwapi", **options)
-    linker = linker.with_graph(MeteredGraph(graph, Usage(), lambda _: None).unfiltered())  # as a question asks
-    (link,) = linker.link("When was Douglas Adams born?")
-    assert link.degree == 120
-    assert linker.notes((link,)) == ()
-    assert seen == ["Douglas Adams"]
-    assert link.term.value.endswith("/Q42")  # it has more sitelinks than its namesake, whose label is in English
-    assert [other.term.value.rsplit("/", 1)[1] for other in link.candidates] == ["Q28421831"]
-
-
 def test_what_is_written_is_completed_by_one_query_of_an_engine_that_can_search(virtuoso_url: str) -> None:
     graph = Counting(EndpointGraph(virtuoso_url))
     for written, name in (
@@ -301,12 +242,20 @@ def test_what_is_written_is_completed_by_one_query_of_an_engine_that_can_search(
 
 
 def test_what_is_written_is_completed_by_the_own_search_of_a_wikibase() -> None:
-    seen: list[str] = []
+    item = {"type": "uri", "value": "http://www.wikidata.org/entity/Q42"}
+    found = [{"entity": item, "label": {"type": "literal", "value": "Douglas Adams"}}]
+    fake = answering(json.dumps({"head": {"vars": ["entity", "label"]}, "results": {"bindings": found}}).encode())
     profile = EndpointProfile(text_search="wikibase:mwapi", search_host="items.example.org")
-    labels = EndpointLabels(wikidata(seen).graph(profile=PUBLIC), profile=profile)
-    rows = labels.held_rows([begun for _, begun in beginnings("When was Douglas Ad")], ("en",))
+    rows = EndpointLabels(fake.graph(profile=PUBLIC), profile=profile).held_rows(
+        [begun for _, begun in beginnings("When was Douglas Ad")], ("en",)
+    )
     assert [row.text for row in Completions(rows).of("When was Douglas Ad")[1]] == ["Douglas Adams"]
-    assert sorted(seen) == ["ad", "douglas ad"]
+    (query,) = parse_qs((fake.asked[0].body or b"").decode())["query"]
+    assert 'wikibase:endpoint "items.example.org"' in query
+    assert sorted(re.findall(r'"((?:[^"\\]|\\.)*)"', re.findall(r"VALUES \?words \{(.*)\}", query)[0])) == [
+        "ad",
+        "douglas ad",
+    ]
 
 
 def answered_by(data: str, *, at: int | None = None, sign: str = "", refused: str = "no such") -> Fake:

@@ -58,23 +58,6 @@ def test_a_batch_through_eight_503s_has_all_answers_and_says_until_when_it_waits
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_a_server_that_is_lost_while_a_question_is_planned_leaves_the_facts_that_were_read(
-    run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
-    busy, read = refusing("503 Service Unavailable"), list[bool]()
-
-    def lost_after_the_facts(request: Request) -> Fault | None:
-        read.append("?forward" in request.query)
-        return busy if any(read[:-1]) else None
-
-    with Proxy(nobel_url, lost_after_the_facts) as proxy:
-        done = run("ask", "Where was Marie Curie born?", "-k", proxy.url, *PLAIN)
-    assert done.exit_code == 5
-    assert "Marie Curie —place of birth→ Warsaw  (not checked)" in done.stdout
-
-
-@pytest.mark.usefixtures("own_cache")
 def test_an_evaluation_waits_out_what_the_server_asks_for(run: Run, nobel_url: str, tmp_path: Path) -> None:
     pause = refusing("429 Too Many Requests", "Retry-After: 3")
     with Proxy(nobel_url, lambda request: pause if request.number in {20, 21, 30} else None) as proxy:
@@ -103,9 +86,6 @@ def test_one_question_says_how_long_it_would_be_and_a_query_takes_no_longer_than
     assert run("ask", QUESTIONS[0], "-k", FIXTURES / "nobel.ttl", "--endpoint-timeout", 5).exit_code == 2
 
 
-# -- What a server is spared --------------------------------------------------------------------------------------
-
-
 @pytest.mark.longer
 def test_virtuoso_ends_a_query_that_nobody_waits_for_and_half_a_count_is_no_count(virtuoso_server: Virtuoso) -> None:
     url = virtuoso_server.fill(FIXTURES / "nobel.ttl")
@@ -132,8 +112,6 @@ def built(url: str, profile: EndpointProfile) -> HttpRequest:
     sent = SparqlRequest(url, "all", "SELECT * { ?s ?p ?o }", 1.0, profile=profile)
     return senders.built_request(Address.parse(url), url, sent, "GET", 5.0)
 
-
-# -- How a server takes queries -----------------------------------------------------------------------------------
 
 ABOUT = Query("neighbours_forward", "SELECT ?s ?n WHERE { <http://e.org/Zürich> ?s ?n }")
 

@@ -18,7 +18,6 @@ from tests.world import FIXTURES
 ALL = Query("all", "SELECT ?s ?n { ?s ?p ?n } LIMIT 3")
 PEOPLE = FIXTURES / "queries" / "people.trig"
 VIRTUOSO = "Virtuoso/07.20.3229 (Linux) x86_64-pc-linux-gnu"
-URL = "http://sparql.example.org/query"
 
 
 def found_out(graph: EndpointGraph) -> ProbeResult:

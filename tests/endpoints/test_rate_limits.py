@@ -69,10 +69,6 @@ def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:
 def test_every_request_says_who_asks_and_without_a_contact_nobody_is_asked_who_wants_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fake = answering()
-    with pytest.raises(OptionError, match="how they can be reached"):
-        fake.graph(profile=EndpointProfile(needs_contact=True)).select(ALL)
-    assert fake.asked == []
     graph = EndpointGraph("https://query.wikidata.org/sparql")  # known by its URL alone
     assert (graph.profile, graph.timeout_s) == (known_endpoints().named("wikidata"), 62.0)
     with pytest.raises(OptionError, match="how they can be reached"):

@@ -1,11 +1,9 @@
 """A client at a service with Wikidata's limits, and a rude one, so that the service is known to notice."""
 
 import gzip
-import http.client
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,7 @@ from tests.endpoints import proxy as faults
 from tests.endpoints.faults import reply
 from tests.endpoints.proxy import Seen, sends
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.endpoints.wikidata_simulator import (
-    IMPOLITE,
-    WikidataSimulator,
-    questions_of,
-    records_of_run,
-    simulated,
-)
+from tests.endpoints.wikidata_simulator import IMPOLITE, WikidataSimulator, questions_of, records_of_run, simulated
 from tests.world import FIXTURES, ROOT
 
 CONTACT = "mailto:tester@example.org"
@@ -43,20 +35,6 @@ def charged(seconds: float) -> Callable[[Seen], float]:
 
 def graph_of(simulator: WikidataSimulator, *, timeout_s: float = 30.0, **profile: Any) -> EndpointGraph:
     return EndpointGraph(simulator.url, profile=simulator.profile(**profile), timeout_s=timeout_s)
-
-
-def test_the_simulator_notices_who_keeps_no_limits_or_cannot_be_reached(nobel_url: str) -> None:
-    def rude(agent: str) -> int:
-        with closing(http.client.HTTPConnection(simulator.url.split("/")[2], timeout=20)) as connection:
-            headers = {"User-Agent": agent, "Content-Type": "application/sparql-query"}
-            connection.request("POST", "/sparql", SMALL.text, headers)
-            return connection.getresponse().status
-
-    with WikidataSimulator(nobel_url, charge=charged(50)) as simulator:
-        assert rude("sparqlwrapper 2.0.0") == 403
-        assert [rude(f"rude/1.0 ({CONTACT})") for _ in range(6)] == [200, 200, 200, 429, 429, 403]
-        assert rude("other/1.0 (https://example.org)") == 200
-        assert {name: simulator.figures[name] for name in IMPOLITE} == {"strikes": 2, "without contact": 1, "bans": 1}
 
 
 def test_E24_a_bad_hour_or_wrong_queries_of_a_model_end_the_asking_before_a_ban(nobel_url: str) -> None:

@@ -1,28 +1,43 @@
 """What is sent to an endpoint: how it is asked, over which connections, and that a password stays where it belongs."""
 
 import base64
+import hashlib
+import secrets
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import parse_http_list, parse_keqv_list
 
 import pyoxigraph
 import pytest
 
 import kgsparql
 from kgsparql import Budget, EndpointGraph, FederatedGraph, KgsparqlError, OxigraphGraph, Query, Usage
-from kgsparql.errors import BudgetExceededError, CancelledError, EndpointError, EndpointTimeoutError, InputError
+from kgsparql.errors import (
+    BudgetExceededError,
+    CancelledError,
+    EndpointAuthenticationError,
+    EndpointError,
+    EndpointTimeoutError,
+    InputError,
+)
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request
 from kgsparql.http.address import Address
 from tests.endpoints import faults
 from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, answering, reply, results
+from tests.endpoints.ports import free_port
 from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import metered
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
 CANARY = "s3cret-canary"
@@ -88,13 +103,6 @@ def test_several_threads_ask_at_once() -> None:
     assert sum(request.looks_round for request in server.requests) == 1
 
 
-# -- Budgets ------------------------------------------------------------------------------------------------------
-
-
-def metered(graph: EndpointGraph, budget: Budget) -> MeteredGraph:
-    return MeteredGraph(graph, Usage(budget), lambda _: None)
-
-
 def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> None:
     own = OxigraphGraph(pyoxigraph.Store(), name="own", fingerprint="0")
 
@@ -109,7 +117,7 @@ def test_the_time_of_a_question_ends_what_several_graphs_are_asked_for_it() -> N
                 graph.select(ALL)
         assert both.failures == (), "it was the question's own time"
     with FaultServer(results()) as server:
-        assert len(metered(EndpointGraph(server.url), Budget(max_seconds=0.0)).unlimited().select(ALL)) == 2
+        assert len(metered(EndpointGraph(server.url), budget=Budget(max_seconds=0.0)).unlimited().select(ALL)) == 2
         both = with_own(server, 0.0)
         for graph in (both, both.members[1]):
             assert len(graph.unlimited().select(ALL)) == 2, "work owed to the reader is not bound by it"
@@ -165,9 +173,6 @@ def test_a_question_does_not_wait_longer_than_its_time_for_another_that_looks_ro
         assert ends == [CancelledError]
 
 
-# -- Proxies ------------------------------------------------------------------------------------------------------
-
-
 def test_a_proxy_of_the_environment_is_used_where_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     with FaultServer(results()) as proxy, FaultServer(results()) as direct:
         monkeypatch.setenv("http_proxy", f"http://me:{CANARY}@127.0.0.1:{proxy.port}")
@@ -196,21 +201,8 @@ def test_a_url_that_no_host_can_have_is_an_input_error() -> None:
             kgsparql.open(url, embedder="none").query("ASK {}")
 
 
-# -- Credentials --------------------------------------------------------------------------------------------------
-
-
 def with_password(url: str) -> str:
     return url.replace("//", f"//us%20er:{CANARY}@")
-
-
-def test_credentials_of_the_url_are_sent_and_not_shown() -> None:
-    with FaultServer(results()) as server:
-        graph = EndpointGraph(with_password(server.url))
-        graph.select(ALL)
-    sent = server.asked[0].headers["authorization"]
-    assert base64.b64decode(sent.removeprefix("Basic ")).decode() == f"us er:{CANARY}"
-    assert graph.name == graph.url == server.url
-    assert CANARY not in repr(vars(graph)) + str(graph.source("http://e.org/g"))
 
 
 def shown(error: KgsparqlError) -> str:
@@ -248,9 +240,6 @@ def test_U12_a_key_in_the_query_is_sent_and_not_shown() -> None:
             echo.graph().select(ALL)
         assert CANARY not in shown(caught.value)
         assert "you sent ***, that is ***" in caught.value.message
-
-
-# -- Named graphs -------------------------------------------------------------------------------------------------
 
 
 def triples(n: int) -> bytes:
@@ -336,9 +325,6 @@ def test_L31_a_failure_that_passes_is_not_remembered() -> None:
         assert len(server.requests) == asked + 1, "what was found out then is remembered"
 
 
-# -- Fingerprints -------------------------------------------------------------------------------------------------
-
-
 def counting(count: int | None) -> faults.Behaviour:
     """An endpoint with so many triples, or one that cannot count them."""
     body = (
@@ -362,3 +348,93 @@ def test_what_can_be_no_key_stays_in_the_name_of_an_endpoint() -> None:
     told = "infer=true&repository=wikidata&page=17&default-graph-uri=urn:graph:4711&context=http://e.org/graph1"
     graph = EndpointGraph(f"http://127.0.0.1:9/sparql?{told}&who=4711-0815-abc")
     assert graph.name == f"http://127.0.0.1:9/sparql?{told}"
+
+
+PASSWORD = "s3cret-canary"  # noqa: S105 - of a server that ends with its test
+NOTHING = b'{"head": {"vars": []}, "results": {"bindings": []}}'  # what it looks for, apart from queries
+HASHES = {"MD5": hashlib.md5, "SHA-256": hashlib.sha256}
+
+
+class DigestServer(BaseHTTPRequestHandler):
+    """Replies to who knows the password; a nonce counts three times, each time with a higher count."""
+
+    algorithm, others, moves_to = "SHA-256", "", ""
+    nonces: dict[str, int]
+    seen: list[str]
+
+    def do_POST(self) -> None:
+        """Reply, ask for a digest, or send elsewhere."""
+        query = self.rfile.read(int(self.headers.get("content-length", 0)))
+        given = self.headers.get("authorization", "")
+        self.seen.append(given)
+        if not self._is_right(given):
+            nonce = secrets.token_hex(8)
+            self.nonces[nonce] = 0
+            wants = f'Digest realm="a, b", nonce="{nonce}", qop="auth", algorithm={self.algorithm}, opaque="o"'
+            self._reply(401, f"you sent {given}".encode(), ("www-authenticate", self.others + wants))
+        elif self.moves_to:
+            self._reply(302, b"", ("location", self.moves_to))
+        else:
+            self._reply(
+                200, SELECT_JSON if b"%3Fn" in query else NOTHING, ("content-type", "application/sparql-results+json")
+            )
+
+    do_GET = do_POST  # noqa: N815
+
+    def _is_right(self, given: str) -> bool:
+        if not given.startswith("Digest "):
+            return False
+        sent = parse_keqv_list(parse_http_list(given.removeprefix("Digest ")))
+        digest = lambda text: HASHES[self.algorithm](text.encode()).hexdigest()  # noqa: E731
+        count, nonce = int(sent["nc"], 16), sent["nonce"]
+        is_new = 0 < self.nonces.get(nonce, 9) + 1 <= count <= 3
+        self.nonces[nonce] = count
+        rest = f"{nonce}:{sent['nc']}:{sent['cnonce']}:auth:{digest(f'{self.command}:{self.path}')}"
+        right = digest(f"{digest(f'me:a, b:{PASSWORD}')}:{rest}")
+        return is_new and (sent["uri"], sent["response"], sent["opaque"]) == (self.path, right, "o")
+
+    def _reply(self, status: int, body: bytes, header: tuple[str, str]) -> None:
+        self.send_response(status)
+        self.send_header(*header)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving(**how: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the address of a server, and the credentials that it was sent."""
+    own = type("Own", (DigestServer,), {**how, "nonces": {}, "seen": []})
+    with ThreadingHTTPServer(("127.0.0.1", free_port()), own) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://me:{PASSWORD}@127.0.0.1:{server.server_port}/sparql?default=a%2Cb", own.seen
+        server.shutdown()
+
+
+@pytest.mark.parametrize("how", [{}, {"algorithm": "MD5"}, {"others": 'Basic realm="x", '}])
+def test_the_digest_of_a_password_is_sent_where_a_server_asks_for_it(how: dict[str, str]) -> None:
+    with serving(**how) as (url, seen):
+        graph = EndpointGraph(url)
+        for _ in range(8):  # more than a nonce is good for
+            assert len(graph.select(ALL)) == 2
+        assert sum(one.startswith("Basic") for one in seen) == 1  # the first time, and never again
+        assert PASSWORD not in "".join(seen)
+
+
+def test_a_wrong_password_or_a_digest_of_no_known_kind_is_refused_and_not_shown() -> None:
+    for how, own in (({}, "other-canary"), ({"algorithm": "MD4"}, PASSWORD)):
+        with serving(**how) as (url, seen), pytest.raises(EndpointAuthenticationError) as caught:
+            EndpointGraph(url.replace(PASSWORD, own)).select(ALL)
+        assert own not in shown(caught.value)
+        assert len(seen) < 10
+
+
+def test_a_password_goes_to_no_server_to_which_one_redirects() -> None:
+    with serving() as (other, sent), serving(moves_to=other.replace(f"me:{PASSWORD}@", "")) as (url, _):
+        with pytest.raises(KgsparqlError, match="another server") as caught:
+            EndpointGraph(url).select(ALL)
+        assert sent == []
+        assert PASSWORD not in shown(caught.value)

@@ -1,6 +1,5 @@
 """What public endpoints reply is used again for a while: whole results, and nothing else."""
 
-import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -14,7 +13,6 @@ import pytest
 from kgsparql import EndpointGraph, EndpointProfile, KgsparqlError, Query, open_graph
 from kgsparql.graphs.protocol import senders as recorded
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
 
@@ -155,18 +153,6 @@ def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
         asked(url, tmp_path / "cache" / RESPONSE_FILE)
 
     return keep
-
-
-def test_the_cache_lists_and_clears_it(run: Run, known: Callable[[str], None]) -> None:
-    with FaultServer(results(SELECT_JSON)) as server:
-        known(server.url)
-    found = json.loads(run("cache", "-f", "json").stdout)["kinds"]
-    assert [(kind["kind"], kind["count"], kind["what"]) for kind in found] == [
-        ("query", 1, "replies of public endpoints")
-    ]
-    assert found[0]["bytes"] > len(SELECT_JSON)
-    assert "query: 1 removed" in run("cache", "--clear", "query").stdout
-    assert json.loads(run("cache", "-f", "json").stdout)["kinds"] == []
 
 
 def test_an_opened_graph_keeps_replies_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -66,9 +66,7 @@ def counts_sent(proxy: Proxy) -> list[str]:
     return [query for query in queries if not any(part in query for part in bounded)]
 
 
-def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_sure(
-    described: Opened,
-) -> None:
+def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_sure(described: Opened) -> None:
     with described(f"<urn:all> {LARGE}") as proxy:
         knowledge = kgsparql.open(proxy.url, embedder="none")
         status, label, gaps = answered(knowledge.ask(COUNTED))
@@ -114,17 +112,12 @@ def test_a_service_description_is_read_and_then_the_graph_is_not_asked_for_one(n
         "<urn:all> void:triples 'many', 7 ; void:classPartition [ void:class dbo:Scientist ; void:entities 1 ] .",
     ],
 )
-def test_a_description_of_another_place_or_of_several_or_in_part_changes_nothing(
-    described: Opened,
-    more: str,
-) -> None:
+def test_a_description_of_another_place_or_of_several_or_in_part_changes_nothing(described: Opened, more: str) -> None:
     with described(more) as proxy:
         assert answered(kgsparql.open(proxy.url, embedder="none").ask(COUNTED)) == ("answered", "96", [])
 
 
-def test_what_is_said_of_all_classes_and_predicates_is_not_asked(
-    described: Opened,
-) -> None:
+def test_what_is_said_of_all_classes_and_predicates_is_not_asked(described: Opened) -> None:
     said = turtle(void_triples(open_graph(NOBEL)))
     with described(said) as proxy:
         knowledge = kgsparql.open(proxy.url, embedder="none")

@@ -13,8 +13,7 @@ import kgsparql
 from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.cli import app
 from kgsparql.errors import InputError, NotFoundError
-from kgsparql.rendering.drawing import drawing_of
-from kgsparql.serving.page_facts import MOST_WIDENED, WiderDrawing, as_of, node_neighbours
+from kgsparql.serving.page_facts import as_of, node_neighbours
 from tests.serving.conftest import NOBEL, asked
 from tests.serving.test_guards import JSON, send
 
@@ -81,56 +80,6 @@ def test_what_cannot_be_looked_up(knowledge: KnowledgeBase) -> None:
     ):  # fmt: skip
         with pytest.raises(error):
             node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
-
-
-def run_of(knowledge: KnowledgeBase, question: str) -> dict[str, Any]:
-    answer = knowledge.ask(question)
-    return {"drawing": drawing_of(answer).to_json(), "whole_drawing": None}
-
-
-def widened(run: dict[str, Any], *pages: dict[str, Any], is_whole: bool = False) -> dict[str, Any]:
-    triples = [{**one, "of": page["node"]["term"]} for page in pages for one in page["triples"]]
-    return WiderDrawing.model_validate({"triples": triples, "is_whole": is_whole}).of(run)
-
-
-def test_neighbours_are_drawn_one_column_on_and_carry_no_marker(knowledge: KnowledgeBase) -> None:
-    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
-    drawn = widened(run, around(knowledge, MARIE))
-    of_evidence = run["drawing"]["nodes"]
-    stay = ("term", "label", "markers", "layer", "role", "id")
-    assert [{k: n[k] for k in stay} for n in drawn["nodes"][: len(of_evidence)]] == [
-        {k: n[k] for k in stay} for n in of_evidence
-    ]
-    added = drawn["nodes"][len(of_evidence) :]
-    marie = next(node for node in of_evidence if node["term"] == MARIE)
-    assert len(added) > 5
-    assert {(node["layer"], tuple(node["markers"])) for node in added} == {(marie["layer"] + 1, ())}
-    edges = [(edge["source"], edge["predicate"], edge["target"]) for edge in drawn["edges"]]
-    assert len(edges) == len(set(edges))
-    assert [
-        {k: e[k] for k in run["drawing"]["edges"][0]} for e in drawn["edges"][: len(run["drawing"]["edges"])]
-    ] == run["drawing"]["edges"]
-    curium = next(node["id"] for node in added if node["label"] == "curium")
-    assert [(edge["target"], edge["is_inverse"]) for edge in drawn["edges"] if edge["source"] == curium] == [
-        (marie["id"], True)
-    ]
-    assert len({(node["x"], node["y"]) for node in drawn["nodes"]}) == len(drawn["nodes"])
-
-
-def test_there_is_room_for_sixty_nodes_until_more_are_asked_for(knowledge: KnowledgeBase) -> None:
-    run = run_of(knowledge, "Who is the spouse of Marie Curie?")
-    pages = [around(knowledge, MARIE, after) for after in (0, 12, 24)]
-    scientist = next(one["object"]["term"] for one in pages[2]["triples"] if one["object"]["label"] == "scientist")
-    pages += [around(knowledge, scientist, after) for after in range(0, 72, 12)]
-    drawn, whole = widened(run, *pages), widened(run, *pages, is_whole=True)
-    assert len(drawn["nodes"]) == MOST_WIDENED
-    assert drawn["left_out"] == len(whole["nodes"]) - MOST_WIDENED > 0
-    assert whole["left_out"] == 0
-    elsewhere = around(knowledge, "<http://dbpedia.org/resource/Richard_Feynman>")
-    assert widened(run, elsewhere)["nodes"] == widened(run)["nodes"], "it is around nothing that is drawn"
-    numbers = {node["id"] for node in drawn["nodes"]}
-    assert numbers == set(range(MOST_WIDENED))
-    assert all({edge["source"], edge["target"]} <= numbers for edge in drawn["edges"])
 
 
 def test_what_cannot_be_drawn_is_refused(address: str) -> None:

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import jsonschema
 import mcp_types as types
@@ -124,25 +123,6 @@ def test_a_plan_says_how_sure_it_is_and_doubts_a_tie(toolbox_of: Callable[[str],
     ).call_tool("plan", {"question": "Which town has the largest size?"})
     assert not tied["is_sure"]
     assert tied["doubts"]
-
-
-def test_schemas_say_nothing_of_our_classes() -> None:
-    def models(schema: object) -> Iterator[dict[str, object]]:
-        if isinstance(schema, dict):
-            yield from [schema] if "properties" in schema else []
-            schema = [*schema.values()]
-        if isinstance(schema, list):
-            for inner in schema:
-                yield from models(inner)
-
-    found = [
-        model
-        for tool in TOOLS.values()
-        for schema in (tool.input_schema(), tool.output_schema())
-        for model in models(schema)
-    ]
-    assert len(found) == 2 * len(TOOLS)
-    assert all(model.keys().isdisjoint({"title", "description"}) for model in found)
 
 
 def test_wrong_names_and_arguments_say_which_are_right(toolbox: kgsparql.Toolbox) -> None:
@@ -288,13 +268,6 @@ def test_texts_of_the_graph_are_short_and_have_no_control_characters(
         assert len(text) < 9_000
         for escaped in ("\\u001b", "\u202e", "\\u0000", "\\u202e"):
             assert escaped not in text, name
-
-
-def test_a_query_sees_what_was_added_to_a_store_of_python(tmp_path: Path) -> None:
-    rdflib = pytest.importorskip("rdflib")
-    graph = rdflib.Graph().parse(data="<http://e.org/a> <http://e.org/p> 1 .", format="turtle")
-    toolbox = kgsparql.tools(kgsparql.open(graph, embedder="none"))
-    assert toolbox.call_tool("query", {"sparql": "ASK { <http://e.org/a> ?p 1 }"})["boolean"]
 
 
 @pytest.mark.parametrize(

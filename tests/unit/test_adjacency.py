@@ -3,12 +3,10 @@
 import json
 import resource
 from collections import Counter
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pyoxigraph as ox
 import pytest
 from typer.testing import CliRunner
@@ -68,11 +66,6 @@ def opened(source: Path, **options: Any) -> OxigraphGraph:
 def kept_in(graph: OxigraphGraph) -> Path:
     assert graph.revision is not None
     return graph.revision.directory
-
-
-def content(adjacency: Adjacency) -> list[Any]:
-    values = [getattr(adjacency, field.name) for field in fields(adjacency)]
-    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
 
 
 def test_an_adjacency_says_what_the_graph_holds(tmp_path: Path) -> None:

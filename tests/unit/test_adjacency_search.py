@@ -179,29 +179,6 @@ def test_neighbours_equal_those_of_queries(
     )
 
 
-def test_predicate_paths_ask_for_literals_only() -> None:
-    """Queries name the terms that have literals, and their predicates."""
-    quads = [
-        ox.Quad(ex("a"), ex("p"), ex("b")),
-        ox.Quad(ex("b"), ex("q"), ex("c")),
-        ox.Quad(ex("c"), ex("p"), ex("d")),
-        ox.Quad(ex("b"), ex("height"), Literal(3)),
-    ]
-    graph, _ = graphs_of(quads)
-    queries: list[str] = []
-    select = OxigraphGraph.select
-    with patch.object(OxigraphGraph, "select", lambda own, query: queries.append(query.name) or select(own, query)):
-        found = predicate_paths(graph, ex("a"), max_hops=3)
-    assert [str(item.path) for item in found.items] == [
-        "<http://example.org/p>",
-        "<http://example.org/p>/<http://example.org/height>",
-        "<http://example.org/p>/<http://example.org/q>",
-        "<http://example.org/p>/<http://example.org/q>/<http://example.org/p>",
-    ]
-    assert [item.ends for item in found.items] == [(ex("b"),), (Literal(3),), (ex("c"),), ()]
-    assert queries == ["group_forward"]
-
-
 @examples(200, short=60)
 @given(
     triples=multigraphs,
@@ -222,25 +199,6 @@ def test_what_sets_use_is_what_queries_find(
         )
         assert uses == expected
         assert found(one).classes == asked(one).classes
-
-
-def test_uses_are_read_without_a_query_but_for_literals() -> None:
-    """Up to 28,000 triples were read for one question about 14 sets: a warm one took 150 ms, it takes 95."""
-    triples = [Triple(ex("a"), ex("p"), ex(f"b{i:02}")) for i in range(30)]
-    triples += [
-        Triple(ex("a"), ex("q"), Literal("1")),
-        Triple(ex("a"), ex("q"), ex("c")),
-        Triple(ex("d"), ex("p"), ex("c")),
-    ]
-    fast, _ = graphs_of([ox.Quad(*triple) for triple in triples])
-    profiler = Profiler(fast)
-    with patch.object(OxigraphGraph, "select", autospec=True, side_effect=OxigraphGraph.select) as select:
-        used = {str(use.step): use for use in profiler(a.Items((ex("a"), ex("d")))).uses}
-        (query,) = [call.args[1] for call in select.call_args_list if call.args[1].name.startswith("facts")]
-    assert (query.name, ex("q").value in query.text, ex("p").value in query.text) == ("facts_forward", True, False)
-    forward = used[str(Step(ex("p")))]
-    assert (forward.share, forward.most, forward.ends) == (1.0, 30, tuple(ex(f"b{i:02}") for i in range(20)))
-    assert set(used[str(Step(ex("q")))].ends) == {Literal("1"), ex("c")}
 
 
 def test_what_is_in_a_list_is_looked_for_beyond_its_cells_and_other_things_are_not() -> None:

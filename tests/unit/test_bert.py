@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from kgsparql.models.embedders import open_embedder
-from kgsparql.models.embedding import (
-    DEFAULT_MODEL,
-    SentenceTransformerEmbedder,
-    find_model,
-    has_sentence_transformers,
-)
+from kgsparql.models.embedding import DEFAULT_MODEL, SentenceTransformerEmbedder, find_model, has_sentence_transformers
 
 pytestmark = pytest.mark.skipif(
     not has_sentence_transformers() or find_model(DEFAULT_MODEL) is None,

@@ -1,22 +1,53 @@
-"""Choosers: the ranker, a model that is asked for numbers, and an oracle."""
+"""What a model chooses, quotes and knows itself, what makes that count, and how sure an answer is."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kgsparql import IRI, LanguageModel, PropertyPath, Usage
-from kgsparql.answering.answer import MAX_CHOICES
+import kgsparql
+from kgsparql import (
+    IRI,
+    Answer,
+    CitedTriple,
+    Evidence,
+    EvidenceItem,
+    Hop,
+    KnowledgeBase,
+    LanguageModel,
+    Path,
+    PropertyPath,
+    Query,
+    Triple,
+    Usage,
+)
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Gap, Reading, Retrieval, Support
+from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
 from kgsparql.answering.choosing import Candidate, Choice, choose
+from kgsparql.answering.confidence import SIGNALS, calibration, signals_of
+from kgsparql.answering.kept_answers import AnswerFile
+from kgsparql.answering.pipeline import answer
+from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
 from kgsparql.answering.session import Oracle, Session
+from kgsparql.errors import AnswerFileError, EndpointRateLimitError, ModelReplyError, OptionError
+from kgsparql.evaluation.closed_book import NOT_KNOWN, ClosedBook
+from kgsparql.evaluation.runs.plan import load_methods
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
 from kgsparql.graphs.metered_graph import MeteredGraph
+from kgsparql.linking.documents import Excerpt
 from kgsparql.linking.ranking import BM25Ranker
+from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.models.trust import Trust
+from kgsparql.rdf.terms import Literal
 from tests.engines import engine_from_quads
-from tests.model_server import ModelServer, Reply, Text
-from tests.world import EX, labels_of
+from tests.model_server import ModelServer, Reply, Status, Text
+from tests.scripted import chose
+from tests.unit.test_model_readings import ISLANDS, WHO
+from tests.world import BORN, EX, graph_of, labels_of
 
 TEXTS = ("place of birth", "worked at", "spouse", "doctoral advisor")
 
@@ -155,3 +186,207 @@ def test_an_oracle_chooses_what_walks_only_gold_predicates() -> None:
     assert [c.candidate.number for c in chosen_by_oracle(["p", "q"], listed, 1)] == [0]
     other = chosen_by_oracle(["z"], listed, 1)
     assert [(c.candidate.number, c.chosen_by) for c in other] == [(3, "ranker")]
+
+
+def test_what_was_fitted_only_gains_from_better_signals() -> None:
+    own = calibration()
+    assert set(own.weights) <= set(SIGNALS)
+    assert min(own.weights.values()) > 0
+    for table in (own.scores, own.probabilities):
+        assert list(table) == sorted(table)
+        assert 0 <= table[0] < table[-1] <= 1
+    middle = dict.fromkeys(SIGNALS, 0.5)
+    for name in SIGNALS:
+        less, more = (own.probability({**middle, name: value}) for value in (0.0, 1.0))
+        assert less <= more
+
+
+def said(value: object, *codes: str) -> float:
+    """Whether a computed value would stay with the words of these gaps."""
+    best = [AnswerTerm(Literal(value), str(value))]
+    gaps = [Gap(code, "", "") for code in codes]  # type: ignore[arg-type]
+    return signals_of(Support(), gaps, best, is_computed=True)["holds_anyway"]
+
+
+def test_a_no_that_leaves_a_condition_out_is_still_a_no_and_a_yes_need_be_none() -> None:
+    assert said(value=True) == said(value=False) == said(7)
+    assert said(True, "word") < said(7, "word") < said(True) < said(False, "word")
+
+
+def test_every_answer_has_a_confidence_and_one_of_too_little_is_no_sure_one(nobel: kgsparql.KnowledgeBase) -> None:
+    sure, unsure, nothing = (nobel.ask(q) for q in (BORN, "Where was Marie Curie crowned?", "Who was Shroedingr?"))
+    assert 1 > sure.confidence > 0.8 > unsure.confidence > 0 == nothing.confidence
+    asked = nobel.ask(BORN, min_confidence=0.995)
+    (gap,) = asked.gaps
+    assert (asked.status, gap.code, asked.confidence) == ("partial", "confidence", sure.confidence)
+    assert str(asked).startswith(f"No sure answer: it is {100 * sure.confidence:.0f} % likely to be right: ")
+    assert gap.text.rpartition(": ")[2] in SIGNALS.values()
+    assert nobel.retrieve(BORN).confidence == sure.confidence
+    with pytest.raises(OptionError, match="confidence of 2"):
+        nobel.ask(BORN, min_confidence=2)
+
+
+def versions(written: dict[str, object], *numbers: int | None) -> Sequence[bytes]:
+    """The same answer as other versions of the JSON have it."""
+    return [json.dumps({**written, "schema_version": number}).encode() for number in numbers]
+
+
+def test_answers_of_the_first_version_are_read_and_later_ones_refused(nobel: kgsparql.KnowledgeBase) -> None:
+    written = dict(answer_to_json(nobel.ask(BORN)))
+    now, later = versions(written, SCHEMA_VERSION, SCHEMA_VERSION + 1)
+    del written["confidence"], written["details"]
+    (first,) = versions(written, 1)
+    assert AnswerFile.read(first).answers == AnswerFile.read(now).answers
+    with pytest.raises(AnswerFileError, match=f"version {SCHEMA_VERSION + 1} of the JSON") as caught:
+        AnswerFile.read(later)
+    assert "upgrade" in caught.value.hint
+
+
+RADIUM = "Who discovered radium?"
+
+
+def replied(nobel: KnowledgeBase, text: Any, **options: Any) -> tuple[Answer, list[Any]]:
+    """What the method makes of a reply, and what the model was asked."""
+    with (
+        ModelServer([Text(text)]) as server,
+        LanguageModel("scripted-model", OpenAIClient(server.url, timeout_s=5.0)) as model,
+    ):
+        return nobel.ask(RADIUM, retriever=ClosedBook(), model=model, **options), server.requests
+
+
+def test_names_that_a_model_knows_are_never_the_graph_s(nobel: KnowledgeBase) -> None:
+    answer, (request,) = replied(nobel, {"answers": ["Marie Curie", "Pierre Curie", "marie curie"]})
+    assert (answer.grounding, len(answer.evidence), answer.claims) == ("model", 0, ())
+    assert [(a.term, a.label, a.markers) for a in answer.answers] == [
+        (Literal("Marie Curie"), "Marie Curie", ()), (Literal("Pierre Curie"), "Pierre Curie", ()),
+    ]  # fmt: skip
+    assert answer.answers[0].score > answer.answers[1].score
+    assert (answer.usage["model_calls"], answer.text) == (1, "Marie Curie; Pierre Curie")
+    rules, question = request.body["messages"]
+    assert question["content"] == f"Question: {RADIUM}", "it is asked nothing of the graph"
+    assert "radium" not in rules["content"].lower()
+    assert nobel.ask(RADIUM, retriever=ClosedBook()).answers == ()
+
+
+def test_a_model_that_does_not_know_gives_no_answer_and_a_reply_without_a_list_is_an_error(
+    nobel: KnowledgeBase,
+) -> None:
+    replies: tuple[Any, ...] = ({"answers": []}, {"answers": ["unknown"]}, {"answers": ["I don't know", " "]}, [])
+    for reply in replies:
+        answer, _ = replied(nobel, json.dumps(reply))
+        assert (answer.status, answer.answers, answer.text) == ("not_in_graph", (), NOT_KNOWN)
+    for text in ("It was Marie Curie.", '{"names": 3}'):
+        with pytest.raises(ModelReplyError):
+            replied(nobel, text, require_model=True)
+
+
+def test_it_is_a_baseline_where_there_is_a_model() -> None:
+    methods, (note,) = load_methods(["baselines"], {}, model=False)
+    assert (methods, note.startswith("closed_book is left out: it asks the model")) == ([], True)
+    methods, notes = load_methods(["baselines"], {"closed_book": {"most": "3"}}, model=True)
+    assert ([method.label for method in methods], notes) == (["path_ranking+no_model", "closed_book"], [])
+    assert (methods[1].options, methods[1].links) == ({"most": 3}, False)
+
+
+def path(text: str, name: str, end: str) -> EvidenceItem:
+    hop = Hop(Triple(IRI(EX + "iona"), IRI(EX + name), IRI(EX + end)))
+    way = Path(hop.start, (hop,))
+    return EvidenceItem("path", text, (CitedTriple(hop.triple),), Query("test", ""), way, ends=(hop.end,))
+
+
+PASSAGE = "Columba came to Iona\n in 563, with twelve companions."
+FOUND = Evidence(
+    [
+        path("Iona —founder→ Columba", "founder", "columba"),
+        path("Iona —owner→ The Trust", "owner", "trust"),
+        EvidenceItem("passage", PASSAGE, (), Query("test", ""), excerpt=Excerpt("saints.md", 0, 50)),
+    ]
+)
+
+
+class Given(Retriever):
+    """Finds what it was given."""
+
+    name, summary, source = "given", "what it was given", "this test"
+
+    def cost(self, **_: int) -> Cost:
+        return Cost(1, 1, 0)
+
+    def retrieve(self, session: Session) -> Retrieval:
+        return Retrieval(FOUND, answers_at_ends(FOUND, session))
+
+
+class Nothing(Given):
+    """Finds nothing."""
+
+    def retrieve(self, session: Session) -> Retrieval:
+        return Retrieval()
+
+
+class Broken(Given):
+    """An endpoint that fails while what was chosen is followed."""
+
+    def retrieve(self, session: Session) -> Retrieval:
+        def follow() -> Retrieval:
+            raise EndpointRateLimitError("http://example.org/sparql: status 429")
+
+        return replace(super().retrieve(session), readings=lambda: [Reading("this", follow)])
+
+
+def given(*replies: Reply, retriever: type[Retriever] = Given, **options: object) -> tuple[Answer, ModelServer]:
+    """The answer of a model that says this to what is found, and what it was asked."""
+    server = ModelServer([*replies])
+    graph = MeteredGraph(graph_of(ISLANDS), Usage(), lambda _: None)
+    session = Session(
+        question=WHO, labels=labels_of(graph), linker=None, ranker=BM25Ranker(), given=(IRI(EX + "iona"),),
+        model=LanguageModel("scripted-model", server.client()), **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return answer(retriever(), session), server
+
+
+def test_trust_is_what_makes_a_choice_against_the_ranking_or_of_nothing_count() -> None:
+    for is_trusted in (False, True):
+        other, _ = given(chose(2), trust=Trust(chooses=is_trusted))
+        told = [gap.text for gap in other.gaps if gap.text.startswith("the model chose this")]
+        assert (bool(told), other.signals["agreement"]) == (not is_trusted, 0.5 * is_trusted)
+        assert [one.label for one in other.answers] == ["The Trust"]
+        nothing, _ = given(chose(), trust=Trust(chooses=is_trusted))
+        assert any("none of the readings" in gap.text for gap in nothing.gaps) == is_trusted
+        assert nothing.answers[0].label == "Columba"
+
+
+def test_a_quote_stands_letter_by_letter_in_its_passage_which_is_shown_with_marker_and_source() -> None:
+    quoted, server = given(chose(3, quote="in 563"))
+    shown = server.requests[0].body["messages"][-1]["content"]
+    assert "3. saints.md" in shown
+    assert "Columba came to Iona in 563" in shown
+    assert (quoted.grounding, quoted.status, quoted.answers) == ("document", "partial", ())
+    assert [gap.text for gap in quoted.gaps] == ["this is read in a document, not in the graph"]
+    assert quoted.text.endswith("“in 563” [T1] (words of saints.md)")
+    assert [claim.markers for claim in quoted.claims] == [("T1",)]
+    for words in ("in 564", "", "IN 563", "Columba came in 563"):
+        other, _ = given(chose(3, quote=words))
+        assert (other.grounding, other.answers[0].label) == ("graph", "Columba"), "the draft"
+        assert words not in other.text or not words
+
+
+def test_what_a_model_knows_itself_is_asked_only_where_nothing_is_found_and_that_is_wanted_and_said() -> None:
+    known, server = given(Text({"answer": "It was **Columba**."}), retriever=Nothing, allow_model_knowledge=True)
+    assert known.text == "Not from the graph, but from the model's own knowledge: It was Columba."
+    assert (known.status, known.grounding, known.answers) == ("not_in_graph", "model", ())
+    assert len(server.requests) == 1
+    without, server = given(retriever=Nothing)
+    assert (without.grounding, server.requests) == ("graph", [])
+    for reply, code in ((Text("I don't know."), "unknown_to_model"), (Status(500), "model_failed")):
+        unknown, _ = given(reply, retriever=Nothing, allow_model_knowledge=True)
+        assert (unknown.text, unknown.grounding) == (without.text, "graph")
+        assert code in {note.code for note in unknown.notes}
+    found, server = given(chose(1), allow_model_knowledge=True)
+    assert (found.grounding, len(server.requests)) == ("graph", 1)
+
+
+def test_an_endpoint_that_fails_while_what_was_chosen_is_followed_leaves_the_draft() -> None:
+    made, _ = given(chose(1), retriever=Broken)
+    (note,) = made.notes
+    assert note.endswith("the answer is the one without it: http://example.org/sparql: status 429")
+    assert (made.error, made.best[0].label) == (None, "Columba")

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from kgsparql.errors import DataError, InputError, OptionError
-from kgsparql.evaluation.comparison import Comparison, chosen_metrics, compare, records
+from kgsparql.evaluation.comparison import Comparison, chosen_metrics, compare
 from kgsparql.evaluation.comparison_report import (
     comparison_csv,
     comparison_json,
@@ -257,33 +256,6 @@ def test_what_is_no_run_and_no_metric_is_said(tmp_path: Path, run: Path) -> None
     with pytest.raises(OptionError, match="'f2'") as caught:
         chosen_metrics(["f1", "f2"])
     assert "hits@1, expected_hits@1" in caught.value.hint
-
-
-def test_text_has_every_table(sampled: Path) -> None:
-    """What a user sees of named metrics is in docs/evaluation.md, byte for byte."""
-    text = comparison_text([only(sampled)])
-    for title in ("Quality", "Against path_ranking", "hits@1 by hops", "Risk and coverage", "Reliability", "Cost"):
-        assert f"\n{title}" in text
-    assert re.search(r"^  method +grounded .*fallbacks +truncated +failed$", text, re.MULTILINE)
-    assert "p is corrected (Holm) for all 10;" in " ".join(text.split())
-    assert text.startswith("films: 36 questions, a-model, no model\n  Best hits@1: path_ranking.\n")
-    text = words(only(sampled, metrics=["f1", "queries"], baseline="entity"))
-    assert "Against entity (the baseline), on up to 36 questions" in text
-    assert "p is corrected (Holm) for all 4;" in text
-    assert "hits@1" not in text
-
-
-def test_a_difference_of_equal_shares_has_an_interval_and_one_of_equal_values_has_none(tmp_path: Path) -> None:
-    asked = [question(f"q{i}", ["right", "other"]) for i in range(8)]
-    run = made_run(tmp_path / "R", asked, {name: given(name, "r" * 8, asked, ranked=False) for name in "ab"})
-    found = only(run)
-    text = comparison_text([found])
-    assert "+0.000 [-0.277, +0.277]" in text  # hits@1: Bonett and Price's
-    assert re.search(r"f1 +\+0\.000 +0:0", text)  # each 2/3: nothing to draw from
-    figures = records([found])
-    second = figures[(figures["name"] == "b") & (figures["by"] == "")].iloc[0]
-    assert (second["versus"], second["hits@1 difference low"]) == ("a", -0.277181)
-    assert math.isnan(second["f1 difference low"])
 
 
 def test_markdown_is_a_table_for_each_and_what_it_shows_is_the_text(tmp_path: Path) -> None:

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
-from kgsparql import IRI, KnowledgeBase, OxigraphGraph, Query, Term, Triple, Usage
+from kgsparql import IRI, KnowledgeBase, OxigraphGraph, Query, Term, Triple
 from kgsparql.errors import EndpointError, EndpointReplyError
 from kgsparql.evidence.evidence import CitedTriple, Evidence, EvidenceItem, verify
 from kgsparql.exploration import by_label, neighbours, predicates, shortest_paths, types, walk_ends
 from kgsparql.exploration.batched_select import batched_select, selected
 from kgsparql.graphs.graph import Solution, Solutions
-from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from tests.engines import WatchedGraph
-from tests.world import EX, graph_of
+from tests.world import EX, graph_of, metered
 
 P, R = IRI(EX + "p"), IRI(EX + "r")
 
@@ -56,10 +54,6 @@ class Cutting(WatchedGraph):
             return found
         why = f"the endpoint stopped at {self.most} solutions"
         return replace(found, solutions=found.solutions[: self.most], cut=why)
-
-
-def metered(graph: Any) -> MeteredGraph:
-    return MeteredGraph(graph, Usage(), lambda _: None)
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import itertools
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -176,9 +174,6 @@ def test_a_query_has_the_time_that_the_profile_gives_it() -> None:
     assert EndpointGraph("http://e.org/", profile=wikidata.profile, timeout_s=5).timeout_s == 5
 
 
-# Names
-
-
 def test_a_path_is_never_an_alias_and_what_is_both_is_not_guessed_at(tmp_path: Path) -> None:
     assert names_endpoint("Wikidata")
     for source in ("./wikidata", "wikidata.ttl", "wikidata/", Path("wikidata"), "data", "-"):
@@ -199,21 +194,6 @@ def test_a_path_is_never_an_alias_and_what_is_both_is_not_guessed_at(tmp_path: P
         assert caught.value.hint.startswith(hint)
         assert ("known endpoints" in caught.value.hint) is (name == "dpedia")
     assert not open_graph("./dbpedia").is_remote
-
-
-def test_no_profile_is_read_for_a_file(tmp_path: Path) -> None:
-    data = tmp_path / "a.ttl"
-    data.write_text("<a:a> <a:b> <a:c> .")
-    program = (
-        "from kgsparql.graphs import open_graph; import kgsparql.graphs.profiles as k\n"
-        f"open_graph({str(data)!r}); print(k._known_endpoints.cache_info().misses)\n"
-        "open_graph('dbpedia'); print(k._known_endpoints.cache_info().misses)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "1"]
-
-
-# Profiles of users
 
 
 def test_a_profile_of_a_user_opens_by_its_alias_and_is_read_again_when_it_changes(file: Path) -> None:

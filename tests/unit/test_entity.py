@@ -67,9 +67,6 @@ def with_texts(turtle: str, folder: Path, name: str, text: str) -> KnowledgeBase
     return kb
 
 
-# -- Scores --------------------------------------------------------------------------------------------------------
-
-
 def test_chunk_scores_are_those_of_a_table_made_by_hand() -> None:
     """Acceptance check D4: 0.4·f + 0.6·s."""
     a, b, c, other = (ex(name) for name in ("a", "b", "c", "other"))
@@ -87,9 +84,6 @@ def test_equal_scores_keep_their_order() -> None:
     turtle = "".join(f':e rdfs:comment "The part {i:02} of the text about it." . ' for i in (3, 1, 4, 2, 0))
     shown = texts(retrieve(turtle + ':e rdfs:label "Eve" .', "Who is Eve?", top_k_chunks=3))
     assert [text.partition("part ")[2][:2] for text in shown] == ["00", "01", "02"]
-
-
-# -- What is found -------------------------------------------------------------------------------------------------
 
 
 def test_lines_then_passages_with_triples_and_the_queries_that_find_them(nobel: KnowledgeBase) -> None:
@@ -269,9 +263,6 @@ def test_options_that_make_no_sense_are_refused() -> None:
             load("entity", options)
 
 
-# -- With a model --------------------------------------------------------------------------------------------------
-
-
 def test_the_readings_are_lines_and_passages_with_their_sources(nobel: KnowledgeBase) -> None:
     asked = ask(nobel, reading_with("—place of birth→ Warsaw"), BORN)
     assert (asked.answer.text, asked.labels, asked.answer.status) == ("Warsaw [N1]", ["Warsaw"], "answered")
@@ -301,9 +292,6 @@ def test_without_a_model_there_are_ranked_candidates(nobel: KnowledgeBase) -> No
     assert ask(nobel, None, BORN).answer.text.startswith("Ranked candidates\n 1. Warsaw")
     answer = ask(nobel, None, "How many people won the Nobel Prize in Physics?").answer
     assert (answer.status, answer.computed) == ("partial", None), "it ended with an IndexError: no line has its ends"
-
-
-# -- Known mistakes ------------------------------------------------------------------------------------------------
 
 
 def test_mistake_01_lines_are_about_the_question_not_about_the_hub() -> None:
@@ -388,20 +376,3 @@ def test_mistake_08_without_a_text_the_graph_answers(nobel: KnowledgeBase) -> No
     assert len(card.triples) == len(kb.graph.select(Query("again", card.query.text))) == 3
     asked = ask(nobel, [chose(1)], BORN, top_k_chunks=0)
     assert (asked.answer.status, asked.labels) == ("answered", ["Warsaw"])
-
-
-def test_each_option_changes_what_is_found(nobel: KnowledgeBase) -> None:
-    question = "Which scientists worked at the same institution as Marie Curie and Pierre Curie?"
-
-    def shown(**options: Any) -> list[tuple[str, float]]:
-        found = retrieve(nobel, question, **options)
-        return [(item.text, round(item.score, 6)) for item in found.evidence]
-
-    usual = shown()
-    for name, options in {
-        "top_k_nodes": {"top_k_nodes": 1}, "top_k_chunks": {"top_k_chunks": 1}, "top_k_paths": {"top_k_paths": 2},
-        "similarity_threshold": {"similarity_threshold": 1.0}, "max_hops": {"max_hops": 2, "top_k_paths": 100},
-        "weights": {"node_freq_weight": 0.9, "node_sim_weight": 0.1}, "decay": {"decay": 0.9},
-        "path_ranking": {"path_ranking": "degree"},
-    }.items():  # fmt: skip
-        assert shown(**options) != (shown(top_k_paths=100) if name == "max_hops" else usual), name

@@ -67,13 +67,6 @@ def test_found_triples_carry_their_sources_and_absent_ones_go() -> None:
     assert (len(checked.evidence), checked.lost) == (0, ("P1",)), "a path falls with any of its triples"
 
 
-def test_L32_one_triple_in_two_graphs_is_one_fact_with_two_sources() -> None:
-    one, two = IRI("http://example.org/g1"), IRI("http://example.org/g2")
-    graph = metered(stored(pyoxigraph.Quad(A, P, B, one), pyoxigraph.Quad(A, P, B, two)))
-    (kept,) = verify(Evidence([item(Triple(A, P, B))]), graph).evidence
-    assert kept.triples[0].sources == (Source("t", one.value), Source("t", two.value))
-
-
 def test_blank_nodes_are_looked_up_where_their_names_last() -> None:
     blank = BlankNode("m")
     evidence = Evidence([item(Triple(A, P, blank)), item(Triple(A, P, BlankNode("other")))])
@@ -238,8 +231,6 @@ def test_answers_are_the_ends_of_the_best_item_first_and_before_these_what_sever
     ):
         assert [label for label, _, _ in answered(turtle, *walks, given="a b tag")] == labels, why
 
-
-# --- what paths of one beginning say side by side, how often, and which of many values are shown
 
 FILMS = (
     ":f1 :star :joan ; :year 1928 ; :by :tod . :f2 :star :joan ; :year 1930 ; :by :sam , :ann . "

@@ -65,10 +65,7 @@ def test_a_plan_over_a_divided_graph_comes_to_what_it_does_over_the_graph(
     assume(len(list(parts(plan))) <= 15 and getattr(plan, "limit", None) is None)  # of ties, any is the first
     quads = [pyoxigraph.Quad(one.subject, one.predicate, one.object) for one in triples]
     members = divided([*quads, *quads[::3]], 2, random).members  # some are in two
-    with (
-        patch.object(gathering, "_WHOLE", whole),
-        patch.object(FederatedGraph, "chunk_size", chunk),
-    ):
+    with patch.object(gathering, "_WHOLE", whole), patch.object(FederatedGraph, "chunk_size", chunk):
         assert computed(plan, *members) == computed(plan, graph(quads, "whole"))
 
 

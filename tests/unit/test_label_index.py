@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pydantic
 import pyoxigraph
 import pytest
 
-from kgsparql.errors import CancelledError, IndexStaleError, ModelMismatchError, StoreError, StoreLockedError
+import kgsparql
+from kgsparql.errors import (
+    CancelledError,
+    IndexStaleError,
+    ModelMismatchError,
+    OptionError,
+    StoreError,
+    StoreLockedError,
+)
 from kgsparql.graphs import OxigraphGraph, open_graph
 from kgsparql.linking.graph_indexes import build_label_index, index_directory, label_index, open_label_index
 from kgsparql.linking.label_index.lance import KEEP_EVERY
@@ -26,11 +37,11 @@ from kgsparql.models.embedders import CachedEmbedder
 from kgsparql.rdf.terms import normalised
 from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
-from kgsparql.storage.lance_tables import MANIFEST, Tables
+from kgsparql.storage.lance_tables import MANIFEST, Tables, _without_checks_of, errors_translated
 from tests.deep import DEEP
 from tests.kept import rewrite
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import ex, graph_of
+from tests.world import FIXTURES, ex, graph_of
 
 PLACES = """
 :bonn a :City ; rdfs:label "Bonn"@de , "Bonn"@en ; skos:altLabel "Bonna" ; rdfs:comment "A city on the Rhine." .
@@ -73,9 +84,6 @@ class SayingHowItNames:
 @pytest.fixture
 def kept(tmp_path: Path) -> LabelIndex:
     return built(graph_of(PLACES), tmp_path / "index", HashedEmbedder())
-
-
-# Rows
 
 
 def test_rows_say_role_language_kind_and_degree() -> None:
@@ -160,9 +168,6 @@ def test_a_cancel_stops_reading_between_two_labels(monkeypatch: pytest.MonkeyPat
         assert 0 < seen[-1] < 10
 
 
-# Searching: in memory and in a file
-
-
 def row(text: str) -> LabelRow:
     return LabelRow(f"http://e.org/{text}", text, normalised(text))
 
@@ -179,6 +184,9 @@ def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     assert (vocabulary.counts, vocabulary.labels) == ({"ann": 3, "bob": 1}, 5)
     assert (joined.notes(()), joined.notes({"http://e.org/Bob"})) == (("only a part",), ())
     assert not joined.has_vectors
+    twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
+    other = CombinedLabels(tuple(PackedLabels.of([own]) for own in twice))
+    assert [(own.iri[-1], own.degree) for own in other.exact(["ann"])] == [("a", 5)]
     assert joined.nearest(np.ones((2, 3), dtype=np.float32), limit=4) == [[], []]
 
 
@@ -238,9 +246,6 @@ def test_the_approximate_index_of_large_tables_finds_what_numpy_finds(
     cosines = [np.array([hits[0][1] for hits in some]) for some in (exact, found)]
     assert np.abs(cosines[0] - (asked * right).sum(axis=1)).max() < 1e-5
     assert np.abs(cosines[0] - cosines[1]).max() < 0.01
-
-
-# Keeping
 
 
 def test_few_labels_are_embedded_when_vectors_are_first_compared(tmp_path: Path) -> None:
@@ -347,9 +352,6 @@ def content_of(directory: Path) -> list[object]:
     return [labels, vectors["text"].to_pylist(), np.stack(vectors["vector"].to_numpy()).tobytes()]
 
 
-# Refusing
-
-
 def test_S09_an_index_of_another_content_is_refused(tmp_path: Path) -> None:
     built(graph_of(PLACES), tmp_path / "i")
     changed = graph_of(PLACES + ':c rdfs:label "Cologne" .')
@@ -420,3 +422,40 @@ def test_S17_of_a_file_that_changes_two_indexes_are_kept(tmp_path: Path) -> None
             (Path(str(newest[-1])) / "passages" / MANIFEST).write_text("{}")
     kept = {entry for entry in (tmp_path / "labels").iterdir() if entry.is_dir()}
     assert kept == {*newest[3:], index_directory(open_graph(other), tmp_path)}
+
+
+def test_tables_that_somebody_removed_are_said_to_be_gone_and_a_place_that_cannot_be_written_names_another(
+    tmp_path: Path,
+) -> None:
+    tables = Tables(tmp_path / "index")
+    tables.written("labels", pa.table({"key": ["a", "b"]}))
+    opened = Tables(tmp_path / "index").open("labels")
+    assert opened is not None
+    shutil.rmtree(tmp_path / "index")
+    with pytest.raises(StoreError) as caught, errors_translated(tmp_path / "index"):
+        opened.search().where("key = 'a'").to_arrow()
+    assert "removed meanwhile; ask again" in caught.value.hint
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError) as caught:
+        Tables(tmp_path / "file" / "index").written("labels", pa.table({"key": ["a"]}))
+    assert "KGSPARQL_CACHE_DIR" in caught.value.hint
+
+
+def test_only_the_checks_of_the_named_package_are_left_out_of_an_import() -> None:
+    def half(number: int) -> float:
+        return number / 2
+
+    checked = pydantic.validate_call
+    with _without_checks_of("no.such"):
+        with pytest.raises(pydantic.ValidationError):
+            pydantic.validate_call(half)("x")  # type: ignore[arg-type]
+        with pytest.raises(pydantic.ValidationError):
+            pydantic.validate_call(validate_return=True)(half)("x")  # type: ignore[arg-type]
+        half.__module__ = "no.such.part"
+        assert pydantic.validate_call(half) is half
+    assert pydantic.validate_call is checked
+
+
+def test_indexes_are_in_a_directory_and_not_in_object_storage() -> None:
+    with pytest.raises(OptionError, match="no place for an index"):
+        kgsparql.open(FIXTURES / "nobel.ttl", index="s3://bucket/prefix")

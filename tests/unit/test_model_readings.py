@@ -108,9 +108,6 @@ def test_a_model_that_fails_leaves_the_draft_with_one_note_and_is_an_error_where
         ask_who(script, require_model=True)
 
 
-# --- Evidence that is given
-
-
 PARCELS = """
 :Parcel a rdfs:Class ; rdfs:label "parcel" .
 :weight_g rdfs:label "weight" .

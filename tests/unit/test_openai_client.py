@@ -4,7 +4,6 @@ import gc
 import gzip
 import json
 import logging
-import socket
 import threading
 import time
 import traceback
@@ -94,16 +93,6 @@ def within(seconds: float = 10.0) -> Iterator[None]:
     assert time.monotonic() - began < seconds
 
 
-@contextmanager
-def a_port_of_nobody() -> Iterator[str]:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and does not listen
-        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-
-
-# What is passed on
-
-
 def test_a_request_is_sent_as_it_is() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
     body = BODY | {"seed": 0, "max_completion_tokens": 5, "response_format": form, "an_option_of_some_server": [1]}
@@ -157,9 +146,6 @@ def test_a_list_of_models_that_is_none_is_an_error() -> None:
         assert "kgsparql doctor" in caught.value.hint
 
 
-# Connections
-
-
 def test_one_connection_serves_one_call_after_the_other_and_is_opened_again_whoever_closed_it() -> None:
     longer = Raw(b'{"choices": []}{"choices": [1]}', length=15)
     script = [Text("a"), Status(500), Text("b"), Status(400), Text("c"), Html(), Text("d"), longer, Text("next")]
@@ -186,9 +172,6 @@ def test_one_connection_serves_one_call_after_the_other_and_is_opened_again_whoe
         OpenAIClient(server.url).chat(BODY)  # nobody closes it
         gc.collect()  # an open socket would be a warning, and so an error
         assert _soon(lambda: server.open_connections == 0)
-
-
-# Trying again
 
 
 def test_M09_what_may_pass_is_tried_again_twice() -> None:
@@ -252,25 +235,6 @@ def test_M09_a_wait_beyond_the_deadline_or_a_quota_that_is_used_up_is_an_error_a
     assert "quota" in error.hint
     assert "You exceeded your current quota" in error.message
     assert len(server.requests) == 1
-
-
-# Errors
-
-
-def test_M08_M09_a_server_that_is_not_there_is_one_clear_error_after_three_tries() -> None:
-    with (
-        a_port_of_nobody() as url,
-        within(),
-        OpenAIClient(url, timeout_s=60) as asking,
-        pytest.raises(ModelError, match="after 3 tries") as caught,
-    ):
-        asking.chat(BODY)
-    error = caught.value
-    assert (type(error), error.code, error.exit_code) == (ModelError, "E_MODEL", 5)
-    assert url in error.message
-    assert "refused" in error.message
-    assert "\n" not in error.message
-    assert "kgsparql doctor" in error.hint
 
 
 def test_M09_M18_a_refused_request_has_the_servers_own_words() -> None:
@@ -351,9 +315,6 @@ def test_a_proxy_that_cannot_be_used_is_said(monkeypatch: pytest.MonkeyPatch) ->
     assert not server.requests
 
 
-# Limits
-
-
 def test_M07_a_reply_of_1_MB_or_one_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     error, server = told(Big(1_000_000))
     assert (type(error), error.code) == (ModelReplyError, "E_LIMIT")
@@ -392,9 +353,6 @@ def test_packed_replies_are_unpacked() -> None:
     assert chat([Raw(packed[:-20], headers=headers)])[0].code == "E_LLM_PARTIAL"
     assert chat([Raw(b"not packed", headers=headers)])[0].code == "E_LLM_FORMAT"
     assert "packed as br" in chat([Raw(b"x", headers={"Content-Encoding": "br"})])[0].message
-
-
-# Deadlines and stopping
 
 
 @pytest.mark.parametrize("script", [[Slow(30)], [Drip(Status(500))], [Status(429, {"Retry-After": "0"}), Drip()]])
@@ -439,9 +397,6 @@ def test_a_call_can_be_stopped_at_any_time(script: list[Reply]) -> None:
         timer.join()
         if not isinstance(script[0], Status):
             assert _hung_up(server)
-
-
-# What is never said
 
 
 ECHOES: list[Reply] = [
@@ -489,9 +444,6 @@ def test_U12_a_request_that_cannot_be_sent_does_not_say_the_key() -> None:
     with pytest.raises(InputError) as refused:
         OpenAIClient("http://127.0.0.1:9/v1", api_key=f"{CANARY}é")
     assert CANARY not in "".join(traceback.format_exception(refused.value))
-
-
-# Addresses
 
 
 def test_base_urls_have_one_form() -> None:

@@ -1,6 +1,8 @@
 """The oracle: which paths and triples it goes by, and that methods stop where it says that there is enough."""
 
+import importlib.util
 import json
+from types import ModuleType
 
 import pytest
 
@@ -8,11 +10,11 @@ from kgsparql import IRI, AskOptions, CitedTriple, Evidence, EvidenceItem, Knowl
 from kgsparql.answering.choosing import Candidate, choose
 from kgsparql.answering.readings import enough
 from kgsparql.answering.session import Oracle
-from kgsparql.evaluation.dataset import Question, Topic
+from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic
 from kgsparql.evaluation.oracle import gold_paths, oracle_for, paths_to_triples, predicates_by_name
 from kgsparql.events import CandidatesChosen, Event
 from kgsparql.rdf.paths import Hop, Path, PropertyPath
-from tests.world import EX, FIXTURES, graph_of
+from tests.world import EX, FIXTURES, ROOT, graph_of
 
 A, B, C, P, Q = (IRI(EX + name) for name in "abcpq")
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -35,8 +37,6 @@ def along(*hops: Hop) -> EvidenceItem:
 
 ONE, BACK = Hop(Triple(A, P, B)), Hop(Triple(C, Q, B), "inverse")
 
-# -- What it goes by
-
 
 def test_predicates_of_one_name_are_all_kept_the_commonest_first() -> None:
     graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
@@ -55,9 +55,6 @@ def test_a_path_of_names_is_every_path_that_they_may_stand_for_and_none_where_th
     assert gold_paths(question(path=("not an iri: at all",)), {}) == ()
     assert oracle_for(question(path=("unheard_of",)), {"p": (P,)}) is None
     assert oracle_for(question(), {"p": (P,)}) is None
-
-
-# -- What it says is enough
 
 
 def test_a_gold_path_walked_to_its_end_is_enough_else_every_golden_triple_in_the_evidence() -> None:
@@ -126,9 +123,6 @@ def test_an_oracle_judges_without_a_word(nobel: KnowledgeBase) -> None:
         assert enough(retrieval, session) == (is_enough, None)
 
 
-# -- That methods stop there
-
-
 @pytest.mark.parametrize("method", ["struct_gpt", "think_on_graph"])
 def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(nobel: KnowledgeBase, method: str) -> None:
     names = predicates_by_name(nobel.graph)
@@ -145,3 +139,55 @@ def test_a_method_stops_at_the_gold_depth_and_finds_all_that_is_gold(nobel: Know
         assert {event.chosen_by for event in steps if isinstance(event, CandidatesChosen)} == {"oracle"}
         hops.add(len(known["path"]))
     assert len(hops) > 1
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("computed", ROOT / "benchmarks" / "computed.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("sparql", "kind"),
+    [
+        ("SELECT DISTINCT ?x WHERE { <http://e.org/a> <http://e.org/p> ?x }", "lookup"),
+        ("ASK { ?x <http://e.org/p> 1 FILTER NOT EXISTS { ?x <http://e.org/q> ?y } }", "yes/no"),
+        ("SELECT DISTINCT (COUNT(?x) AS ?n) WHERE { ?x <http://e.org/p> ?y }", "count"),
+        ("SELECT (ROUND(AVG(?y) * 100) / 100 AS ?n) { ?x <http://e.org/p> ?y }", "number"),
+        ("SELECT ?x { ?x <http://e.org/p> ?y } ORDER BY DESC(?y) LIMIT 1", "extreme"),
+        ("SELECT ?x { ?x <http://e.org/p> ?y FILTER(?y > 5) }", "filter"),
+        ('SELECT ?x { ?x <http://e.org/p> ?y FILTER(CONTAINS(?y, "a > b")) }', "lookup"),
+        ("SELECT ?x { ?x <http://e.org/p> ?y MINUS { ?x <http://e.org/q> ?z } }", "negation"),
+        ("SELECT (COUNT(?x) AS ?n) { ?x a <http://e.org/C> }", "count"),
+        ("SELECT ?x ?n { ?x a <http://e.org/C> ; <http://e.org/n> ?n }", "table"),
+        ("SELECT ?x (COUNT(?y) AS ?n) { ?x <http://e.org/p> ?y } GROUP BY ?x", "table"),
+    ],
+)
+def test_a_kind_by_the_shape_of_a_query(benchmark: ModuleType, sparql: str, kind: str) -> None:
+    assert benchmark.question_kind(Question(id="1", text="?", type="SELECT", sparql=sparql)) == kind
+
+
+def test_the_word_of_the_dataset_comes_first(benchmark: ModuleType) -> None:
+    question = Question(id="1", text="?", type="table,RESULT_ORDER_MATTERS", sparql="ASK { ?x ?p 1 }")
+    assert benchmark.question_kind(question) == "table"
+
+
+def test_without_a_query_a_question_is_looked_up(benchmark: ModuleType) -> None:
+    assert benchmark.question_kind(Question(id="1", text="?", path=("author",))) == "lookup"
+
+
+def test_an_expression_in_brackets_is_one_column(benchmark: ModuleType) -> None:
+    assert benchmark.columns("SELECT ?x (ROUND(AVG(?y) * 100) / 100 AS ?n)") == 2
+
+
+def test_yes_and_no_stand_apart_and_always_no_is_a_baseline(benchmark: ModuleType) -> None:
+    no = Question(id="1", text="?", type="yes/no", answers=(GoldAnswer(None, "false"),))
+    zero = Question(id="2", text="?", type="count", answers=(GoldAnswer(None, "0"),))
+    eight = Question(id="3", text="?", type="count", answers=(GoldAnswer(None, "8"),))
+    assert list(benchmark.kinds_of(no)) == ["yes/no", "yes/no: false", "computed"]
+    assert [benchmark.always_no(question) for question in (no, zero, eight)] == [True, True, False]
+    assert [benchmark.share(values) for values in ([1.0, 0.0, 0.0], [])] == ["33 %", "–"]

@@ -25,9 +25,6 @@ FEYNMAN = IRI(DBR + "Richard_Feynman")
 BETHE = IRI(DBR + "Hans_Bethe")
 
 
-# --- Cutting
-
-
 def test_passages_end_with_paragraphs_and_sentences_and_overlap_by_whole_sentences() -> None:
     text = (FIXTURES / "texts" / "curie.md").read_text(encoding="utf-8")
     found = [text[start:end] for start, end in passage_spans(text, tokens=60, overlap=15)]
@@ -50,9 +47,6 @@ def test_every_character_is_in_a_passage_and_none_is_too_long() -> None:
         assert all(text[a:b].strip() == text[a:b] for a, b in found)
         assert all(len(text[a:b].encode()) <= tokens * BYTES_PER_TOKEN for a, b in found)
         assert all(a < c and b < d for (a, b), (c, d) in pairwise(found))
-
-
-# --- Reading
 
 
 def test_texts_are_read_as_they_say_they_are_encoded_and_others_say_why_not(tmp_path: Path) -> None:
@@ -81,9 +75,6 @@ def test_files_are_found_below_the_directory_in_order_and_others_are_named(tmp_p
         with pytest.raises(InputError, match=nothing.name) as caught:
             files_of(nothing)
         assert caught.value.hint
-
-
-# --- Mentions
 
 
 def said(matcher: Gazetteer, text: str) -> list[tuple[str, str]]:
@@ -136,9 +127,6 @@ def test_the_words_of_a_text_are_those_of_a_label() -> None:
         assert [(t.text, t.start, t.end) for t in tokens(text)] == spans, repr(text)
         ends = [-1, *(token.end for token in tokens(text))]
         assert all(t.joined == (t.start == end) for t, end in zip(tokens(text), ends, strict=False))
-
-
-# --- Indexing
 
 
 def indexed(graph: Path) -> KnowledgeBase:

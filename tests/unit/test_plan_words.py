@@ -1,21 +1,42 @@
-"""Plans of a question, as a person would say them; and what a plan leaves out."""
+"""A plan in words, which plan is chosen, and what an answer says of it."""
 
 from __future__ import annotations
 
+import gc
+import weakref
+from dataclasses import replace
 from decimal import Decimal
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kgsparql
-from kgsparql import IRI, KnowledgeBase, Literal, PropertyPath, Term
+from benchmarks.golden import is_given_by_facts
+from kgsparql import (
+    IRI,
+    Answer,
+    Budget,
+    FederatedGraph,
+    KnowledgeBase,
+    LinkedEntity,
+    Literal,
+    Mention,
+    PropertyPath,
+    Term,
+    answer_to_json,
+)
 from kgsparql.errors import NotFoundError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import NO_NUMBER, run
 from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.chunks import chunked
+from kgsparql.rendering.drawing import drawing_of
 from kgsparql.retrievers._planned_question import QuestionTerm
 from tests.engines import ENGINES, engine_from_file
-from tests.world import FIXTURES, XSD
+from tests.world import FIXTURES, XSD, known, open_nobel
 
 _E = "http://e.org/"
 
@@ -234,3 +255,121 @@ def test_a_number_that_is_too_large_is_not_said_to_be_nothing(bridges: Knowledge
     answer = bridges.ask("What is the total price of all bridges?", retriever="query_plan")
     assert answer.status == "not_in_graph"
     assert f"\n{NO_NUMBER} [Q1]\n" in answer.text
+
+
+FILMS = FIXTURES / "golden" / "films.ttl"
+
+
+def test_a_predicate_that_leads_both_ways_is_no_answer_where_none_is_asked() -> None:
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl")
+    asked = knowledge.ask("Who did a PhD under Paul Langevin?")  # to a model, much like whom he did it under
+    assert (asked.status, [gap.text for gap in asked.gaps]) == ("partial", ["P2 fits the question as well as P1"])
+    assert knowledge.ask("Who was Paul Langevin's doctoral advisor?").status == "answered"
+
+
+def test_what_two_labels_have_of_a_mention_may_mean_both() -> None:
+    """To a model, `Ekman die` is like Olof Ekman; what is in the label of it is only Ekman."""
+    link = LinkedEntity(IRI("e:o"), "Olof Ekman", 0.83, "entity", "vector", Mention("Ekman die", 10, 19))
+    other = LinkedEntity(IRI("e:l"), "Lena Ekman", 0.81, "entity", "vector", Mention("Ekman", 10, 15))
+    assert replace(link, candidates=(other,)).likely_alternatives == (other,)
+
+
+def test_a_name_is_rather_what_is_written_just_so(shared_data: Path) -> None:
+    knowledge = kgsparql.open(shared_data / "schemaorg" / "graph.nt.gz", embedder="none")
+    answer = knowledge.ask("How many properties does Event have?")  # of the class, and not of `event`
+    assert ([one.label for one in answer.best], answer.status) == (["43"], "partial")  # or of which it is the range
+
+
+def test_operations() -> None:
+    for question, text in (
+        ("How many films are there?", "how many there are"), ("Who won more than two prizes?", "for a comparison"),
+        ("Who was hired before 2015?", "for a comparison"), ("What is the total budget?", "for the total"),
+        ("Which employees don't have a manager?", "for what is not so"), ("Is Ann a chemist?", "for yes or no"),
+        ("Who is the youngest?", "for the youngest"), ("Who wrote Nothing but the Truth?", None), ("Who is Isa?", None),
+        ("Is Ann or Bob older?", "for a comparison"), ("Why is Ann famous?", "for a reason"),
+        ("What is the second prize of Ann?", "for the second"), ("What are the films of Ann?", None),
+    ):  # fmt: skip
+        asked = [text for _, text in Asked.of(chunked(question, None)).operations()]
+        assert asked[:1] == ([] if text is None else [text]), question
+
+
+def test_what_is_not_accounted_for_is_said_first_and_in_json() -> None:
+    answer = kgsparql.open(FILMS, embedder="none").ask("Who directed The Tide?", retriever="path_ranking")
+    assert answer.text.splitlines()[0] == (
+        "No sure answer: this graph knows 'directed by', but nothing of it was found here"
+    )
+    assert answer_to_json(answer)["not_understood"][0]["words"] == "directed"
+
+
+@cache
+def products() -> KnowledgeBase:
+    return kgsparql.open(FIXTURES / "golden" / "products.ttl", embedder="none")
+
+
+def said(answer: Answer) -> list[str]:
+    """Return the value, or the names of the items, in order."""
+    return [answer.value.value] if isinstance(answer.value, kgsparql.Literal) else [one.label for one in answer.answers]
+
+
+def test_an_answer_says_what_was_done_and_what_it_rests_on() -> None:
+    answer = products().ask("How many suppliers are in France?", retriever="query_plan")
+    assert answer.status == "answered"
+    value, reading = answer.text.splitlines()
+    assert value == "2 [Q1]"
+    assert reading.startswith("(counted: ")
+    assert "France" in reading
+    assert answer.computed is not None
+    assert is_given_by_facts(answer.computed)
+    assert len(answer.evidence["Q1"].triples) == len(answer.computed.facts) > 0
+
+
+def test_a_value_is_not_lost_where_the_budget_ends_while_doubts_are_looked_for() -> None:
+    question, budget = "Which laureate was born in November 1867?", Budget(max_queries=None)
+    most = open_nobel().ask(question, retriever="query_plan", budget=budget).usage["queries"]
+    limits = (0, most // 2, most - 1, most)
+    found = [open_nobel().ask(question, retriever="query_plan", budget=Budget(max_queries=n)) for n in limits]
+    assert all(said(answer) in ([], ["Marie Curie"]) for answer in found)
+    assert all(answer.status == "partial" for answer in found if not said(answer))
+    assert found[-1].status == "answered"
+
+
+def test_what_is_known_of_a_graph_goes_with_it() -> None:
+    knowledge = kgsparql.open(FIXTURES / "nobel.ttl", embedder="none")
+    assert knowledge.ask("How many Nobel laureates are there?", retriever="query_plan").computed is not None
+    graph = weakref.ref(knowledge.graph)
+    del knowledge
+    gc.collect()
+    assert graph() is None
+
+
+def test_what_is_not_computed_of_laureates_is_a_doubt(shared_data: Path) -> None:
+    """They were Konstantin Novoselov and the United Kingdom, for sure: by way of where laureates work, and of one."""
+    knowledge = kgsparql.open(shared_data / "nobel" / "graph.nt.gz", embedder="none")
+    for question in ("Who is the youngest Nobel laureate?", "Which country has the most Nobel laureates?"):
+        assert knowledge.ask(question).status != "answered"
+
+
+def test_what_several_graphs_hold_is_counted_once() -> None:
+    both = KnowledgeBase(FederatedGraph([open_nobel().graph, open_nobel().graph, products().graph]), embedder="none")
+    for retriever in ("query_plan", "auto"):
+        answer = both.ask("How many Nobel laureates are there?", retriever=retriever)
+        assert answer.text == open_nobel().ask("How many Nobel laureates are there?").text
+
+
+def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_facts_than_are_read() -> None:
+    tracks = {57: 50, 33: 45}
+    lines = [':Album a rdfs:Class ; rdfs:label "album" . :Track a rdfs:Class ; rdfs:label "track" .']
+    lines.append(':album rdfs:label "album" .')
+    for n in range(60):
+        lines.append(f':a{n} a :Album ; rdfs:label "Songs {n}" .')
+        lines += [f":t{n}_{i} a :Track ; :album :a{n} ." for i in range(tracks.get(n, 36))]
+    answer = known("\n".join(["@prefix : <http://e.org/> .", *lines])).ask("Which album has the most tracks?")
+    item = answer.evidence["Q1"]
+    assert [one.label for one in answer.answers] == ["Songs 57"]
+    assert " = Songs 57 (50); next: Songs 33 (45); of 60 (more than " in item.text
+    named = {own.triple.object for own in item.triples}
+    assert {IRI("http://e.org/a57"), IRI("http://e.org/a33")} <= named
+    drawn = {node.label: node.role for node in drawing_of(answer).nodes}
+    assert (drawn["Songs 57"], drawn["Songs 33"]) == ("answer", "other")
+    compared = answer_to_json(answer)["computed"]["compared"]  # type: ignore[index]
+    assert (compared["size"], [one["item"]["label"] for one in compared["next"]]) == (60, ["Songs 33"])  # type: ignore[index]

@@ -27,7 +27,6 @@ from kgsparql.errors import CancelledError, ForbiddenQueryError, OptionError, Qu
 from kgsparql.events import Event
 from kgsparql.graphs.rdflib_interop import from_rdflib
 from kgsparql.rdf.literals import data_frame, python_value
-from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import BORN, NOBEL, ROOT, XSD
 
 CURIE = "http://dbpedia.org/resource/Marie_Curie"
@@ -234,20 +233,6 @@ def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobe
     cut = nobel.query(ALL_TRIPLES, max_rows=3)
     assert len(cut) == 3
     assert cut.to_dataframe().attrs == {"cut": "solutions: at most 3 taken, there are more"}
-
-
-def test_a_store_on_disk_and_an_endpoint_are_queried_where_they_are(tmp_path: Path) -> None:
-    names = "SELECT ?name { dbr:Marie_Curie rdfs:label ?name }"
-    kgsparql.graphs.load_store([str(NOBEL)], tmp_path / "S")
-    on_disk = kgsparql.open(tmp_path / "S", embedder="none")
-    assert on_disk.graph.directory == tmp_path / "S"  # type: ignore[attr-defined]
-    expected = on_disk.query(names).to_dataframe()["name"].tolist()
-    assert "Marie Curie" in expected
-    with oxigraph_serve(store_of(NOBEL, tmp_path / "served")) as url:
-        served = kgsparql.open(url, embedder="none")
-        assert served.query(names).to_dataframe()["name"].tolist() == expected
-        both = kgsparql.open(NOBEL, url, embedder="none")
-        assert both.query(names).to_dataframe()["name"].tolist() == expected, "what both hold is there once"
 
 
 def test_questions_are_answered_beside_the_event_loop_and_cancelling_the_task_stops_one(

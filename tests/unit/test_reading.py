@@ -65,9 +65,6 @@ def test_clauses_join_a_name_with_what_is_asked_for() -> None:
         assert [(role, asked.words(said)) for role, said in asked.links_from(curie)] == links, question
 
 
-# --- Attachments
-
-
 def edges(question: Clauses, texts: tuple[str, ...]) -> Iterator[tuple[set[int], set[int]]]:
     """Yield what a reading joins: the positions of a verb or noun, and those of what it takes."""
     for phrase in (question.phrase, question.choices, question.other):
@@ -134,9 +131,6 @@ def test_arguments_are_bound_to_their_verbs() -> None:
     assert len(lost) <= 3, lost
 
 
-# --- Chunks
-
-
 def test_numbers_are_read_with_points_commas_signs_and_in_words() -> None:
     read = chunked("4.9, 10,000 and 1, 2 or -3 of three films with 5 million", None)
     numbers = [chunk.number for chunk in read.chunks]
@@ -153,9 +147,6 @@ def test_a_name_as_written_comes_first_a_text_last_and_a_given_entity_alone() ->
     given_link = LinkedEntity(IRI("http://e.org/x"), "Jaws (novel)", 1.0, "entity", "given", Mention("Jaws", 8, 12))
     (chunk,) = chunked("Who had Jaws?", linker_of(), links=[given_link]).chunks
     assert [name.term for name in chunk.entities] == [IRI("http://e.org/x")]
-
-
-# --- Forms of questions
 
 
 FORMS = (
@@ -252,8 +243,6 @@ def test_dates_decades_and_units_are_values() -> None:
     assert "After Eight" not in shown("Is After Eight older than Berlin?").split(" · ")[0]
 
 
-# --- Any text
-
 HOSTILE = [
     "", "?", "Which?", "who", "'", "Curie birthplace", "“Berlin", "東京はどこですか", "Кто такой Нильс Бор?",
     "SELECT ?x WHERE { ?x a <http://e.org/c> FILTER(?x > 3) }", "http://e.org/entity/1", "is is is is of of of the",
@@ -290,9 +279,6 @@ def test_no_order_of_words_stops_the_reader(text: str) -> None:
 @given(st.text(max_size=200))
 def test_no_text_stops_the_reader(text: str) -> None:
     assert read_question(chunked(text, None))
-
-
-# --- The lexicon
 
 
 def test_a_lexicon_says_which_of_its_keys_is_missing_or_unknown() -> None:

@@ -40,9 +40,6 @@ def code_of(read: Callable[[str], object], text: str) -> str:
     return caught.value.code
 
 
-# --- JSON
-
-
 def test_M02_json_is_found_and_repaired_where_that_is_unambiguous() -> None:
     for text, value in (
         ('```\n{"a": 1}', {"a": 1}),
@@ -91,9 +88,6 @@ def test_M11_prose_is_text_whatever_is_in_it() -> None:
         ("<think>", ""),
     ):
         assert plain_text(text) == plain
-
-
-# --- choices and mentions
 
 
 def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
@@ -197,9 +191,6 @@ def test_mentions() -> None:
         assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 
-# --- readings, and markers
-
-
 def test_a_reading_is_chosen_by_its_number_another_meaning_by_its_letter_and_nothing_else_counts() -> None:
     for text, expected in (
         ('{"numbers": [2, 2, 9, "1"], "meaning": "", "search": "", "compute": false}', SaidReading((2, 1), dropped=2)),
@@ -245,9 +236,6 @@ def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
     again = cited_text(once.text, ["P1", "P2"])
     assert again.unknown == ()
     assert set(again.known) <= set(once.known)
-
-
-# --- every text
 
 
 HOSTILE_UNITS = (

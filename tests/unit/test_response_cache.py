@@ -1,20 +1,29 @@
-"""The store of exchanges: what is found again, what the modes allow, and what becomes of a file that is not right."""
+"""Files of SQLite of ours: kept replies, the log of questions, and what becomes of a file that is not right."""
 
 import contextlib
+import json
+import multiprocessing
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kgsparql.errors import DiskFullError, StoreLockedError
+from kgsparql.errors import DiskFullError, EndpointError, InputError, NotFoundError, StoreError, StoreLockedError
+from kgsparql.evaluation.datasets import load
 from kgsparql.storage import sqlite_file as module
+from kgsparql.storage.question_log import QuestionLog
 from kgsparql.storage.response_cache import Mode, ResponseCache
+from kgsparql.storage.sqlite_file import Contents, SqliteFile
+from tests.world import ROOT
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Où ? \ud800 \x00"}], "temperature": 0.0}
 REPLY = {"choices": [{"message": {"content": "là"}}], "b": 1, "a": None}
@@ -129,3 +138,199 @@ def test_I14_ctrl_c_is_heard_while_somebody_else_has_the_file(kept: ResponseCach
 
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.iterdir())
+
+
+CURIE = {"type": "uri", "value": "http://e.org/curie", "label": "Marie Curie"}
+
+
+def answered(question: str = "Who?", **others: object) -> dict[str, object]:
+    return {
+        "question": question, "status": "answered", "text": "Marie Curie", "graphs": ["g"], "retriever": "mindmap",
+        "model": "m", "usage": {"tokens": 12, "cost": 0.25, "seconds": 1.5},
+        "answers": [{"term": CURIE, "is_best": True}], "more_answers": 0, **others,
+    }  # fmt: skip
+
+
+def test_what_was_logged_comes_back_without_keys_and_without_the_evidence_of_a_huge_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    huge = [{"marker": "P1", "text": os.urandom(600_000).hex()}]
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        one = log.entry(log.add(answered()))
+        assert (one.question, one.is_right, one.answer) == ("Who?", None, answered())
+        light = log.entry(log.add(answered(evidence=huge))).answer
+        assert ("evidence" in light, light["answers"]) == (False, answered()["answers"])
+        one = log.entry(log.add(answered("is sk-very-secret a key?", text="http://me:pw@e.org/ says sk-very-secret")))
+    assert not any(secret in str(one) for secret in ("sk-very-secret", "me:pw"))
+
+
+def test_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "q.sqlite"
+    program = (
+        "import sys; from kgsparql.storage.question_log import QuestionLog\n"
+        "with QuestionLog(sys.argv[1]) as log:\n"
+        "    for at in range(40): log.add({'question': f'{sys.argv[2]} {at}?', 'status': 'answered'})"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(4)]
+    assert [one.wait(60) for one in running] == [0, 0, 0, 0]
+    with QuestionLog(path) as log:
+        assert len({one.question for one in log.entries()}) == 160
+
+
+def test_it_does_not_grow_without_end_and_rated_questions_stay_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgsparql.storage.question_log.MOST_ENTRIES", 3)
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        first = log.add(answered("first"))
+        log.rate(first, is_right=True)
+        for number in range(5):
+            log.add(answered(f"{number}"))
+        assert [one.question for one in log.entries()] == ["4", "3", "first"]
+
+
+RIGHT: list[tuple[dict[str, object], bool | None, list[str] | None, dict[str, object] | None]] = [
+    ({}, None, None, None),
+    ({}, False, None, None),
+    ({}, True, None, {"answers": ["Marie Curie"], "answer_iris": ["http://e.org/curie"]}),
+    ({"more_answers": 7}, True, None, None),
+    ({"answers": []}, True, None, None),
+    ({"answers": [], "status": "not_in_graph"}, True, None, {"answers": []}),
+    ({}, False, ["Pierre Curie", "Becquerel"], {"answers": ["Pierre Curie", "Becquerel"]}),
+    ({}, None, ["http://e.org/p"], {"answer_iris": ["http://e.org/p"]}),
+    ({}, False, [], {"answers": []}),
+]
+
+
+def test_the_right_answers_of_an_evaluation(tmp_path: Path) -> None:
+    for place, (answer, rating, right, expected) in enumerate(RIGHT):
+        with QuestionLog(tmp_path / f"{place}.sqlite") as log:
+            number = log.add(answered(**answer))
+            log.rate(number, is_right=rating, right_answers=right)
+            line = log.entry(number).evaluation_line()
+        assert line == (None if expected is None else {"id": "log-1", "question": "Who?", **expected})
+        if line is not None and expected is not None:
+            file = tmp_path / "questions.jsonl"
+            file.write_text(json.dumps(line), encoding="utf-8")
+            (question,) = load(file).questions
+            found = [one.label or str(one.term) for one in question.answers or ()]
+            assert found == expected.get("answers", ["<http://e.org/p>"])
+
+
+def test_what_cannot_be_rated(tmp_path: Path) -> None:
+    with QuestionLog(tmp_path / "q.sqlite") as log:
+        with pytest.raises(NotFoundError):
+            log.rate(1, is_right=True)
+        assert not (tmp_path / "q.sqlite").exists()
+        log.add(answered())
+        with pytest.raises(NotFoundError):
+            log.rate(2, is_right=True)
+        with pytest.raises(InputError):
+            log.rate(1, right_answers=[" "])
+
+
+NOTES = Contents(
+    what="notes", tables="CREATE TABLE note (text TEXT UNIQUE);\nCREATE INDEX by_text ON note (text);", version=3,
+    again="they are written again",
+)  # fmt: skip
+
+
+@pytest.fixture
+def notes_file(tmp_path: Path) -> Path:
+    return tmp_path / "below" / "notes.sqlite"
+
+
+def added(file: SqliteFile, *texts: str) -> None:
+    with file.transaction() as connection:
+        connection.executemany("INSERT INTO note VALUES (?)", [(text,) for text in texts])
+
+
+def notes(file: SqliteFile) -> list[str] | None:
+    with file.connection() as connection:
+        return None if connection is None else [text for (text,) in connection.execute("SELECT text FROM note")]
+
+
+def test_who_writes_makes_the_file_and_a_piece_of_work_is_kept_whole_or_not_at_all(notes_file: Path) -> None:
+    file = SqliteFile(notes_file, NOTES)
+    assert notes(file) is None
+    assert not notes_file.parent.exists()
+    added(file, "one")
+    assert notes(SqliteFile(notes_file, NOTES)) == ["one"]
+    file.close()
+    assert notes(file) == ["one"], "it opens again"
+    with pytest.raises(StoreError):
+        added(file, "two", "one")
+
+    def fail_after_writing() -> None:
+        with file.transaction() as connection:
+            connection.execute("INSERT INTO note VALUES ('three')")
+            raise EndpointError("gone")
+
+    with pytest.raises(EndpointError, match="gone"):
+        fail_after_writing()
+    assert notes(file) == ["one"]
+    added(file, "four")
+    assert notes(SqliteFile(notes_file, NOTES)) == ["one", "four"]
+
+
+def test_a_file_of_another_version_or_of_something_else_is_refused_and_stays(notes_file: Path) -> None:
+    added(SqliteFile(notes_file, NOTES), "one")
+    with pytest.raises(StoreError, match="notes of version 3, where this kgsparql has version 4"):
+        notes(SqliteFile(notes_file, replace(NOTES, version=4)))
+    assert notes(SqliteFile(notes_file, NOTES)) == ["one"]
+    other = notes_file.with_name("other.sqlite")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    before = other.read_bytes()
+    for use in (notes, added):
+        with pytest.raises(StoreError, match="not a store of notes") as caught:
+            use(SqliteFile(other, NOTES))
+        assert caught.value.code == "E_STORE_CORRUPT"
+        assert caught.value.hint.endswith("it is made again, and they are written again")
+    assert other.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_forked_while_another_thread_writes_waits_for_nobody(notes_file: Path) -> None:
+    file = SqliteFile(notes_file, NOTES)
+    added(file, "one")
+    holding, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with file.transaction():
+            holding.set()
+            go_on.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    try:
+        assert holding.wait(10)
+        child = multiprocessing.get_context("fork").Process(target=notes, args=(file,))
+        child.start()
+        child.join(20)
+        ended = child.exitcode
+        if ended is None:
+            child.kill()
+    finally:
+        go_on.set()
+        thread.join()
+    assert ended == 0
+
+
+_TAKEN = "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="locks of POSIX belong to a process and a file, not to who opened it"
+)
+def test_who_opens_the_file_twice_keeps_the_locks_of_the_first(notes_file: Path) -> None:
+    one, two = SqliteFile(notes_file, NOTES), SqliteFile(notes_file, NOTES)
+    added(one, "one")
+    with one.connection():
+        added(two, "two")  # closing a file that was opened for nothing else had ended every lock of the process
+        two.close()
+        taken = subprocess.run([sys.executable, "-c", _TAKEN, notes_file], check=False, capture_output=True, text=True)
+    assert "BlockingIOError" in taken.stderr
+    one.close()

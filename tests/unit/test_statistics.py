@@ -141,25 +141,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.5], comparisons=3) == [1.0]
 
 
-def test_they_agree_with_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    for right, n in ((0, 7), (38, 40), (40, 40)):
-        their = stats.binomtest(right, n).proportion_ci(method="wilson")
-        assert (wilson(right, n).low, wilson(right, n).high) == pytest.approx((their.low, their.high), abs=1e-12)
-    assert mcnemar(4, 13) == pytest.approx(stats.binomtest(4, 17).pvalue, rel=1e-12)
-    drawn = np.random.default_rng(3)
-    first, second = drawn.random(40), drawn.random(40) + 0.1
-    test = stats.permutation_test(
-        (first, second), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", vectorized=True,
-        n_resamples=50_000, rng=np.random.default_rng(0),
-    )  # fmt: skip
-    assert difference(list(first), list(second)).p == pytest.approx(test.pvalue, abs=0.02)
-    values = np.random.default_rng(3).random(80)
-    theirs = stats.bootstrap((values,), np.mean, method="percentile", rng=np.random.default_rng(0)).confidence_interval
-    ours = interval(*values)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.005)
-
-
 def surest(*rows: tuple[float, float]) -> RiskCoverage | None:
     """Risk and coverage of answers, each with its confidence and whether it is right."""
     claimed, rights = np.array(rows, float).reshape(-1, 2).T

@@ -71,9 +71,6 @@ def ask(turtle: str, question: str, script: Any = None, *, topics: Sequence[str]
     return scripted.ask(knowledge_of(turtle), question, script, **asking)
 
 
-# -- Without a model ---------------------------------------------------------------------------------------------------
-
-
 def test_without_a_model_every_path_is_followed_to_every_end() -> None:
     asked = scripted.ask(open_nobel(), "When did Marie Curie die?", retriever="struct_gpt")
     assert [own.label for own in asked.answer.best] == ["1934-07-04"]
@@ -102,8 +99,6 @@ def test_several_topics_are_gone_on_from_at_once() -> None:
     assert set(numbered(asked.bodies[0]).values()) == {"Beta —height→ (1: 3)", "Alpha —spouse→ (1: x)"}
     assert {way.start for item in asked.answer.evidence for way in item.ways} == {IRI(EX + "a")}
 
-
-# -- Known mistakes ----------------------------------------------------------------------------------------------------
 
 TO_DELTA = by_call(choices=choosing("first", "second", "third"), reading=leading_to("→ Delta"))
 
@@ -194,9 +189,6 @@ def test_mistake_13_what_fits_the_question_best_is_shown_and_the_rest_is_counted
     assert again.bodies == asked.bodies
 
 
-# -- Mediators ---------------------------------------------------------------------------------------------------------
-
-
 def awards(step: str, constraints: Script | Reply = NO, question: str = "What did Marie get?", **more: Any) -> Asked:
     """Ask what Marie received; what this predicate leads to is the answer."""
     reading = reading_with(f"what —{step}→ leads to")
@@ -260,9 +252,6 @@ def test_the_query_of_what_is_behind_mediators_finds_the_answers() -> None:
     (item,) = asked.answer.evidence
     found = {solution["answer"] for solution in knowledge_of(AWARDS).graph.select(item.query)}
     assert found == set(item.ends) == {answer.term for answer in asked.answer.answers}
-
-
-# -- What a model chooses ----------------------------------------------------------------------------------------------
 
 
 def test_what_was_chosen_is_followed_to_all_its_ends() -> None:
