@@ -171,7 +171,7 @@ def test_what_is_no_plan_or_cannot_be_planned_is_said(run: Run, tmp_path: Path) 
         assert (done.exit_code, said in done.stderr, done.stdout) == (code, True, ""), said
 
 
-def test_a_zero_says_where_the_plan_ran_dry_and_an_absence_is_not_confirmed(nobel: KnowledgeBase) -> None:
+def test_a_zero_says_where_the_plan_ran_dry_and_facts_give_the_value_again(nobel: KnowledgeBase) -> None:
     young = a.Where(LAUREATES, BORN, ">", Literal("2005", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear")))
     found = nobel.run(a.Count(young))
     assert found.value is not None
