@@ -32,10 +32,9 @@ from kgsparql.graphs.ignored_predicates import IgnoredPredicates
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.rdflib_interop import RdflibCopy, is_of_rdflib, prefixes_from_rdflib
-from kgsparql.linking.graph_indexes import GraphIndexes
+from kgsparql.linking.graph_indexes import GraphIndexes, NewsWatch
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.news import NewsWatch
 from kgsparql.models.embedding import Embedder
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run

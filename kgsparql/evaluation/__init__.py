@@ -8,7 +8,6 @@ May use: everything but ``cli``. Open first: ``dataset.py`` and ``record.py``, t
     comparison.py   all metrics of runs, side by side         statistics.py intervals and tests
     comparison_report.py  tables and files
     validation.py   does the graph give the gold answers?     oracle.py     a perfect chooser, for ceilings
-    closed_book.py  the model alone, a baseline
 
 Scoring reads questions and records alone, so that a new metric scores an old run::
 

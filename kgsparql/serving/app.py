@@ -35,7 +35,6 @@ from kgsparql.answering.recheck import recheck
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering import render
 from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
@@ -43,7 +42,16 @@ from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
 from kgsparql.serving.guiding import SaidWord, asked_plan, column_heads, own_words, run_chips
-from kgsparql.serving.page_facts import Sent, WiderDrawing, asked_instead, graph_facts, node_neighbours, query_ways
+from kgsparql.serving.page_facts import (
+    Completions,
+    Sent,
+    WiderDrawing,
+    asked_instead,
+    beginnings,
+    graph_facts,
+    node_neighbours,
+    query_ways,
+)
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
 

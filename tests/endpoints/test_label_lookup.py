@@ -16,7 +16,6 @@ from kgsparql.errors import InputError, LimitError, NotFoundError, QueryError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
 from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
 from kgsparql.http.transport import HttpReply, HttpRequest
-from kgsparql.linking.completion import Completions, beginnings
 from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.packed import PackedLabels
@@ -24,6 +23,7 @@ from kgsparql.linking.label_index.reading import build_slice, read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
+from kgsparql.serving.page_facts import Completions, beginnings
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import Fake, answering, http, reply

@@ -37,7 +37,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question waits for the check that begins with it, however busy the machine is."""
-    monkeypatch.setattr("kgsparql.linking.news._PATIENCE_S", 60.0)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes._PATIENCE_S", 60.0)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_check_that_fails_changes_nothing_says_nothing_and_is_not_repeated_at_
 
 
 def test_what_is_closed_during_a_check_is_closed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgsparql.linking.news._PATIENCE_S", 0.5)
+    monkeypatch.setattr("kgsparql.linking.graph_indexes._PATIENCE_S", 0.5)
     holds = threading.Event()
 
     async def never(exchange: Exchange) -> None:

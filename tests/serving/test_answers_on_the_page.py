@@ -9,9 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from kgsparql.linking.completion import Completions
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.rdf.terms import normalised
+from kgsparql.serving.page_facts import Completions
 from tests.endpoints.proxy import Proxy, Seen
 from tests.endpoints.servers import Virtuoso
 from tests.serving.conftest import NOBEL, open_to_type, served
