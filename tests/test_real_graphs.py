@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,6 @@ def test_feynmans_colleagues(shared_data: Path, run: Run, embedder: str) -> None
     assert any({"Richard P. Feynman", caltech, "Murray Gell-Mann"} <= item for item in first)
     assert "Richard P. Feynman" not in {a["term"]["label"] for a in answer["answers"]}
     assert all(t["verified"] is True for item in answer["evidence"] for t in item["triples"])
-
-
-def test_the_nobel_file_as_it_was_published(shared_data: Path, run: Run, tmp_path: Path) -> None:  # noqa: F811
-    dirty = shared_data / "nobel" / "as_published_invalid.ttl"
-    for command in (("ask", "Who?", "-k", dirty), ("load", dirty, "--store", tmp_path / "S")):
-        done = run(*command)
-        assert done.exit_code == 4
-        assert re.search(r"as_published_invalid.ttl:(15|41):", done.stderr)
-        assert done.stdout == ""
-    assert not (tmp_path / "S").exists()
 
 
 @pytest.fixture(params=["inverses as they are", "inverses removed"])

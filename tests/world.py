@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,7 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
+from kgsparql.storage.files import sealed_json
 from tests.model_server import ModelServer
 
 ROOT = Path(__file__).parents[1]
@@ -177,3 +178,8 @@ def ask(question: str, graph: KnowledgeBase | str = "", script: Any = None, **as
     knowledge = known(graph) if isinstance(graph, str) else graph
     answer = knowledge.ask(question, model=None if script is None else model, emit=events.append, **asking)
     return Asked(answer, [request.body for request in server.answered], events)
+
+
+def rewrite(file: Path, data: Mapping[str, Any]) -> None:
+    """Write a JSON object with the digest that is right for what it then says, as by hand."""
+    file.write_text(sealed_json(data))

@@ -12,14 +12,10 @@ from tests.world import BORN, CHILDREN, NOBEL
 
 NAMED = "Who are the children of Marie Curie?"
 QUESTIONS = [
-    BORN,
-    CHILDREN,
-    "Was Linus Pauling born in Germany?",
-    "Name the three oldest universities.",
-    "For each author, the number of books.",
-    "Which scientists worked at the same institution as Richard Feynman?",
+    BORN, CHILDREN, "Was Linus Pauling born in Germany?", "Name the three oldest universities.",
+    "For each author, the number of books.", "Which scientists worked at the same institution as Richard Feynman?",
     "Who painted Xyzzyplugh?",
-]
+]  # fmt: skip
 DBPEDIA = "http://dbpedia.org/"
 QUERY = f"SELECT DISTINCT ?answer {{ <{DBPEDIA}resource/Marie_Curie> <{DBPEDIA}ontology/birthPlace> ?answer }}"
 PARENT = "dbo:child dbr:Irène_Joliot-Curie, dbr:Ève_Curie ;\n    dbo:field dbr:Physics, dbr:Chemistry ;"

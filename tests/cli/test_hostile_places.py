@@ -49,16 +49,10 @@ def kgsparql(folder: Path, *arguments: object, **environment: str) -> subprocess
 
 def in_own_mounts(folder: Path, script: str) -> list[str]:
     """The lines that a shell script writes which may mount file systems; 99 says that it cannot."""
+    command = ["unshare", "-rm", "sh", "-c", script]
     own = {**os.environ, "COUNT": COUNT, "QUESTION": QUESTION, "K": " ".join(K)}
     try:
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", script],  # noqa: S607
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            env=own,
-            check=False,
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=own, check=False)
     except FileNotFoundError:
         pytest.skip("no unshare here")
     if done.returncode == 99 or "unshare:" in done.stderr:

@@ -25,8 +25,8 @@ from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.rendering.text import escaped_markdown
 from kgsparql.storage.files import read_sealed_json
-from tests.kept import rewrite
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
+from tests.world import rewrite
 
 FOUR = [
     question("q1", hops=1, type_="who", path=["directed"]),

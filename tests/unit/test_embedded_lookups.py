@@ -38,13 +38,9 @@ LITERALS = st.builds(
     st.sampled_from(["", "en", "en-GB", "de", "mul", "fr"]),
 ) | st.sampled_from([Literal(7), Literal("1999", datatype=IRI("http://www.w3.org/2001/XMLSchema#gYear"))])
 PREDICATES = [
-    *LABELS[:3],
-    *LABELS[-1:],
-    *DESCRIPTIONS[:2],
-    *NAMES,
-    PREDICATE_LABEL_LINKS[0],
+    *LABELS[:3], *LABELS[-1:], *DESCRIPTIONS[:2], *NAMES, PREDICATE_LABEL_LINKS[0],
     *sorted(UNWALKED, key=str)[:4],
-]
+]  # fmt: skip
 QUADS = st.lists(
     st.builds(
         ox.Quad,

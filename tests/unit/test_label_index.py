@@ -39,9 +39,8 @@ from kgsparql.rdf.vocabulary import Naming
 from kgsparql.storage.files import writer_lock
 from kgsparql.storage.lance_tables import MANIFEST, Tables, _without_checks_of, errors_translated
 from tests.deep import DEEP
-from tests.kept import rewrite
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import FIXTURES, ex, graph_of
+from tests.world import FIXTURES, ex, graph_of, rewrite
 
 PLACES = """
 :bonn a :City ; rdfs:label "Bonn"@de , "Bonn"@en ; skos:altLabel "Bonna" ; rdfs:comment "A city on the Rhine." .

@@ -37,68 +37,37 @@ def in_english(question: str, language: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("question", "english"),
+    ("language", "question", "english"),
     [
-        ("Wo wurde Marie Curie geboren?", "Where was Marie Curie born?"),
-        ("Welche Romane hat Toni Morrison geschrieben?", "Which novels did Toni Morrison write?"),
-        (
-            "Welche Physiker, die in Ulm geboren wurden, starben nicht in Bonn?",
-            "Which physicist which were born in Ulm did not die in Bonn?",
-        ),
-        ("Wann fand die Hochzeit von Ann statt?", "When did the wedding of Ann happen?"),
-        ("In dem Land, in dem Ann starb?", "In the country in which Ann died?"),
-        ("Welche Stücke sind schwerer als 1.234,5 kg?", "Which plays are heavier than 1,234.5 kg?"),
-    ],
-)  # fmt: skip
-def test_german_is_put_in_the_order_of_english(question: str, english: str) -> None:
-    assert in_english(question, "de") == english
-
-
-@pytest.mark.parametrize(
-    ("question", "english"),
-    [
-        ("Dans quel pays est-ce que X est né ?", "In which country is X born?"),
-        ("Quels romans Toni Morrison a-t-elle écrits ?", "Which novels did Toni Morrison write?"),
-        (
-            "Quels lauréats nés à Bonn ne sont pas morts au Japon ?",
-            "Which laureates born in Bonn did not die in the Japan?",
-        ),
-        ("Quelle est la plus longue chanson que nous avons ?", "Which is the longest song that we have?"),
-        ("Qui est né le 14 mars 1879 ?", "Who is born on 14 march 1879?"),
-        ("La ville où est né James Watson ?", "The city where James Watson is born?"),
-    ],
-)  # fmt: skip
-def test_french_is_put_in_the_order_of_english(question: str, english: str) -> None:
-    assert in_english(question) == english
-
-
-@pytest.mark.parametrize(
-    ("question", "english"),
-    [
-        ("¿En qué año ganó su premio el padre de Ann?", "In what year did the father of Ann win their prize?"),
-        ("¿Qué novelas escribió Toni Morrison?", "What novels did Toni Morrison write?"),
-        ("¿Quiénes emplearon a Ann, y dónde nació?", "Who employed Ann, and where was born?"),
-        ("¿Cuál es el sensor más barato que tenemos?", "Which is the cheapest sensor that we had?"),
-        ("¿Nació Ann en Italia?", "Was Ann born in Italy?"),
-        ("¿Es Ann mayor que Bob, o mayor que 5?", "Is Ann older than Bob, or greater than 5?"),
-    ],
-)  # fmt: skip
-def test_spanish_is_put_in_the_order_of_english(question: str, english: str) -> None:
-    assert in_english(question) == english
-
-
-@pytest.mark.parametrize(
-    ("question", "english"),
-    [
-        ("Wer ist reicher, der Sohn von Ann oder Bob?", "Who is reicher, the son of Ann or Bob?"),
-        ("Wer wurde in Bonn geboren, starb aber in Ulm?", "Who was born in Bonn but died in Ulm?"),
-        ("Gibt es Städte, denen kein Preis verliehen wurde?", "Are there cities with no prize awarded?"),
-        ("Welche Stadt, in der die Firma, die Ann gründete, ihren Sitz hat?",
+        ("de", "Wo wurde Marie Curie geboren?", "Where was Marie Curie born?"),
+        ("de", "Welche Romane hat Toni Morrison geschrieben?", "Which novels did Toni Morrison write?"),
+        ("de", "Welche Physiker, die in Ulm geboren wurden, starben nicht in Bonn?",
+         "Which physicist which were born in Ulm did not die in Bonn?"),
+        ("de", "Wann fand die Hochzeit von Ann statt?", "When did the wedding of Ann happen?"),
+        ("de", "In dem Land, in dem Ann starb?", "In the country in which Ann died?"),
+        ("de", "Welche Stücke sind schwerer als 1.234,5 kg?", "Which plays are heavier than 1,234.5 kg?"),
+        ("", "Dans quel pays est-ce que X est né ?", "In which country is X born?"),
+        ("", "Quels romans Toni Morrison a-t-elle écrits ?", "Which novels did Toni Morrison write?"),
+        ("", "Quels lauréats nés à Bonn ne sont pas morts au Japon ?",
+         "Which laureates born in Bonn did not die in the Japan?"),
+        ("", "Quelle est la plus longue chanson que nous avons ?", "Which is the longest song that we have?"),
+        ("", "Qui est né le 14 mars 1879 ?", "Who is born on 14 march 1879?"),
+        ("", "La ville où est né James Watson ?", "The city where James Watson is born?"),
+        ("", "¿En qué año ganó su premio el padre de Ann?", "In what year did the father of Ann win their prize?"),
+        ("", "¿Qué novelas escribió Toni Morrison?", "What novels did Toni Morrison write?"),
+        ("", "¿Quiénes emplearon a Ann, y dónde nació?", "Who employed Ann, and where was born?"),
+        ("", "¿Cuál es el sensor más barato que tenemos?", "Which is the cheapest sensor that we had?"),
+        ("", "¿Nació Ann en Italia?", "Was Ann born in Italy?"),
+        ("", "¿Es Ann mayor que Bob, o mayor que 5?", "Is Ann older than Bob, or greater than 5?"),
+        ("de", "Wer ist reicher, der Sohn von Ann oder Bob?", "Who is reicher, the son of Ann or Bob?"),
+        ("de", "Wer wurde in Bonn geboren, starb aber in Ulm?", "Who was born in Bonn but died in Ulm?"),
+        ("de", "Gibt es Städte, denen kein Preis verliehen wurde?", "Are there cities with no prize awarded?"),
+        ("de", "Welche Stadt, in der die Firma, die Ann gründete, ihren Sitz hat?",
          "Which city in which the company which Ann founded has her headquarters?"),
     ],
 )  # fmt: skip
-def test_what_stands_after_a_comma_is_told_by_its_verb(question: str, english: str) -> None:
-    assert in_english(question, "de") == english
+def test_a_question_is_put_in_the_order_of_english(language: str, question: str, english: str) -> None:
+    assert in_english(question, language) == english
 
 
 @pytest.mark.parametrize("question", ["Who directed La La Land?", "Was Ada fired?", "Berlin?", "居里夫人"])
@@ -224,12 +193,9 @@ def test_a_pronoun_of_what_the_question_names_itself_and_one_that_stands_for_not
 ) -> None:
     before = nobel.ask("Where was Irène Joliot-Curie born?")
     for question in (
-        "Which prize did Marie Curie share with her husband?",
-        "Is it true that Marie Curie was born in Warsaw?",
-        "Who was born in Warsaw and worked there?",
-        "Wie viele Preise gibt es?",
-        "Combien de prix y a-t-il ?",
-    ):
+        "Which prize did Marie Curie share with her husband?", "Is it true that Marie Curie was born in Warsaw?",
+        "Who was born in Warsaw and worked there?", "Wie viele Preise gibt es?", "Combien de prix y a-t-il ?",
+    ):  # fmt: skip
         assert nobel.ask(question, after=before).question == question
 
 

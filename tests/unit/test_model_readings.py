@@ -221,6 +221,9 @@ def test_answers_of_the_same_label_are_told_apart_by_one_query(knowledge: Knowle
     listed = {own["term"]["value"]: own.get("description") for own in answer_to_json(answer)["answers"]}
     assert listed["http://example.org/s3"] == "film"
     assert listed["http://example.org/a1"] is None
+    german = KnowledgeBase(graph_of(TURTLE), embedder="none", languages=("de", "en"))
+    found = told(german.ask("Where has Marge Lee lived?"))
+    assert (found["s1"], found["s2"]) == ("Hauptstadt von Illinois", "Kleinstadt"), "in the reader's language"
 
 
 def test_evidence_says_from_which_of_several_namesakes_it_starts(knowledge: KnowledgeBase) -> None:
@@ -245,12 +248,6 @@ def test_what_is_linked_is_told_from_what_else_may_be_meant(knowledge: Knowledge
     assert "<http://example.org/s1> (capital of Illinois) is linked; to take another, add -e " in note
     assert "-e http://example.org/s2 (town)" in note
     assert "Springfield (capital of Illinois) <http://example.org/s1> (exact 1.00; or " in render(answer, "text")
-
-
-def test_descriptions_are_in_the_readers_language() -> None:
-    german = KnowledgeBase(graph_of(TURTLE), embedder="none", languages=("de", "en"))
-    found = told(german.ask("Where has Marge Lee lived?"))
-    assert (found["s1"], found["s2"]) == ("Hauptstadt von Illinois", "Kleinstadt")
 
 
 SEARCHING = """

@@ -196,16 +196,12 @@ def test_M09_what_may_pass_is_tried_again_twice() -> None:
 
 def test_M09_what_will_not_pass_is_not_tried_again() -> None:
     for fault, kind, code in (
-        (Status(400), RequestRefusedError, "E_MODEL"),
-        (Status(401), AuthenticationError, "E_AUTH"),
-        (Status(403), AuthenticationError, "E_AUTH"),
-        (Status(404), ModelError, "E_MODEL"),
-        (Status(405), ModelError, "E_MODEL"),
-        (Status(418), ModelError, "E_MODEL"),
-        (Status(422), RequestRefusedError, "E_MODEL"),
-        (Status(504), ModelError, "E_MODEL"),
+        (Status(400), RequestRefusedError, "E_MODEL"), (Status(401), AuthenticationError, "E_AUTH"),
+        (Status(403), AuthenticationError, "E_AUTH"), (Status(404), ModelError, "E_MODEL"),
+        (Status(405), ModelError, "E_MODEL"), (Status(418), ModelError, "E_MODEL"),
+        (Status(422), RequestRefusedError, "E_MODEL"), (Status(504), ModelError, "E_MODEL"),
         (Html(), ModelReplyError, "E_LLM_FORMAT"),
-    ):
+    ):  # fmt: skip
         error, server = told(fault, Text("fine"))
         assert (type(error), error.code, error.exit_code) == (kind, code, 5)
         assert error.hint

@@ -335,13 +335,9 @@ def test_graphs_are_sets_and_turtle_declares_what_it_uses() -> None:
 def test_the_table_is_aligned_shortens_iris_and_says_what_was_cut() -> None:
     cut = QueryResult("SELECT", ROWS.content, 3, complete=False)
     assert serialise(cut, "table", prefixes=PrefixMap({"ex": EX})).decode().splitlines() == [
-        "?x    ?y",
-        "────  ───────────────",
-        'ex:a  "Ada, "L" B"@en',
-        "_:b   5",
-        '      "1"^^ex:t',
+        "?x    ?y", "────  ───────────────", 'ex:a  "Ada, "L" B"@en', "_:b   5", '      "1"^^ex:t',
         "… solutions: at most 3 taken, there are more",
-    ]
+    ]  # fmt: skip
     lines = serialise(_select('"東京"\t1', '"cafe\u0301"\t2', '"plain"\t3'), "table").decode().splitlines()
     assert lines[2:] == ['"東京"   1', '"cafe\u0301"   2', '"plain"  3'], "wide and combining characters"
     long = _select('"' + "x" * 5000 + '"\t1')

@@ -19,14 +19,10 @@ from kgsparql.models.reply_json import MAX_CHARACTERS, json_value, plain_text
 from tests.deep import DEEP, examples
 
 READERS: tuple[Callable[[str], Any], ...] = (
-    json_value,
-    plain_text,
-    lambda text: numbers(text, count=7),
-    mentions,
-    lambda text: said_reading(text, count=7, meanings=3),
-    own_knowledge,
+    json_value, plain_text, lambda text: numbers(text, count=7), mentions,
+    lambda text: said_reading(text, count=7, meanings=3), own_knowledge,
     lambda text: cited_text(text, ("P1", "N2")),
-)
+)  # fmt: skip
 
 
 def chosen(text: str) -> tuple[tuple[int, ...], dict[int, float], int]:
@@ -181,13 +177,9 @@ def test_mentions() -> None:
     ):  # fmt: skip
         assert mentions(text) == [(name.lstrip("+"), name.startswith("+")) for name in expected], text
     for text in (
-        "I am sorry, I can't.",
-        "Entities: Paris, London",
-        '{"mentions": [',
-        '["Paris", "Lon',
-        "[1, 2]",
+        "I am sorry, I can't.", "Entities: Paris, London", '{"mentions": [', '["Paris", "Lon', "[1, 2]",
         '{"mentions": "a"}',
-    ):
+    ):  # fmt: skip
         assert code_of(mentions, text) == "E_LLM_FORMAT", f"{text}: mentions are not made of sentences"
 
 
@@ -202,14 +194,8 @@ def test_a_reading_is_chosen_by_its_number_another_meaning_by_its_letter_and_not
     ):  # fmt: skip
         assert said_reading(text, count=4, meanings=3) == expected, text
     for text in (
-        "Paris",
-        '{"answer": "Paris"}',
-        '{"numbers": [7]}',
-        '{"numbers": [',
-        "{}",
-        "The third [3].",
-        '"3 or 4"',
-    ):
+        "Paris", '{"answer": "Paris"}', '{"numbers": [7]}', '{"numbers": [', "{}", "The third [3].", '"3 or 4"',
+    ):  # fmt: skip
         assert code_of(lambda text: said_reading(text, count=4), text) == "E_LLM_FORMAT", text
 
 
