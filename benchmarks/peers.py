@@ -1,7 +1,6 @@
 """What other methods retrieved on the ORKG questions, scored by our metrics, beside the figures their authors printed.
 
     python benchmarks/peers.py DATA/orkg             # DATA/orkg/peers/*.csv.gz, DATA/orkg/questions.jsonl
-    python benchmarks/peers.py DATA/orkg --text      # ROUGE of their answers too: kgsparql[eval]
     python benchmarks/peers.py DATA/orkg -f json
 
 Each row of a peer's file is a question with its golden triples, and the triples of the context it retrieved, in their
@@ -49,20 +48,13 @@ COLUMNS = {
 }
 """Our metrics, and what the peers' evaluation calls the same."""
 
-TEXT_COLUMNS = {
-    "rouge1": "rouge_1_f1",
-    "rouge2": "rouge_2_f1",
-    "rougeL": "rouge_L_f1",
-}
-
 NOTES = """\
 What the figures are, and where they differ from the printed ones:
 - hit@10 is the share of the golden triples that are at the first 10 places. A triple that is repeated takes a place
   each time, which is why MindMap's contexts come to so little, where seven of eight triples are repeats.
 - One question (row 68) has the word None among its golden triples. The peers' evaluation counts it as a sixth one that
   nobody finds; here there are five. Every other figure of a single question is the same but for the digits printed.
-- The open questions are 79 rows: two of the 80 were made from one.
-- ROUGE of HubLink's answers is lower here: the peers' evaluation leaves out the list of sources at their end."""
+- The open questions are 79 rows: two of the 80 were made from one."""
 
 LARGEST = 4_000_000
 """Characters of a field that is read; the longest of the published files has 40,000."""
@@ -88,10 +80,9 @@ def main() -> None:
     """Score every peer, print a table for all rows and one for the open questions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--text", action="store_true", help="ROUGE of the answers too")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
     options = parser.parse_args()
-    found, problems = tables(options.folder, text=options.text)
+    found, problems = tables(options.folder)
     for problem in problems:
         print(f"peers: {problem}", file=sys.stderr)
     if options.format == "json":
@@ -102,7 +93,7 @@ def main() -> None:
     print(NOTES)
 
 
-def tables(folder: Path, *, text: bool = False) -> tuple[dict[str, list[dict[str, Any]]], list[Problem]]:
+def tables(folder: Path) -> tuple[dict[str, list[dict[str, Any]]], list[Problem]]:
     """The rows of each table, by its title, and what of the files could not be read.
 
     :raises InputError: if the files are not there.
@@ -117,10 +108,9 @@ def tables(folder: Path, *, text: bool = False) -> tuple[dict[str, list[dict[str
     for method in TITLES:
         peers[method], unread = read(folder / "peers" / f"{method}.csv.gz")
         problems += unread
-    names = (*COLUMNS, *(TEXT_COLUMNS if text else ()))
     return {
-        "All questions": [summary(method, rows, names) for method, rows in peers.items()],
-        "The open questions": [summary(method, rows, names, among=open_ids) for method, rows in peers.items()],
+        "All questions": [summary(method, rows, tuple(COLUMNS)) for method, rows in peers.items()],
+        "The open questions": [summary(method, rows, tuple(COLUMNS), among=open_ids) for method, rows in peers.items()],
     }, problems
 
 
@@ -205,11 +195,7 @@ def _row(fields: Mapping[str, str | None], *, method: str) -> Row:
         golden_triples=triples(fields["golden_triples"] or "[]"),
         reference=reference,
     )
-    published = {
-        name: value
-        for name, column in (COLUMNS | TEXT_COLUMNS).items()
-        if (value := _number(fields.get(column))) is not None
-    }
+    published = {name: value for name, column in COLUMNS.items() if (value := _number(fields.get(column))) is not None}
     spent = RecordedCost(
         seconds=published.get("seconds", 0.0),
         prompt_tokens=int(published.get("tokens", 0)),  # their sum is all that is published

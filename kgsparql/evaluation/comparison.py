@@ -64,7 +64,7 @@ class Comparison:
 
 
 def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> tuple[str, ...]:
-    """Check the names of metrics; all that need no model of their own for ``all`` or nothing.
+    """Check the names of metrics; all for ``all`` or nothing.
 
     :raises OptionError: for a name that is none.
     """
@@ -72,7 +72,7 @@ def chosen_metrics(names: Sequence[str] = (), *, reproducible: bool = False) -> 
         if name not in METRICS and name != "all":
             raise OptionError(f"no metric {printable(name, 60)!r}", hint=f"there are: all, {', '.join(METRICS)}")
     if not names or "all" in names:
-        names = [name for name, metric in METRICS.items() if metric.group != "text" or name in names]
+        names = [*METRICS]
     return tuple(dict.fromkeys(name for name in names if not (reproducible and name in _VARYING)))
 
 
@@ -81,7 +81,7 @@ def compare(
 ) -> list[Comparison]:
     """Score runs and set them side by side, dataset by dataset.
 
-    :param metrics: those to show and test; by default every one that needs no model, and three are tested.
+    :param metrics: those to show and test; by default all, and three are tested.
     :param baseline: the method, or the name of the row, that others are compared with; by default the best one.
     :param reproducible: without metrics that differ when the same is run again.
     :raises OptionError: for a metric or a baseline that is not there, or a baseline that may be one of several rows.

@@ -26,7 +26,6 @@ from kgsparql.evaluation.dataset import Dataset, Problem, Question
 from kgsparql.evaluation.question_formats import (
     Entry,
     Folder,
-    LcQuadEntry,
     OwnEntry,
     QaldEntry,
     TableEntry,
@@ -49,8 +48,6 @@ FORMATS = (
     "JSON Lines: a question a line, with answers and answer_iris",
     "TEXT2SPARQL YAML: questions[].question.en and query.sparql",
     "QALD JSON: questions[].question[].string",
-    "LC-QuAD 1: corrected_question and sparql_query",
-    "LC-QuAD 2: question or NNQT_question, sparql_wikidata or sparql_dbpedia18",
     "CSV or TSV, whose first line names the columns: question, answers, topics …",
 )
 """What can be read, for people."""
@@ -234,8 +231,6 @@ def _json_entries(path: Path, data: Any) -> _Entries:
     first = next((entry for entry in listed if isinstance(entry, Mapping)), {})
     if is_qald and (not listed or isinstance(first.get("question"), list)):
         return _Entries(QaldEntry, enumerate(listed, 1))
-    if not first.keys().isdisjoint(("corrected_question", "sparql_wikidata", "sparql_dbpedia18")):
-        return _Entries(LcQuadEntry, enumerate(listed, 1))
     if is_qald or not any(map(_is_own_entry, listed)):
         raise _unknown_format(path)
     return _Entries(OwnEntry, enumerate(listed, 1))

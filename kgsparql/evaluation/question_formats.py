@@ -44,7 +44,6 @@ _STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|
 _PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):\s*<([^>\s]*)>", re.IGNORECASE)
 _NAME = re.compile(r"<([^<>\s]*)>|(?<![\w:<])([\w.-]*):((?:[^\W]|[-.%()',&+!*]|\\.)*[^\W.,])")
 _BEFORE_CLASS = re.compile(r"(?:\ba|rdf:type|wdt:P31|22-rdf-syntax-ns#type>|prop/direct/P31>)\s+$")
-_NO_TEXT = re.compile(r"\W*|n/?a|none|null", re.IGNORECASE)
 
 
 def _as_iri(value: Any) -> IRI:
@@ -175,24 +174,6 @@ class OwnEntry(Entry):
             golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
             rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),
         )  # fmt: skip
-
-
-class LcQuadEntry(Entry):
-    """Question of LC-QuAD 1, over DBpedia of 2016-04, or of LC-QuAD 2, over Wikidata or else over DBpedia of 2018."""
-
-    id: Text = Field("", validation_alias=AliasChoices("_id", "uid"))
-    question: Any = Field(None, validation_alias=AliasChoices("corrected_question", "question"))
-    template: str = Field("", alias="NNQT_question")
-    sparql: str = Field("", validation_alias=AliasChoices("sparql_query", "sparql_wikidata"))
-    sparql_dbpedia18: str = ""
-    type: Text = Field("", validation_alias=AliasChoices("subgraph", "sparql_template_id"))
-
-    def to_question(self, _: str, /) -> Question:
-        """Make the question."""
-        is_text = isinstance(self.question, str) and not _NO_TEXT.fullmatch(self.question.strip())
-        text = checked_question(self.question if is_text else re.sub(r"[{}<>]", "", self.template))
-        sparql = self.sparql.strip() or self.sparql_dbpedia18.strip()
-        return Question(id=self.id, text=text, type=self.type, sparql=sparql, topics=topics_in(sparql))
 
 
 class _Wording(_WithoutNulls):

@@ -19,6 +19,8 @@ from kgsparql.rdf.terms import normalised
 KIND = 0.1  # weight of a word for what a question word asks for; a word of the question has 1
 _KINDS = {"who": "person", "when": "date year", "where": "place location"}
 
+_REMEMBERED = 50_000  # vectors of texts
+
 
 class Ranker(Protocol):
     """Scores texts against a question."""
@@ -52,9 +54,8 @@ class EmbeddingRanker:
 
     by_meaning = True
 
-    def __init__(self, embedder: Embedder, *, remembered: int = 50_000) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._remembered = remembered
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._lock = threading.Lock()
 
@@ -81,7 +82,7 @@ class EmbeddingRanker:
     def _remember(self, vectors: dict[str, NDArray[np.float32]], new: int) -> None:
         """Keep vectors for later; when there are too many, only these. Another thread may still read the old ones."""
         with self._lock:
-            if len(self._vectors) + new > self._remembered:
+            if len(self._vectors) + new > _REMEMBERED:
                 self._vectors = vectors
             else:
                 self._vectors.update(vectors)

@@ -259,8 +259,6 @@ def test_metrics_baseline_slices_and_failures(run: Run, made: Path) -> None:
     shown = run("eval", "compare", made, "--failures", "--limit", 2).stdout
     assert shown.count("  right: ") == 2
     assert "## Where methods differ" in run("eval", "compare", made, "--failures", "-f", "md").stdout
-    pytest.importorskip("rouge_score")
-    assert "rougeL" in run("eval", "compare", made, "--metrics", "rougeL,f1").stdout
 
 
 def test_what_cannot_be_done_is_said_in_a_line(

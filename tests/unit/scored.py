@@ -10,8 +10,7 @@ from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedEvidence,
 from kgsparql.rdf.terms import IRI, Triple
 from tests.world import EX
 
-WITHOUT_TEXT: frozenset[Group] = frozenset({"answer", "evidence", "linking", "grounding", "cost"})
-"""The groups that need no extra package."""
+ALL: frozenset[Group] = frozenset({"answer", "evidence", "linking", "grounding", "cost"})
 
 
 def asking(gold: str | None, **fields: Any) -> Question:
@@ -58,7 +57,7 @@ def topics(names: str) -> tuple[Topic, ...]:
     return tuple(Topic(IRI(EX + name), name) for name in names.split())
 
 
-def scores(question: Question, made: Record, *, groups: Collection[Group] = WITHOUT_TEXT) -> dict[str, float | None]:
+def scores(question: Question, made: Record, *, groups: Collection[Group] = ALL) -> dict[str, float | None]:
     """The figures of one question by name of the metric; ``None`` where one is not defined for it."""
     return {name: metric.of(question, made) for name, metric in METRICS.items() if metric.group in groups}
 

@@ -252,7 +252,6 @@ def test_what_is_no_run_and_no_metric_is_said(tmp_path: Path, run: Path) -> None
             only(run)
     assert chosen_metrics(["f1", "hits@1", "f1"]) == ("f1", "hits@1")
     assert ("seconds" in chosen_metrics(), "seconds" in chosen_metrics(reproducible=True)) == (True, False)
-    assert ("rougeL" in chosen_metrics(["all", "rougeL"]), "rougeL" in chosen_metrics(["all"])) == (True, False)
     with pytest.raises(OptionError, match="'f2'") as caught:
         chosen_metrics(["f1", "f2"])
     assert "hits@1, expected_hits@1" in caught.value.hint

@@ -168,7 +168,7 @@ def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
     for content in ("<a> <b> <c> .", "hello", '{"a": 1}', "[1, 2", "\x00\x01", "questions", "true"):
         with pytest.raises(InputError, match="not a file of questions") as caught:
             written(content, "a.dat")
-    for name in ("JSON Lines", "QALD", "TEXT2SPARQL", "LC-QuAD 1", "LC-QuAD 2", "CSV"):
+    for name in ("JSON Lines", "QALD", "TEXT2SPARQL", "CSV"):
         assert name in caught.value.hint
     text = (DATASETS / "qald.json").read_text(encoding="utf-8")
     with pytest.raises(InputError, match=r"line \d+ column \d+"):
@@ -244,20 +244,6 @@ def test_yaml_that_is_broken_or_means_harm(written: Any) -> None:
     dataset = written("questions:\n" + "".join(own.format(n, use) for n, use in enumerate(uses)), "a.yml")
     assert [question.type for question in dataset.questions] == ["SELECT,2"]
     assert ["valid string" in dataset.problems[0].message, "4300 digits" in dataset.problems[1].message] == [True, True]
-
-
-def test_lc_quad_1_and_2() -> None:
-    first = load(DATASETS / "lcquad_1.json")
-    assert len(first.problems) == 1
-    (question,) = first.questions
-    assert question.topics == (Topic(IRI("http://dbpedia.org/resource/Ulm"), "Ulm"),)
-    assert (question.id, question.type, question.answers) == ("11", "3", None)
-    second = load(DATASETS / "lcquad_2.json")
-    assert [q.text for q in second.questions] == [
-        "What does the Rhine flow into?", "What is the mouth of the watercourse of Elbe ?",
-    ]  # fmt: skip
-    assert second.questions[0].topics == (Topic(IRI("http://www.wikidata.org/entity/Q584")),)
-    assert "dbpedia.org" in second.questions[1].sparql
 
 
 def test_columns_of_a_csv_are_named_in_its_first_line(written: Any) -> None:

@@ -382,8 +382,9 @@ def test_bm25_knows_words_that_mean_the_same_and_the_kind_that_is_asked_for() ->
         assert sorted(scores)[-2] < scores[best]
 
 
-def test_threads_that_share_a_ranker_whose_memory_is_full() -> None:
-    ranker = EmbeddingRanker(HashedEmbedder(), remembered=20)
+def test_threads_that_share_a_ranker_whose_memory_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgsparql.linking.ranking._REMEMBERED", 20)
+    ranker = EmbeddingRanker(HashedEmbedder())
     expected = {i: EmbeddingRanker(HashedEmbedder()).rank(f"q {i}", TEXTS).tolist() for i in range(40)}
     wrong: list[object] = []
 

@@ -1,7 +1,10 @@
 """When an answer that was given is a right one, and metrics of the answers, on tables worked out by hand."""
 
+<<<<<<< HEAD
 import importlib.util
 import unicodedata
+=======
+>>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,7 +15,6 @@ from hypothesis import strategies as st
 
 import kgsparql
 from kgsparql import IRI, Answer
-from kgsparql.errors import OptionError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, json_form
 from kgsparql.evaluation.datasets import load
 from kgsparql.evaluation.matching import GoldAnswers
@@ -20,8 +22,12 @@ from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step
+<<<<<<< HEAD
 from kgsparql.rdf.terms import Literal
 from tests.unit.scored import asking, entity, of, path, record, scores
+=======
+from tests.unit.scored import asking, entity, of, path, record
+>>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)
 from tests.world import XSD
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
@@ -174,6 +180,7 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
         assert of("exact", questions[key], record) == [1]
         assert json_form(Record).validate_python(record.to_json()) == record
         assert json_form(Question).validate_python(questions[key].to_json()) == questions[key]
+<<<<<<< HEAD
 
 
 HAS_ROUGE = importlib.util.find_spec("rouge_score") is not None
@@ -339,3 +346,5 @@ def test_an_instant_is_the_same_in_every_time_zone(seconds: int, minutes: int) -
     later = in_utc + timedelta(seconds=1)
     assert is_right(gold_of(in_utc.isoformat(), "dateTime"), literal(there.isoformat(), "dateTime"))
     assert not is_right(gold_of(later.isoformat(), "dateTime"), literal(there.isoformat(), "dateTime"))
+=======
+>>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)

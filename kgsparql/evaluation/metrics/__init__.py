@@ -13,7 +13,7 @@ from kgsparql.evaluation.metrics.judging import Metric
 
 __all__ = ["METRICS", "Metric"]
 
-_FILES = ("answers", "trust", "text")
+_FILES = ("answers", "trust")
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {metric.name: metric for file in _FILES for metric in import_module(f"{__name__}.{file}").METRICS}

@@ -16,7 +16,7 @@ from kgsparql.evaluation.record import Record, RecordedAnswer
 
 _T = TypeVar("_T")
 
-Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost", "text"]
+Group: TypeAlias = OneOf["answer", "evidence", "linking", "grounding", "cost"]
 Better: TypeAlias = OneOf["higher", "lower", ""]
 Score: TypeAlias = Callable[[Question, Record], "float | None"]
 
