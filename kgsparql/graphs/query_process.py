@@ -30,6 +30,7 @@ from kgsparql.rdf.query import Query
 
 HAS_FORKS = hasattr(os, "fork")
 _POLL_MS = 50
+_ENDING = {signal.SIGINT, signal.SIGTERM}
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
 _OPEN_FILES = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
 _LENGTHS = struct.Struct(">IQ")  # of a header and of what belongs to it
@@ -110,11 +111,16 @@ class _QueryProcess:
         self.mark = mark
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
-        with warnings.catch_warnings():  # other threads may run: what the fork uses takes no lock that they hold
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
-        if self._pid == 0:
-            _serve_queries(store, directory, requests, replies, are_sets=are_sets)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)  # what other modules do at a fork would lose a Ctrl-C
+            with warnings.catch_warnings():  # other threads may run: what the fork uses takes no lock that they hold
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._pid = os.fork()
+            if self._pid == 0:
+                _serve_queries(store, directory, requests, replies, are_sets=are_sets)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(requests)
         os.close(replies)
         self.kill = weakref.finalize(self, _end_process, self._pid, (self._requests, self._replies), os.getpid())
@@ -161,6 +167,7 @@ def _serve_queries(store: ox.Store, directory: Path | None, requests: int, repli
         gc.disable()  # no finalizer of the parent's objects
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which kills this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         _close_others({requests, replies}, directory)
         is_union = not (are_sets and directory is None and _is_made_a_set(store))
         _limit_resources(in_memory=directory is None)

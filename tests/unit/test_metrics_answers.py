@@ -1,10 +1,6 @@
 """When an answer that was given is a right one, and metrics of the answers, on tables worked out by hand."""
 
-<<<<<<< HEAD
-import importlib.util
 import unicodedata
-=======
->>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -22,12 +18,8 @@ from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.paths import PropertyPath, Step
-<<<<<<< HEAD
 from kgsparql.rdf.terms import Literal
-from tests.unit.scored import asking, entity, of, path, record, scores
-=======
 from tests.unit.scored import asking, entity, of, path, record
->>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)
 from tests.world import XSD
 
 NAMES = "hits@1 expected_hits@1 hits@3 hits@5 hits@10 mrr precision recall f1"
@@ -180,49 +172,6 @@ def test_what_a_plan_comes_to_is_recorded_and_scored() -> None:
         assert of("exact", questions[key], record) == [1]
         assert json_form(Record).validate_python(record.to_json()) == record
         assert json_form(Question).validate_python(questions[key].to_json()) == questions[key]
-<<<<<<< HEAD
-
-
-HAS_ROUGE = importlib.util.find_spec("rouge_score") is not None
-
-rouge = pytest.mark.skipif(not HAS_ROUGE, reason="the package rouge-score is not installed")
-
-CAPITAL = asking("Paris", reference="The capital is Paris.")
-
-
-@rouge
-def test_rouge_by_hand() -> None:
-    for said, expected in (
-        ("The capital is Paris. [P1, N2]", [1, 1, 1]),
-        ("Paris", [2 / 5, 0, 2 / 5]),
-        ("Paris is the capital", [1, 1 / 3, 1 / 2]),
-        ("capitals", [2 / 5, 0, 2 / 5]),  # stemmed
-        ("Rome", [0, 0, 0]),
-    ):
-        assert of("rouge1 rouge2 rougeL", CAPITAL, record(text=said)) == pytest.approx(expected)
-    # labels stand for sentences where there are none
-    ranked = record(*path("Paris Rome"), ranked=True, text="Ranked candidates\n 1. Paris")
-    assert of("rouge1", asking("Paris Rome"), ranked) == [1]
-    assert of("rouge1", CAPITAL, ranked) == pytest.approx([2 / 6])
-    assert of("rouge1", asking("Paris"), record(text="Paris, Texas")) == pytest.approx([2 / 3])
-    assert of("rouge1", asking(None, reference="Rome"), ranked) == pytest.approx([2 / 3])
-    tokyo = Question(id="1", text="?", answers=(GoldAnswer(None, "東京"),))
-    assert of("rouge1 rougeL", tokyo, record(RecordedAnswer("", "東京"), text="東京")) == [None, None], "not read"
-    failed = Record(question="1", method="test", status="error")
-    for made in (failed, record(), record(text=" [P1]")):
-        assert of("rouge1 rouge2 rougeL", CAPITAL, made) == [0] * 3
-
-
-def test_without_a_reference_no_words_are_compared() -> None:
-    names = "rouge1 rouge2 rougeL"
-    assert of(names, asking(""), record(text="Paris")) == of(names, asking(None), record(text="Paris")) == [None] * 3
-
-
-@pytest.mark.skipif(HAS_ROUGE, reason="the package rouge-score is installed")
-def test_without_the_packages_the_way_to_them_is_said() -> None:
-    with pytest.raises(OptionError, match="rouge-score") as caught:
-        scores(CAPITAL, record(text="Paris"), groups={"text"})
-    assert "kgsparql[eval" in caught.value.hint
 
 
 def term(text: str, kind: str = "") -> Literal:
@@ -346,5 +295,3 @@ def test_an_instant_is_the_same_in_every_time_zone(seconds: int, minutes: int) -
     later = in_utc + timedelta(seconds=1)
     assert is_right(gold_of(in_utc.isoformat(), "dateTime"), literal(there.isoformat(), "dateTime"))
     assert not is_right(gold_of(later.isoformat(), "dateTime"), literal(there.isoformat(), "dateTime"))
-=======
->>>>>>> 672d39f1 (ROUGE and LC-QuAD's files go from eval: what is compared is which things and values are answered, and jq makes JSON Lines of the latter)
