@@ -193,7 +193,6 @@ def _row(fields: Mapping[str, str | None], *, method: str) -> Row:
         text=fields.get("question") or "",
         answers=(GoldAnswer(None, reference),) if reference else None,
         golden_triples=triples(fields["golden_triples"] or "[]"),
-        reference=reference,
     )
     published = {name: value for name, column in COLUMNS.items() if (value := _number(fields.get(column))) is not None}
     spent = RecordedCost(

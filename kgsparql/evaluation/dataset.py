@@ -69,7 +69,6 @@ class Question:
     :param path: names of the predicates from the topic to the answers, IRIs or local names, ``^`` before one that is
         walked from object to subject.
     :param golden_triples: the triples an answer must rest on.
-    :param reference: the answer as a sentence.
     :param rows: the right rows, where the answer is a table; ``answers`` then has every value of them.
     """
 
@@ -82,7 +81,6 @@ class Question:
     path: tuple[str, ...] = ()
     sparql: str = ""
     golden_triples: tuple[_WrittenTriple, ...] = ()
-    reference: str = ""
     rows: tuple[tuple[GoldAnswer, ...], ...] = ()
 
     @property

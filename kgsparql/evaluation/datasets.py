@@ -221,7 +221,7 @@ def _value_or_error(text: str) -> Any:
 
 
 def _is_own_entry(value: Any) -> bool:
-    own = {"answers", "answer_iris", "topic_entities", "path", "sparql", "golden_triples", "reference_answer"}
+    own = {"answers", "answer_iris", "topic_entities", "path", "sparql", "golden_triples"}
     return isinstance(value, Mapping) and isinstance(value.get("question"), str) and not own.isdisjoint(value)
 
 

@@ -2,7 +2,7 @@
 
 kgsparql's own is JSON Lines (or a JSON list): ``id``, ``question``, ``answers`` (labels), ``answer_iris``,
 ``topic_entities`` (``{iri, label}``), ``hops``, ``type``, ``path`` (names of predicates, ``^`` before one walked from
-object to subject), ``sparql``, ``golden_triples`` (``{s, p, o}``), ``reference_answer``, ``rows`` (of a table: lists of
+object to subject), ``sparql``, ``golden_triples`` (``{s, p, o}``), ``rows`` (of a table: lists of
 labels or values). Only ``question`` must be there, and what says or finds its answers. ``"answers": []`` says that the
 graph has no answer: who finds none is right. The same holds for an empty SPARQL result of QALD.
 """
@@ -110,7 +110,7 @@ def question_of(model: type[Entry], value: Any, number: int, language: str) -> Q
     except ValidationError as error:
         raise InputError(first_error(error)) from error
     question = entry.to_question(language)
-    finds = question.sparql.strip() or question.path or question.golden_triples or question.reference
+    finds = question.sparql.strip() or question.path or question.golden_triples
     if question.answers is None and not finds:
         raise InputError(_NOTHING_FINDS_ANSWERS)
     return replace(question, id=printable(entry.id, 200) or str(number))
@@ -159,8 +159,6 @@ class OwnEntry(Entry):
             BeforeValidator(lambda own: dict(zip("spo", own, strict=False)) if isinstance(own, list) else own),
         ]
     ] = []
-    reference_answer: str = ""
-    reference: str = ""
     rows: list[list[Text]] = []
 
     def to_question(self, _: str, /) -> Question:
@@ -170,7 +168,6 @@ class OwnEntry(Entry):
             id=self.id, text=self.question, answers=gold_of(self.answers, self.answer_iris),
             topics=tuple(Topic(term, label) for term, label in reversed(topics.items())), hops=self.hops,
             type=self.type, path=tuple(self.path), sparql=self.sparql,
-            reference=self.reference_answer or self.reference,
             golden_triples=tuple(entry.to_triple() for entry in self.golden_triples),
             rows=tuple(tuple(GoldAnswer(None, text) for text in row) for row in self.rows),
         )  # fmt: skip
@@ -252,7 +249,6 @@ class TableEntry(Entry):
     hops: Annotated[int, Field(ge=0)] | None = None
     type: str = ""
     path: Cells = []
-    reference: str = ""
 
     def to_question(self, _: str, /) -> Question:
         """Make the question."""
@@ -262,7 +258,7 @@ class TableEntry(Entry):
         answers = tuple(GoldAnswer(term, part if term is None else own_label(term).text) for term, part in terms)
         return Question(
             id=self.id, text=self.question, answers=answers or None, topics=tuple(map(_table_topic, self.topics)),
-            hops=self.hops, type=self.type, path=tuple(self.path), sparql=self.sparql, reference=self.reference,
+            hops=self.hops, type=self.type, path=tuple(self.path), sparql=self.sparql,
         )  # fmt: skip
 
 

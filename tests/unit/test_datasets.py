@@ -64,7 +64,6 @@ def test_a_folder_with_its_graph_what_it_says_of_itself_and_gold_answers_of_each
     assert answers_of(dataset, 4) == {Literal("true"): "true"}
     assert dataset.questions[7].answers == (GoldAnswer(None, "Ulm"), GoldAnswer(None, "vienna"))
     assert str(dataset.questions[6].golden_triples[0].predicate) == f"<{R}mouth>"
-    assert dataset.questions[6].reference == "The Rhine ends in the North Sea."
 
 
 def test_iris_and_labels_are_pairs_if_there_are_as_many(written: Any) -> None:

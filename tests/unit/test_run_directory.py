@@ -14,7 +14,7 @@ from kgsparql.evaluation.runs.directory import Run, whole_lines
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(
-    id="q1", text='Who "is" it? ✓', hops=2, type="who", path=("^p", "q"), sparql="ASK {}", reference="Ann.",
+    id="q1", text='Who "is" it? ✓', hops=2, type="who", path=("^p", "q"), sparql="ASK {}",
     answers=(GoldAnswer(IRI("http://e.org/a"), "Ann"), GoldAnswer(Literal("8"), "8"), GoldAnswer(None, "Bob")),
     topics=(Topic(IRI("http://e.org/t"), "T"),),
     golden_triples=(triple_of("<http://e.org/a>", "<http://e.org/p>", '"x"@en'),),

@@ -79,12 +79,8 @@ class GraphQueries(ClosedAtExit):
         if isinstance(graph, FederatedGraph):
             graph = graph.refreshed().graph_for(patterns_of(query).group, timeout_s)
         if isinstance(graph, EndpointGraph):
-            limits: dict[str, Any] = {
-                "timeout_s": max(0.001, until - time.monotonic()),
-                "max_rows": max_rows,
-                "max_bytes": max_bytes,
-            }
-            return run_on_endpoint(graph, query, cancel=cancel, **limits)
+            left_s = max(0.001, until - time.monotonic())
+            return run_on_endpoint(graph, query, left_s, max_rows=max_rows, max_bytes=max_bytes, cancel=cancel)
         if not isinstance(graph, OxigraphGraph):
             raise InputError("a query of your own runs on a store or an endpoint", hint="open that graph alone")
 
@@ -137,10 +133,10 @@ def _placed_syntax_error(message: str, query: CheckedQuery) -> QuerySyntaxError:
 
 
 def run_on_endpoint(
-    graph: EndpointGraph, query: CheckedQuery, *, timeout_s: float = 30.0, max_rows: int = 100_000,
+    graph: EndpointGraph, query: CheckedQuery, timeout_s: float = 30.0, *, max_rows: int = 100_000,
     max_bytes: int = 2**28, cancel: threading.Event | None = None,
 ) -> QueryResult:  # fmt: skip
-    """Run one checked query at an endpoint, with the arguments and errors of :meth:`QueryWorker.run`."""
+    """Run one checked query at an endpoint, with the arguments and errors of :meth:`GraphQueries.run_checked`."""
 
     def taken(results: Any) -> tuple[BoundedLines, bool]:
         lines = BoundedLines(max_rows, max_bytes)
