@@ -15,7 +15,9 @@ from pyoxigraph import Literal, NamedNode, QueryBoolean, RdfFormat, Store
 import kgsparql
 from benchmarks.meaning import KINDS, OUTCOMES, PER_KIND, Question, outcome, questions
 from benchmarks.meaning_words import Facts
-from tests.world import FIXTURES, NOBEL
+from kgsparql.errors import QueryError
+from kgsparql.plans.running import run
+from tests.world import CHILDREN, FIXTURES, NOBEL, open_nobel
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 QUESTIONS: list[dict[str, Any]] = [
@@ -178,3 +180,29 @@ def test_no_more_is_surely_wrong_than_was(made: list[Question]) -> None:
         found[family][outcome(one, knowledge.ask(one.text))] += 1
     counts = {family: (own[OUTCOMES[2]], own[OUTCOMES[0]]) for family, own in found.items()}
     assert {f: n for f, n in counts.items() if n[0] > BOUNDS[f][0] or n[1] < BOUNDS[f][1]} == {}
+
+
+def test_where_a_plan_cannot_be_run_the_next_one_is_with_a_doubt_and_then_paths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(question: str) -> kgsparql.Answer:
+        ran: list[object] = []
+
+        def run_but_the_first(plan: Any, *given: Any, **named: Any) -> Any:
+            ran.append(plan)
+            if len(ran) == 1:
+                raise QueryError("too much")
+            return run(plan, *given, **named)
+
+        monkeypatch.setattr("kgsparql.answering.planned.run", run_but_the_first)
+        return open_nobel().ask(question)
+
+    by_next, by_paths = (
+        asked("How many laureates were born in Germany?"),
+        asked(CHILDREN),
+    )
+    assert by_next.status == "partial"
+    assert "the likeliest reading could not be computed" in [*map(str, by_next.notes), *map(str, by_next.gaps)]
+    assert [one.label for one in by_paths.best] == ["2"]
+    for answer in (by_next, by_paths):
+        assert "a plan could not be run: too much" in map(str, answer.notes)
