@@ -28,6 +28,7 @@ from kgsparql.rdf.vocabulary import Naming, may_be_name
 
 _REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
+_SMALL = 200  # quads; no query over fewer takes as long as to begin a process for it
 _NEWEST = 64
 """Quads that are compared to see whether any is new: a store in memory gives the newest first, in 0.2 ms."""
 _MOST_COUNTING_S = 0.05
@@ -149,6 +150,10 @@ class OxigraphGraph(KnowledgeGraph):
                 may_be_name(quad.predicate) or i == _LOOKED_AT for i, quad in enumerate(self.quads(term))
             )
         return self._named[term]
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return next(islice(self.store, _SMALL, None), None) is None
 
     def _has_any(self, *pattern: Any) -> bool:
         return next(self.quads(*pattern), None) is not None
@@ -283,7 +288,7 @@ class OxigraphGraph(KnowledgeGraph):
         """Return the results; errors of Oxigraph are raised as ours, also those while the solutions are read."""
         try:
             text = query.without_comments
-            if is_read_here or query.is_quick or not HAS_FORKS:
+            if is_read_here or query.is_quick or self._is_small or not HAS_FORKS:
                 results = self.store.query(text, use_default_graph_as_union=True)
             else:
                 _, content = self._processes.reply_to(text, self._check, math.inf, math.inf)

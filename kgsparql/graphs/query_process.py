@@ -78,15 +78,14 @@ class QueryProcesses:
         with self._lock:
             self._idle += [process] if process.mark == self._forked_at else []
         if "error" in frame[0]:
-            raise _ERRORS[frame[0]["error"]](frame[0]["message"])
+            raise _ERRORS.get(frame[0]["error"], RuntimeError)(frame[0]["message"])
         return frame
 
     def close(self) -> None:
         """End those that wait for a query."""
         with self._lock:
-            idle, self._idle = self._idle, []
-        for process in idle:
-            process.kill()
+            while self._idle:
+                self._idle.pop().kill()
 
     def _next_process(self) -> _QueryProcess:
         """Return a process that has nothing to do; a fork of this one has none of those of this one."""
@@ -145,11 +144,10 @@ class _QueryProcess:
         _, status = os.waitpid(self._pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if code == -signal.SIGABRT:
-            most = f"{_MEMORY_BYTES / 2**30:.3g} GiB"
-            return LimitError(f"the query needs more memory than {most}", hint="ask for less at once", limit="memory")
+            message = f"the query needs more memory than {_MEMORY_BYTES / 2**30:.3g} GiB"
+            return LimitError(message, hint="ask for less at once", limit="memory")
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        hint = "nothing else was harmed; write the query with less nesting"
-        return QueryCrashError(f"the query ended the process that ran it ({how})", hint=hint)
+        return QueryCrashError(f"the query ended the process that ran it ({how})", hint="write it with less nesting")
 
 
 def _end_process(pid: int, pipes: tuple[int, int], owner: int) -> None:
@@ -192,8 +190,7 @@ def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union:
     try:
         complete = lines.take(store.query(text.decode(), use_default_graph_as_union=is_union))
     except tuple(_ERRORS.values()) as error:
-        name = next(name for name, one in _ERRORS.items() if isinstance(error, one))
-        return {"error": name, "message": str(error)}, b""
+        return {"error": type(error).__name__, "message": str(error)}, b""
     return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, bytes(lines.content)
 
 

@@ -54,7 +54,7 @@ def computed(plan: Any, *members: Any) -> list[Any]:
     return [rows, found.facts, found.empty_part, found.left_out]
 
 
-@examples(200, short=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(200, short=20, suppress_health_check=[HealthCheck.too_slow])
 @given(
     graphs(25, 40), SETS | NUMBERS | CONDITIONS | TABLES, st.sampled_from([-1, -1, 1000]), st.sampled_from([1, 2, 100]),
     st.randoms(use_true_random=False),

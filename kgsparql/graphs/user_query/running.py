@@ -88,8 +88,10 @@ class GraphQueries(ClosedAtExit):
             if cancel is not None and cancel.is_set():
                 raise CancelledError("the query was stopped")
             if time.monotonic() >= until:
-                why, hint = f"the query was stopped after {timeout_s:g} s", "start from an IRI, or give it longer"
-                raise QueryTimeoutError(why, hint=f"{hint} (--max-seconds; timeout_s)", timeout_s=timeout_s)
+                raise QueryTimeoutError(
+                    f"the query was stopped after {timeout_s:g} s",
+                    hint="start from an IRI, or give it longer (--max-seconds; timeout_s)",
+                )
 
         processes = self._processes or _processes_of(graph)
         try:
