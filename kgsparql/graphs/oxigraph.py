@@ -78,7 +78,8 @@ class OxigraphGraph(KnowledgeGraph):
         self._count, self._count_from = 0, 0.0
         self._mark = self._content_mark() if fingerprint is None else None
         self.reopen: Callable[[], KnowledgeGraph] | None = None
-        self._processes = QueryProcesses(store, directory, self._content_mark if fingerprint is None else lambda: None)
+        mark = self._content_mark if fingerprint is None else lambda: None
+        self._processes = QueryProcesses(store, mark, in_memory=self.is_in_memory)
         self._check: Callable[[], None] = lambda: None
         self._whole = self
 
@@ -94,6 +95,11 @@ class OxigraphGraph(KnowledgeGraph):
     def close(self) -> None:
         """End the processes of its queries; the next query starts another."""
         self._processes.close()
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether its quads were loaded into memory here; a store made in Python may be one on disk."""
+        return self.directory is None and self._fingerprint is not None
 
     @property
     def is_as_loaded(self) -> bool:

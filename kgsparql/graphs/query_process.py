@@ -12,6 +12,7 @@ import os
 import queue
 import select
 import signal
+import stat
 import struct
 import threading
 import time
@@ -45,16 +46,16 @@ Frame: TypeAlias = tuple[dict[str, Any], bytes]
 class QueryProcesses:
     """The processes of one store: one for each query that runs at the same time, kept for the next.
 
-    :param directory: of a store on disk, whose files they need; they let go of all other files and sockets.
+    :param in_memory: it needs no files, and nobody else writes to it: then they can open nothing, and may add to it.
     :param mark: of a store that may change, what differs after a change: those forked before are of no use then.
     :param are_sets: a triple that is in two graphs of a store in memory is there once.
     """
 
     def __init__(
-        self, store: ox.Store, directory: Path | None = None, mark: Callable[[], object] = lambda: None, *,
+        self, store: ox.Store, mark: Callable[[], object] = lambda: None, *, in_memory: bool = False,
         are_sets: bool = False,
     ) -> None:  # fmt: skip
-        self._store, self._directory, self._mark = store, directory and directory.resolve(), mark
+        self._store, self._mark, self._in_memory = store, mark, in_memory
         self._are_sets = are_sets
         self._forked_at: object = None
         self._idle: list[_QueryProcess] = []
@@ -98,13 +99,13 @@ class QueryProcesses:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return _QueryProcess(self._store, self._directory, mark, are_sets=self._are_sets)
+        return _QueryProcess(self._store, mark, in_memory=self._in_memory, are_sets=self._are_sets)
 
 
 class _QueryProcess:
     """A fork that answers one query after another, until it is killed or its parent ends."""
 
-    def __init__(self, store: ox.Store, directory: Path | None, mark: object, *, are_sets: bool) -> None:
+    def __init__(self, store: ox.Store, mark: object, *, in_memory: bool, are_sets: bool) -> None:
         if not HAS_FORKS:
             raise LimitError("this system cannot end a query", hint="on Windows, use its Linux subsystem (WSL)")
         self.mark = mark
@@ -117,7 +118,7 @@ class _QueryProcess:
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self._pid = os.fork()
             if self._pid == 0:
-                _serve_queries(store, directory, requests, replies, are_sets=are_sets)
+                _serve_queries(store, requests, replies, in_memory=in_memory, are_sets=are_sets)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(requests)
@@ -159,16 +160,16 @@ def _end_process(pid: int, pipes: tuple[int, int], owner: int) -> None:
             os.waitpid(pid, 0)
 
 
-def _serve_queries(store: ox.Store, directory: Path | None, requests: int, replies: int, *, are_sets: bool) -> NoReturn:
+def _serve_queries(store: ox.Store, requests: int, replies: int, *, in_memory: bool, are_sets: bool) -> NoReturn:
     """Answer queries until the parent ends; nothing of what the parent would do at its own end is done here."""
     try:
         gc.disable()  # no finalizer of the parent's objects
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which kills this process
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-        _close_others({requests, replies}, directory)
-        is_union = not (are_sets and directory is None and _is_made_a_set(store))
-        _limit_resources(in_memory=directory is None)
+        _close_others({requests, replies})
+        is_union = not (in_memory and are_sets and _is_made_a_set(store))
+        _limit_resources(in_memory=in_memory)
         asked: queue.SimpleQueue[Frame] = queue.SimpleQueue()
         with os.fdopen(requests, "rb") as pipe, os.fdopen(replies, "wb") as answers:
             threading.Thread(target=_receive_queries, args=(pipe, asked), daemon=True).start()
@@ -228,15 +229,14 @@ def _is_made_a_set(store: ox.Store) -> bool:
     return is_one
 
 
-def _close_others(own: set[int], directory: Path | None) -> None:
-    """Let go of everything that the parent has open: it may want to free a port, or to see the end of a pipe."""
+def _close_others(own: set[int]) -> None:
+    """Let go of what the parent has open, but for files, which may be the store's: of ports, and of ends of pipes."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
-    for number in [int(name) for name in os.listdir(_OPEN_FILES)]:  # noqa: PTH208 - the listing has a number, too
+    for number in {int(name) for name in os.listdir(_OPEN_FILES)} - own:  # noqa: PTH208 - the listing has a number, too
         with suppress(OSError):
-            is_of_store = directory is not None and (_OPEN_FILES / str(number)).readlink().is_relative_to(directory)
-            if number > 2 and number not in own and not is_of_store:
+            if number > 2 and not stat.S_ISREG(os.fstat(number).st_mode):
                 os.close(number)
 
 

@@ -102,7 +102,7 @@ class GraphQueries(ClosedAtExit):
             if isinstance(error, KgsparqlError):
                 raise
             raise engine_error(graph.name, "query", error) from error
-        may_repeat = graph.directory is not None and graph.may_repeat_triples
+        may_repeat = not graph.is_in_memory and graph.may_repeat_triples
         if may_repeat and query.form == "SELECT" and not _COUNTS_ONCE.search(query.text):
             self._note("a triple that is in several graphs of the store counts once for each: DISTINCT counts it once")
         return QueryResult(query.form, content, header["rows"], header["complete"], header["seconds"])
@@ -112,7 +112,7 @@ def _processes_of(graph: OxigraphGraph) -> QueryProcesses:
     """Make the processes of a graph: of one that its owner may change, a new one for each query."""
     is_kept = graph.is_as_loaded or graph.directory is not None
     mark = (lambda: None) if is_kept else object
-    return QueryProcesses(graph.store, graph.directory, mark, are_sets=graph.may_repeat_triples)
+    return QueryProcesses(graph.store, mark, in_memory=graph.is_in_memory, are_sets=graph.may_repeat_triples)
 
 
 _SENTENCE = re.compile(r"(?:the )?select (?:contains|overrides|\*)[^,]*", re.IGNORECASE)
