@@ -147,8 +147,8 @@ class Usage:
         """Seconds left of the grace time, in which an answer may look up what it must show; ``None`` if unlimited."""
         if self.budget.max_seconds is None and not self.stop.is_set():
             return None
-        whole = max(_SHORTEST_GRACE_S, (1 - _REMOTE_SHARE) * (self.budget.max_seconds or 0.0))
-        whole = _LOCAL_GRACE_S if self._is_local else whole
+        last_s = (1 - _REMOTE_SHARE) * (self.budget.max_seconds or 0.0)
+        whole = _LOCAL_GRACE_S if self._is_local else max(_SHORTEST_GRACE_S, last_s)
         return max(0.0, whole - (0.0 if self._ended is None else time.monotonic() - self._ended))
 
     @property

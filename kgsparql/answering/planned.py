@@ -125,7 +125,7 @@ def plan_readings(read: ReadQuestion, found: Retrieval | None, session: Session)
     readings = []
     for one in plans:
         text = reading_in_words(one.plan, label) if one.plan is not None else ""
-        own = replace(read, reading=one)
+        own = replace(read, reading=replace(one, others=()))
         if one is read.reading and found is not None and found.computed is not None:
             known = session.labels(found.computed.terms, in_grace=True)
             text = f"{text} ({computed_words(found.computed, known.__getitem__)})"

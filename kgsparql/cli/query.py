@@ -101,8 +101,8 @@ def plan(
 ) -> None:
     """Show the plans that a question may ask for, and compute the likeliest, or compute a plan that is kept in a file.
 
-    A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query; the value is
-    computed a second time, from the facts it rests on alone, wherever these are all there. No model is asked.
+    A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query, and
+    comes with the facts that it rests on. No model is asked.
     """
     if (question is None) == (file is None):
         raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')

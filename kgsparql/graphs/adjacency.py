@@ -34,7 +34,7 @@ IS_CLASS = 1 << 15  # the bit of ``Adjacency.about`` that says that a term is a 
 MAX_DEGREE = 10_001  # up to here the degrees of terms are kept
 _TERMS_KEPT = 65_536  # terms that are kept as they were read
 MIN_TRIPLES = 100_000  # a graph of fewer is searched by queries: they take milliseconds there
-MOST_TRIPLES = 10_000_000  # one of more, too: building takes 200 bytes and more of memory for each
+MOST_TRIPLES = 10_000_000  # one of more, too: building takes 150 bytes of memory for each
 
 
 @dataclass(frozen=True, slots=True)

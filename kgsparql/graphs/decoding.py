@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
@@ -32,7 +32,6 @@ MAX_UNPACKED_BYTES = 256 << 30
 MAX_RATIO, _RATIO_FROM_BYTES = 200, 16 << 20
 """Unpacked bytes per packed byte, once so many are unpacked; RDF has 10 to 40."""
 MAX_XML_DEPTH = 1000  # of nested elements in RDF/XML, in which its parser is quadratic
-MAX_XML_ATTRIBUTES = 1_000  # of one element, in which its parser is quadratic, too
 MAX_JSON_DEPTH = 500  # of objects and lists in JSON-LD: objects that are ten times as deep overflow its parser's stack
 MAX_TRIPLE_DEPTH = 100  # of triples in triples: 1,000 take Oxigraph ten seconds, 20,000 overflow its stack
 _TRIPLE_BRACKETS = re.compile(rb"<<\(|\)>>")
@@ -254,12 +253,9 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             hint = f"resolve its entities: xmllint --noent --dropdtd {name}"
             raise error_here(GraphLoadError, message, code="E_DTD", hint=hint)
 
-    def start(_name: str, attributes: Sized) -> None:
+    def start(*_: object) -> None:
         nonlocal depth
         depth += 1
-        if len(attributes) > MAX_XML_ATTRIBUTES:
-            message = f"an element with {len(attributes):,} attributes, of at most {MAX_XML_ATTRIBUTES:,}"
-            raise error_here(LimitError, message, hint="write them as elements, or convert the file to N-Triples")
         if depth > MAX_XML_DEPTH:
             message = f"elements nested deeper than {MAX_XML_DEPTH:,}"
             raise error_here(LimitError, message, hint="convert the file to N-Triples")

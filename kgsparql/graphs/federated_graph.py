@@ -73,11 +73,12 @@ class FederatedGraph(KnowledgeGraph):
         self._used: dict[tuple[IRI, ...], bool] = {}
         self._gathered = GatheredTriples()
         self._origin: FederatedGraph | None = None
+        self._check: Callable[[], None] = lambda: None
 
     def within(self, usage: Usage, *, in_grace: bool = False, most_s: float | None = None) -> Self:
         """Return the same graphs for one question; failures are shared with this one."""
         members = (member.within(usage, in_grace=in_grace, most_s=most_s) for member in self._members)
-        return self.changed(_members=tuple(members))
+        return self.changed(_members=tuple(members), _check=partial(usage.check, in_grace=in_grace))
 
     def shared(self) -> Self:
         """Return the same graphs for what is the same for all questions; failures are shared with this one."""
@@ -259,7 +260,7 @@ class FederatedGraph(KnowledgeGraph):
         return TripleGatherer(self._gathered, ask, self._beside, self.chunk_size, remote)
 
     def _gathered_graph(self) -> OxigraphGraph:
-        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="")
+        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="").changed(_check=self._check)
 
     def _beside(self, lookup: TripleLookup) -> Iterator[Triple]:
         """Yield the triples of a blank node of a member in this process."""

@@ -56,7 +56,7 @@ class EndpointProfile:
     :param aliases: what a user may write instead of the URL.
     :param urls: of the service; none for an engine.
     :param engine: the name of the engine's own profile, whose values a service takes over.
-    :param is_public: many share it: all graphs and processes of a user take turns there, and errors count.
+    :param is_public: many share it: all graphs of a process take turns there, and errors count.
     :param has_many_labels: more than can be read: they are looked up for each question, and it is not asked for counts.
     :param quick_counts: it is asked how many there are of anything, however many that may be.
     :param needs_contact: requests without a way to reach who sends them are refused.

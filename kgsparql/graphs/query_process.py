@@ -33,11 +33,9 @@ HAS_FORKS = hasattr(os, "fork")
 _POLL_MS = 50
 _ENDING = {signal.SIGINT, signal.SIGTERM}
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
-_OPEN_FILES = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+_OPEN_FILES = "/dev/fd"
 _LENGTHS = struct.Struct(">IQ")  # of a header and of what belongs to it
-_ERRORS: dict[str, type[Exception]] = {
-    one.__name__: one for one in (SyntaxError, OSError, RuntimeError, ValueError, MemoryError)
-}
+_ERRORS: dict[str, type[Exception]] = {one.__name__: one for one in (SyntaxError, OSError, RuntimeError, ValueError)}
 
 Frame: TypeAlias = tuple[dict[str, Any], bytes]
 """What processes send each other: a header, and the bytes that belong to it."""
@@ -77,14 +75,16 @@ class QueryProcesses:
             process.kill()
             raise
         with self._lock:
-            self._idle += [process] if process.mark == self._forked_at else []
+            if process.mark == self._forked_at:
+                self._idle.append(process)
         if "error" in frame[0]:
-            raise _ERRORS.get(frame[0]["error"], RuntimeError)(frame[0]["message"])
+            raise (SyntaxError if frame[0]["is_syntax"] else RuntimeError)(frame[0]["error"])
         return frame
 
     def close(self) -> None:
         """End those that wait for a query."""
         with self._lock:
+            self._forked_at = object()  # those that run a query now are not kept, either
             while self._idle:
                 self._idle.pop().kill()
 
@@ -142,11 +142,11 @@ class _QueryProcess:
 
     def _crash_error(self) -> Exception:
         """Make the error for a process that ended by itself: it aborts where there is no memory."""
-        _, status = os.waitpid(self._pid, 0)
-        code = os.waitstatus_to_exitcode(status)
+        code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
         if code == -signal.SIGABRT:
-            message = f"the query needs more memory than {_MEMORY_BYTES / 2**30:.3g} GiB"
-            return LimitError(message, hint="ask for less at once", limit="memory")
+            return LimitError(
+                f"the query needs more memory than {_MEMORY_BYTES / 2**30:.3g} GiB", hint="ask for less", limit="memory"
+            )
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return QueryCrashError(f"the query ended the process that ran it ({how})", hint="write it with less nesting")
 
@@ -190,9 +190,12 @@ def _reply_to(store: ox.Store, limits: dict[str, Any], text: bytes, *, is_union:
     began, lines = time.monotonic(), BoundedLines(limits["rows"], limits["bytes"])
     try:
         complete = lines.take(store.query(text.decode(), use_default_graph_as_union=is_union))
-    except tuple(_ERRORS.values()) as error:
-        return {"error": type(error).__name__, "message": str(error)}, b""
-    return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, bytes(lines.content)
+        content = bytes(lines.content)
+    except MemoryError:
+        os.abort()  # as the engine does
+    except (SyntaxError, OSError, RuntimeError, ValueError) as error:
+        return {"error": str(error), "is_syntax": isinstance(error, SyntaxError)}, b""
+    return {"rows": lines.rows, "complete": complete, "seconds": time.monotonic() - began}, content
 
 
 def _write_frame(pipe: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:

@@ -98,7 +98,7 @@ class GraphQueries(ClosedAtExit):
             header, content = processes.reply_to(query.text, look_up_time, max_rows, max_bytes)
         except SyntaxError as error:
             raise _placed_syntax_error(str(error), query) from error
-        except (OSError, RuntimeError, ValueError, MemoryError) as error:
+        except (OSError, RuntimeError) as error:
             if isinstance(error, KgsparqlError):
                 raise
             raise engine_error(graph.name, "query", error) from error
