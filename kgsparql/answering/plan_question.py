@@ -161,7 +161,8 @@ _LONGEST = 4  # words of a text that are looked for together
 def question_chunks(session: Session) -> Chunked:
     """Cover the words of the question of a session, whose entities are linked; texts are looked for with one query."""
     own, links = lexicon(), _links_by_letters_first(session)
-    words = chunked(session.question, session.linker, own, links=links)
+    is_read = links is session.links and not session.given
+    words = session.asked.read if is_read else chunked(session.question, session.linker, own, links=links)
     covered = {at for chunk in words.chunks for at in chunk.span}
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
     left = [at for at, text in enumerate(words.texts) if at not in covered and text not in known]

@@ -78,7 +78,7 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     """
     name_schema(session)
     own, words = lexicon(), question_chunks(session)
-    clauses = read_question(words, own)
+    clauses = session.asked.clauses if words is session.asked.read else read_question(words, own)
     vocabulary = session.vocabulary
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known

@@ -118,18 +118,6 @@ class Adjacency:
         """Return the step with a number, as in ``steps``."""
         return Step(self.predicates[number // 2], "inverse" if number % 2 else "forward")
 
-    def ends(self, number: int, *, inverse: bool) -> list[tuple[IRI, int]]:
-        """Return the predicates from a term, or to it, each with the number of the term at the other end."""
-        own = slice(self.starts[number], self.starts[number + 1])
-        walked = self.steps[own] % 2 == inverse
-        steps, others = (column[own][walked].tolist() for column in (self.steps, self.others))
-        return [(self.predicates[step // 2], other) for step, other in zip(steps, others, strict=True)]
-
-    def literal_predicates(self, number: int) -> list[IRI]:
-        """Return the predicates that lead from a term to literals."""
-        own = slice(self.literal_starts[number], self.literal_starts[number + 1])
-        return [self.predicates[predicate] for predicate in self.literals[own].tolist()]
-
     def degrees(self, numbers: Numbers) -> Numbers:
         """Return the number of triples of each term, at most ``MAX_DEGREE``; 0 for a blank node."""
         degrees: Numbers = self.about[numbers] % IS_CLASS

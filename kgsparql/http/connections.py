@@ -49,6 +49,8 @@ class NetworkTransport:
             if request.is_fresh or was_read or request.has_reply or request.is_abandoned:
                 raise
             return self._exchange_once(request)
+        finally:
+            request.connection = None  # another request may have it by now
 
     def _exchange_once(self, request: HttpRequest) -> HttpReply:
         request.is_fresh = request.is_sent = request.has_reply = False

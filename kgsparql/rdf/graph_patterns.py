@@ -165,10 +165,12 @@ def _lookup_of(select: Select) -> Lookup | None:
     given = {(name.name,): [(value,)] for name, value in select.head if isinstance(value, Literal)}
     plain = {name.name for name, value in select.head if value is None}
     match select:
-        case Select(_, (Values(one, terms), Fact(Variable(s), Variable(p), Variable(o))), False, (), None, ()) if (
-            one.name in plain == {s, p, o} and len(plain) == 3 == len(select.head) - len(given)
-        ):
-            return Lookup((s, p, o), {**given, (one.name,): [(term,) for term in terms]}, limit=select.limit)
+        case Select(_, (Values(one, terms), Fact(Variable(s), p, Variable(o))), _, (), None, ()):
+            places = (s, p if isinstance(p, IRI) else p.name, o)
+            names = [place for place in places if isinstance(place, str)]
+            if one.name in plain == {*names} and len(names) == len(plain) == len(select.head) - len(given):
+                rows = [(term,) for term in dict.fromkeys(terms)]
+                return Lookup(places, {**given, (one.name,): rows}, limit=select.limit)
     return None
 
 

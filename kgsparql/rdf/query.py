@@ -300,12 +300,12 @@ class TriplePattern:
 class Lookup:
     """The triples of one pattern, which an engine finds without reading SPARQL.
 
-    :param places: its variables.
+    :param places: its variables; the predicate may be a constant.
     :param given: variables, together → the rows of terms that they may be; in ``skipped``, that they are not.
     :param is_of_texts: only literals in the languages of ``?range``, or without a language, are wanted as objects.
     """
 
-    places: tuple[str, str, str]
+    places: tuple[str, str | IRI, str]
     given: Mapping[tuple[str, ...], Sequence[Sequence[Term]]] = field(default_factory=dict)
     skipped: frozenset[str] = frozenset()
     is_of_texts: bool = False
@@ -314,7 +314,8 @@ class Lookup:
     @property
     def variables(self) -> tuple[str, ...]:
         """The variables of its solutions."""
-        return tuple(dict.fromkeys(name for name in chain(self.places, *self.given) if name != "range"))
+        names = dict.fromkeys(chain(self.places, *self.given))
+        return tuple(name for name in names if isinstance(name, str) and name != "range")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.graphs.protocol.request import SparqlRequest
 from kgsparql.graphs.protocol.senders import built_request
 from kgsparql.http.address import Address
+from kgsparql.http.connections import NetworkTransport
+from kgsparql.http.transport import HttpRequest
 from tests.endpoints import faults
 from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, answering, reply, results
 from tests.endpoints.ports import free_port
@@ -87,6 +89,17 @@ def test_one_connection_serves_queries_one_after_another_and_one_that_the_server
         with pytest.raises(KgsparqlError):
             EndpointGraph(server.url).select(ALL)
         assert len(server.asked) <= 2  # once on the connection that was kept from looking round, once on a new one
+
+
+def test_a_request_that_is_given_up_late_leaves_its_connection_to_the_next() -> None:
+    with FaultServer(results()) as server:
+        transport = NetworkTransport(("http", "127.0.0.1", server.port), server.url)
+        first, second = (HttpRequest("GET", server.url, deadline=time.monotonic() + 10) for _ in range(2))
+        assert transport(first)
+        first.abandon()
+        assert transport(second)
+        transport.close()
+    assert server.connections == 1
 
 
 def test_several_threads_ask_at_once() -> None:

@@ -8,7 +8,7 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -33,6 +33,7 @@ EMBED_AT_ONCE = 2_000  # up to so many texts are embedded on first use, in 2 to 
 
 _MOST_HELD = 500_000  # rows that are made Python objects for who wants all, in some 200 MB
 _ROWS_AT_ONCE = 10_000
+_COUNTS_KEPT = 4_096  # whose counts are remembered
 _KEYS_AT_ONCE = 100_000  # whose trigrams are found at once, in some 100 MB
 _LENGTH_BYTES = 8  # of the length at the end
 _LINE_END, _SPACE = 10, 32
@@ -89,12 +90,11 @@ class PackedLabels(LabelSearch):
 
     def exact(self, keys: Collection[str]) -> list[LabelRow]:
         """See :meth:`LabelSearch.exact`."""
-        found = (self._key_texts.place_of(key) for key in sorted(set(keys)))
-        return [row for place in found if place is not None for row in self._rows_of_key(place)]
+        return [row for place in self._key_texts.places_of(keys) for row in self._rows_of_key(place)]
 
     def with_words(self, wanted: Sequence[str], *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.with_words`."""
-        return self._best_rows(self._key_words, map(self._word_texts.place_of, sorted(set(wanted))), limit)
+        return self._best_rows(self._key_words, self._word_texts.places_of(wanted), limit)
 
     def like(self, key: str, *, limit: int) -> list[LabelRow]:
         """See :meth:`LabelSearch.like`."""
@@ -119,8 +119,8 @@ class PackedLabels(LabelSearch):
             rows[row.text].append(row)
         return [[(row, cosine) for text, cosine in hits for row in rows[text]] for hits in found]
 
-    def _best_rows(self, postings: _Postings, terms: Iterable[int | None], limit: int) -> list[LabelRow]:
-        best = postings.best((term for term in terms if term is not None), limit, self._key_texts)
+    def _best_rows(self, postings: _Postings, terms: Iterable[int], limit: int) -> list[LabelRow]:
+        best = postings.best(terms, limit, self._key_texts)
         return [row for place in best for row in self._rows_of_key(place)][:limit]
 
     def _rows_of_key(self, place: int) -> list[LabelRow]:
@@ -262,10 +262,13 @@ class _Texts(Sequence[str]):
         hits = process.extract(text, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
         return nearest_first(text, ((hit, int(distance)) for hit, distance, _ in hits if distance))
 
-    def place_of(self, text: str) -> int | None:
-        """Find a text by its hash; ``None`` if it is not there."""
-        first, last = self._hashes.searchsorted((own := _hash_of(text), own + 1))
-        return next((place for place in self._order[first:last].tolist() if self[place] == text), None)
+    def places_of(self, texts: Collection[str]) -> Iterator[int]:
+        """Find texts by their hashes, in order; those that are not there are left out."""
+        wanted = sorted(set(texts))
+        hashes = np.fromiter(map(_hash_of, wanted), "<i8", len(wanted))
+        bounds = (self._hashes.searchsorted(hashes, side).tolist() for side in ("left", "right"))
+        for text, first, last in zip(wanted, *bounds, strict=True):
+            yield from (place for place in self._order[first:last].tolist() if self[place] == text)
 
 
 class _WordCounts(Mapping[str, int]):
@@ -274,12 +277,15 @@ class _WordCounts(Mapping[str, int]):
     def __init__(self, texts: _Texts, starts: NDArray[Any]) -> None:
         self._all_texts = texts
         self._starts = starts
+        self._counted = lru_cache(_COUNTS_KEPT)(self._keys_with)  # each word of a question is counted many times
 
     def __getitem__(self, word: str) -> int:
-        place = self._all_texts.place_of(word)
-        if place is None:
-            raise KeyError(word)
-        return int(self._starts[place + 1] - self._starts[place])
+        if count := self._counted(word):
+            return count
+        raise KeyError(word)
+
+    def _keys_with(self, word: str) -> int:
+        return sum(int(self._starts[at + 1] - self._starts[at]) for at in self._all_texts.places_of([word]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all_texts.between(0, len(self._all_texts)))
