@@ -1,5 +1,6 @@
 """What every test may use: graphs from Turtle text, real data where it is there, a cache of its own."""
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from tests.world import ROOT, open_nobel
 settings.register_profile("short", max_examples=25, deadline=None)
 settings.register_profile("deep", deadline=None)
 settings.load_profile("deep" if DEEP else "short")
+
+# All that a process of the tests ever made is looked through less often, as by the commands: a fifth of the time.
+gc.set_threshold(50_000, 20, 100)
 
 # Scripted models are asked at once, also by fixtures of a module; tests of the trial set this on.
 os.environ["KGSPARQL_TRIAL"] = "off"

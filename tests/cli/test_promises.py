@@ -160,6 +160,7 @@ def test_S02_a_load_that_was_ended_leaves_nothing_after_the_next_command(
     assert not list(tmp_path.glob("S*"))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_S02_a_query_that_was_killed_while_its_file_was_loaded_leaves_nothing_after_the_next_one(
     big: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch

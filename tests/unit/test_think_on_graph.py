@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql import IRI, BlankNode, Budget, PropertyPath, Retrieval, ThinkOnGraph, Usage
+from kgsparql import IRI, BlankNode, OxigraphGraph, PropertyPath, Retrieval, ThinkOnGraph
 from kgsparql.answering.session import Oracle, Session
-from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from tests import scripted
 from tests.model_server import Reply, Text
 from tests.unit.hashed_embedder import HashedEmbedder
-from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, open_nobel
+from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, metered, open_nobel
 
 Body = dict[str, Any]
 Script = Callable[[Body], Reply]
@@ -37,20 +36,24 @@ def first_subject(turtle: str) -> list[str]:
     return re.findall(r":(\w+) ", turtle)[:1]
 
 
-def session_of(turtle: str, question: str = "what about it?", entities: Sequence[str] = (), **more: Any) -> Session:
-    usage, events = Usage(Budget()), more.pop("events", [])
+def session_of(
+    graph: OxigraphGraph | str, question: str = "what about it?", entities: Sequence[str] = (), **more: Any
+) -> Session:
+    events = more.pop("events", [])
     ranker = more.pop("ranker", BM25Ranker())
     if "gold" in more:
         more["oracle"] = Oracle(paths=tuple(more.pop("gold")))
     session = Session(
-        question=question, labels=labels_of(MeteredGraph(graph_of(turtle), usage, events.append)), linker=None,
-        ranker=ranker, given=ex(*entities or first_subject(turtle)), **more,
+        question=question, labels=labels_of(metered(graph, emit=events.append)), linker=None, ranker=ranker,
+        given=ex(*entities or first_subject(str(graph))), **more,
     )  # fmt: skip
     return linked(session)
 
 
-def retrieve(turtle: str, question: str = "what about it?", *, options: Any = None, **more: Any) -> Retrieval:
-    return load("think_on_graph", options).retrieve(session_of(turtle, question, **more))
+def retrieve(
+    graph: OxigraphGraph | str, question: str = "what about it?", *, options: Any = None, **more: Any
+) -> Retrieval:
+    return load("think_on_graph", options).retrieve(session_of(graph, question, **more))
 
 
 def texts(found: Retrieval) -> list[str]:
@@ -338,7 +341,7 @@ def test_mistake_15_a_hub_is_thinned_to_what_the_question_is_about() -> None:
     """D6: a topic with in-degree 157, out-degree 0, and questions that quote a title."""
     words = "model graph query store index beam label answer path rule test cost order engine".split()
     titles = [f"{words[i % 14].title()} {words[(i * 5 + 3) % 13]} study {i}" for i in range(157)]
-    papers = "".join(f':paper{i} :field :hub ; rdfs:label "{title}" . ' for i, title in enumerate(titles))
+    papers = graph_of("".join(f':paper{i} :field :hub ; rdfs:label "{title}" . ' for i, title in enumerate(titles)))
     asking: dict[str, Any] = {"entities": ["hub"], "complete": False}
 
     def kept(thin: str) -> int:
