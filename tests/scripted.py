@@ -19,11 +19,12 @@ def ask(knowledge: kgsparql.KnowledgeBase, question: str, script: Any = None, **
 
 
 def purpose(body: Body) -> str:
-    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``constraints``, ``plan``, ``prose`` …"""
+    """Which call a request is: ``mentions``, ``choices``, ``reading``, ``enough``, ``answer``, ``plan``, ``prose`` …"""
     said = body["messages"][0]["content"]
     heads = {
         "A graph of facts": "reading", "You find": "mentions", "You choose": "choices", "Some of": "constraints",
-        "You write": "plan", "Answer the": "closed book", "You say": "prose",
+        "You write": "plan", "Answer the": "closed book", "You say": "prose", "You judge": "enough",
+        "You answer": "answer", "You follow": "choices", "You rewrite": "sentences",
     }  # fmt: skip
     return next(name for head, name in heads.items() if said.startswith(head))
 
@@ -59,12 +60,57 @@ def reading_with(*parts: str, **more: Any) -> Callable[[Body], Reply]:
     return script
 
 
+def facts_with(*parts: str, **more: Any) -> Callable[[Body], Reply]:
+    """A script that answers with the last thing of every fact that has one of these parts; not enough if none has."""
+
+    def script(body: Body) -> Reply:
+        found = [(m, text, part) for m, text in marked(body).items() for part in parts if part in text]
+        answers = [n for _, text, part in found for n in _meant_in(text, part)]
+        said = {"answers": answers, "used": list(dict.fromkeys(m for m, _, _ in found)), "enough": bool(found)}
+        ends = [(m, [*things_in(text)][:1], _meant_in(text, part)) for m, text, part in found]
+        said["steps"] = [
+            {"used": [m], "start": a, "end": b, "says": "so"} for m, first, ends_ in ends for a in first for b in ends_
+        ]
+        return Text({name: said.get(name, more.get(name, "")) for name in _members(body)})
+
+    return script
+
+
+def _members(body: Body) -> Sequence[str]:
+    return list(asked_for(body)) if "json_schema" in body.get("response_format", {}) else ["answers", "used", "steps"]
+
+
+def _meant_in(text: str, part: str) -> list[int]:
+    """The last thing of a fact; of what is behind a node without a name, ``[—in→ 1911 [3]]``, that after the part."""
+    after = text[text.index(part) :] if "[—" in text else text
+    return list(things_in(f" {after}"))[: 1 if "[—" in text else None][-1:]
+
+
+def things_in(text: str) -> dict[int, str]:
+    """The things of a line of facts by their numbers: ``Ann`` of ``F1 Ann [1] —knows→ Bob [2]``."""
+    found = re.findall(r"(?:^[FNPT]\d+ |→ |— |; |\| |)([^\[\]→—;|]+?) \[(\d+)\]", text)
+    return {int(number): name for name, number in found}
+
+
+def _said_of_ends(body: Body) -> dict[str, Any]:
+    """An answer with all ends of the first line; of neighbour lines, of the first of two steps."""
+    lines = {marker: text for marker, text in marked(body).items() if things_in(text)}
+    far = [marker for marker, text in lines.items() if text.count("→") + text.count("←") > 1]
+    used = (far if next(iter(lines), "")[:1] == "N" and far else list(lines))[:1]
+    ends = [int(n) for marker in used for n in re.findall(r"\[(\d+)\](?! [—←])", lines[marker])]
+    steps = [{"used": used, "start": min(things_in(lines[used[0]])), "end": end, "says": "so"} for end in ends]
+    said = {"answers": ends, "used": used, "steps": steps, "enough": bool(ends)}
+    return {name: said.get(name, "") for name in _members(body)}
+
+
 def reader(body: Body) -> Reply:
-    """A model that takes capitalised words for names, the first three of a list, and the first reading."""
+    """A model that takes capitalised words for names, the first three of a list, the first reading or fact."""
     if purpose(body) == "choices":
         return Text({"choices": [{"n": n, "score": round(0.9 / n, 3)} for n in list(numbered(body))[:3]]})
     if purpose(body) == "reading":
         return chose(*list(numbered(body))[:1])
+    if purpose(body) in {"enough", "answer"}:
+        return Text(_said_of_ends(body))
     return Player()(body)
 
 
@@ -128,12 +174,26 @@ class Player:
 
     def value(self, name: str, schema: Mapping[str, Any], body: Body) -> Any:
         kind = schema.get("type")
+        if name in {"answers", "used", "enough", "steps"}:
+            return self.read(body)[name]
         if kind == "array":
             return self.members(name, schema["items"], body)
         if kind == "object":
             return {key: self.value(key, own, body) for key, own in schema["properties"].items()}
         plain = {"boolean": False, "integer": 1, "number": 0.5, "string": "It is so." if name == "answer" else ""}
         return schema["enum"][0] if "enum" in schema else plain[str(kind)]
+
+    def read(self, body: Body) -> dict[str, Any]:
+        """What it says of facts: the last thing of the one that shares most words with the question."""
+        words = set(re.findall(r"\w{4,}", question_of(body).lower()))
+        facts = {marker: own for marker, text in marked(body).items() if (own := things_in(text))}
+        shared = {m: len(words & set(re.findall(r"\w{4,}", marked(body)[m].lower()))) for m in facts}
+        best = max(shared, key=lambda m: shared[m], default="") if self.sufficient else ""
+        if not best:
+            return {"answers": [], "used": [], "steps": [], "enough": False}
+        start, *_, end = (*facts[best], [*facts[best]][-1])
+        step = {"used": [best], "start": start, "end": end, "says": "It is so."}
+        return {"answers": [end], "used": [best], "steps": [step], "enough": True}
 
     def members(self, name: str, schema: Mapping[str, Any], body: Body) -> list[Any]:
         if name == "mentions":

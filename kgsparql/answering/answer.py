@@ -80,7 +80,8 @@ COMPUTED_MARKER = "Q1"  # of the item of evidence that is a value or table compu
 _NO_TREE = DecisionTree()
 
 Status = OneOf["answered", "partial", "not_in_graph", "no_entity"]
-Grounding = OneOf["graph", "document", "model"]
+Grounding = OneOf["graph", "document", "mixed", "model"]
+"""``mixed``: of the graph, but for a step that only a model states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,7 @@ class Draft:
     """What a method wrote, before anybody checked it.
 
     :param text: the answer in words; empty if there is none but the ranked candidates.
+    :param own_steps: steps towards the answer that a model says, and that are not in the graph, in its words.
     :param sufficient: whether the writer thought the evidence enough; ``None`` if nobody judged.
     :param is_ranked: nobody chose among the answers: they are candidates in order.
     """
@@ -133,6 +135,7 @@ class Draft:
     claims: tuple[Claim, ...] = ()
     grounding: Grounding = "graph"
     inference: tuple[InferenceStep, ...] = ()
+    own_steps: tuple[str, ...] = ()
     tree: DecisionTree = _NO_TREE
     sufficient: bool | None = None
     is_ranked: bool = False
@@ -239,6 +242,7 @@ class Retrieval:
 class Answer:
     """The verified draft with its evidence, and what it cost.
 
+    :param own_steps: steps towards it that a model says, and that are not in the graph, in its words.
     :param graphs: the graphs that were asked, by their names; ``digests`` are the hashes of what files and stores hold.
     :param model: who was asked to choose and to write; empty if nobody was.
     :param trust: what the model was found good for, where that is known.
@@ -262,6 +266,7 @@ class Answer:
     linked: tuple[LinkedEntity, ...] = ()
     grounding: Grounding = "graph"
     inference: tuple[InferenceStep, ...] = ()
+    own_steps: tuple[str, ...] = ()
     tree: DecisionTree = _NO_TREE
     graphs: tuple[str, ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)

@@ -176,7 +176,7 @@ class AnsweredObject(TypedDict):
     id: NotRequired[str | int]
     question: str
     status: OneOf["answered", "partial", "not_in_graph", "no_entity"]
-    grounding: OneOf["graph", "document", "model"]
+    grounding: OneOf["graph", "document", "mixed", "model"]
     graphs: list[str]
     retriever: str
     model: str
@@ -194,6 +194,7 @@ class AnsweredObject(TypedDict):
     evidence: list[EvidenceObject]
     linked: list[LinkObject]
     inference: list[StepObject]
+    own_steps: list[str]
     tree: str
     usage: dict[str, Any]
     details: dict[str, Any]
@@ -271,6 +272,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
             for link in answer.linked
         ],
         inference=[_triple_object(StepObject, step.cited, term, marker=step.marker) for step in answer.inference],
+        own_steps=list(answer.own_steps),
         tree=answer.tree.text(),
         usage=dict(answer.usage),
         trust=answer.trust and answer.trust.to_json(),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 import numpy as np
@@ -21,7 +22,7 @@ from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.models.replies import Numbers, SaidReading
+    from kgsparql.models.replies import SaidReading
 
 RULES = """\
 You choose from a numbered list what helps to answer a question about a graph of facts. Everything between <candidates>
@@ -92,8 +93,14 @@ class Links:
     others: tuple[tuple[LinkedEntity, str], ...] = ()
 
 
-def choose(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
-    """Choose at most ``at_most`` candidates, the best first: as the oracle, else the model, else the ranker does."""
+def choose(
+    candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, *,
+    rules: str = RULES, schema: Mapping[str, Any] = SCHEMA, before: Sequence[str] = (),
+) -> list[Choice]:  # fmt: skip
+    """Choose at most ``at_most`` candidates, the best first: as the oracle, else the model, else the ranker does.
+
+    :param rules: what a model is told to do. :param schema: of its reply. :param before: what it reads beside the list.
+    """
     oracle, model, purposed = session.oracle, session.model, (purpose, at_most, session)
     if oracle is not None:
         on_path = [c for c in candidates if c.path is not None and oracle.is_gold(c.path)]
@@ -106,19 +113,28 @@ def choose(candidates: Sequence[Candidate], purpose: str, at_most: int, session:
         return ranked_choices(session.question, candidates, *purposed)
     if not candidates or at_most < 1:
         return []
+    from kgsparql.models.replies import numbers  # where no model is asked, nothing that reads replies is needed
+
     listed = candidates
     if len(candidates) > MAX_CHOICES:
         scores = ranker_scores(session.ranker, session.question, candidates)
         listed = [candidates[i] for i in sorted(np.argsort(-scores, kind="stable")[:MAX_CHOICES])]
-    reply = session.ask_model(_choosing_call(listed, *purposed))
+    groups: dict[Hashable, list[Candidate]] = {}  # predicates of one name are chosen together, things are not
+    for candidate in listed:
+        groups.setdefault(candidate.text if purpose == "predicates" else candidate.number, []).append(candidate)
+    alike = [*groups.values()]
+    lines = [f"{n}. {own[0].text}" for n, own in enumerate(alike, 1)]
+    asked = [f"Question: {plain(session.original, 4000)}", *before, f"Choose at most {at_most} of these {purpose}:"]
+    messages = Message("system", rules), Message("user", "\n".join([*asked, fenced("candidates", lines)]))
+    reply = session.ask_model(Call(purpose, messages, schema, partial(numbers, count=len(lines))))
     if reply is not None and reply.dropped:
         some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
         session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
     if reply is None or (not reply.numbers and reply.dropped):
         return ranked_choices(session.question, candidates, *purposed)
     order = sorted(reply.numbers, key=lambda n: -reply.scores.get(n, 0.0))
-    ranked = (Choice(listed[n - 1], reply.scores.get(n, 0.0), "model") for n in order)
-    return _emitted_choices(ranked, candidates, *purposed, by=model.name)
+    ranked = [Choice(own, reply.scores.get(n, 0.0), "model") for n in order[:at_most] for own in alike[n - 1]]
+    return _emitted_choices(ranked, candidates, purpose, len(ranked), session, by=model.name)
 
 
 def reading_call(
@@ -158,19 +174,6 @@ def ranked_choices(
     order = np.argsort(-scores, kind="stable")
     ranked = (Choice(candidates[i], float(scores[i]), "ranker") for i in order)
     return _emitted_choices(ranked, [candidates[i] for i in order], purpose, at_most, session, by=ranker.name)
-
-
-def _choosing_call(listed: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> Call[Numbers]:
-    from kgsparql.models.replies import numbers
-
-    lines = [f"{n}. {candidate.text}" for n, candidate in enumerate(listed, 1)]
-    asked = f"Question: {plain(session.original, 4000)}\nChoose at most {at_most} of these {purpose}:"
-    return Call(
-        purpose=purpose,
-        messages=(Message("system", RULES), Message("user", f"{asked}\n{fenced('candidates', lines)}")),
-        schema=SCHEMA,
-        read=lambda text: numbers(text, count=len(listed)),
-    )
 
 
 def _emitted_choices(

@@ -118,9 +118,11 @@ def _standing_draft(standing: Session, asking: Session, why: str, cause: str = "
 def _chosen_retrieval(retriever: Retriever, found: Retrieval, session: Session) -> Retrieval | None:
     """Return what the reading comes to that a model chooses; ``None`` where it chooses none."""
     if retriever.asks_on_the_way:
-        drafted, found = found, _verified_retrieval(retriever, session)
-        if found.draft is not None:
-            return weighed_choice(found, drafted, session, is_one=len(found.draft.claims) < 2)
+        asked = _verified_retrieval(retriever, session)
+        if asked.draft is None:
+            return None
+        is_one = len({own.markers for own in asked.draft.answers}) < 2
+        return weighed_choice(asked, found, session, is_one=is_one)
     made = chosen_reading(retriever, found, session)
     return None if made is None else _with_descriptions(without_lost_items(made, session), session)
 
@@ -152,7 +154,7 @@ def _answer_of(found: Retrieval, retriever: Retriever, session: Session) -> Answ
         question=session.original, status="partial" if session.graph.failures else outcome,
         text=known_text if is_known else text, answers=draft.answers, claims=draft.claims, evidence=found.evidence,
         linked=tuple(_at_own_place(link, session) for link in session.links),
-        grounding="model" if is_known else draft.grounding, inference=draft.inference,
+        grounding="model" if is_known else draft.grounding, inference=draft.inference, own_steps=draft.own_steps,
         tree=draft.tree or decision_tree(_drawn_items(found.evidence, draft), labels),
         graphs=tuple(member.name for member in session.graph.members),
         digests={own.name: own.fingerprint for own in session.graph.members if not own.is_remote and own.is_as_loaded},

@@ -92,8 +92,8 @@ class _Talk:
             return weighed_choice(written, self.found, session)
         chosen = [listed[number - 1] for number in said.numbers]
         if chosen and chosen[0].passage is not None:
-            return _quoted_passage(chosen[0].passage, said.quote, self.found)
-        made = _put_together([one.follow() for one in chosen], self.found)
+            return quoted_passage(chosen[0].passage, said.quote, self.found)
+        made = put_together([one.follow() for one in chosen], self.found)
         if made is not None and session.settles_words:
             made = replace(made, gaps=tuple(gap for gap in made.gaps if gap.code in HELD))
         return None if made is None else weighed_choice(made, self.found, session, is_one=len(chosen) == 1)
@@ -117,33 +117,6 @@ def chosen_reading(retriever: Retriever, found: Retrieval, session: Session) -> 
     """
     listed = list(found.readings()) if found.readings is not None else readings_in(found, session)
     return _Talk(retriever, found, session, listed).outcome()
-
-
-def enough(found: Retrieval, session: Session) -> tuple[bool, Retrieval | None]:
-    """Tell whether this evidence is enough, and what of it was chosen, where a model judged that.
-
-    An oracle knows what is enough: no model is asked then.
-
-    :raises ModelError: if the server cannot be reached, fails or refuses.
-    :raises BudgetExceededError: if the budget does not hold the call.
-    """
-    known = None if session.oracle is None else session.oracle.is_enough(found.evidence)
-    if known is not None or not session.model_reads:
-        return bool(known), None
-    listed = readings_in(found, session)[:LISTED_READINGS]
-    said = session.ask_model(reading_call(session.original, [one.text for one in listed]))
-    if said is None:
-        return False, None
-    numbers = _told_choice(said, listed, session).numbers
-    chosen = _put_together([listed[n - 1].follow() for n in numbers], found)
-    return chosen is not None, chosen
-
-
-def first_items_chosen(found: Retrieval, count: int) -> Retrieval:
-    """Answer with all ends of the first pieces of evidence, which were chosen."""
-    first = {item.marker for item in found.evidence[:count]}
-    chosen = tuple(own for own in found.candidates if not first.isdisjoint(own.markers))
-    return replace(found, candidates=chosen, draft=draft_of(chosen, found.evidence)) if chosen else found
 
 
 # --- What evidence may be chosen
@@ -195,7 +168,7 @@ def _at_place(item: EvidenceItem, terms: Sequence[Term], found: Retrieval, sessi
 # --- What was chosen, as evidence and draft
 
 
-def _put_together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval | None:
+def put_together(parts: Iterable[Retrieval | None], found: Retrieval) -> Retrieval | None:
     """Put what was chosen before the other evidence; its answers, all of them, are the answer."""
     kept = [one for one in parts if one is not None and (one.candidates or one.computed is not None)]
     if not kept:
@@ -268,7 +241,7 @@ def shown_terms(found: Retrieval) -> frozenset[Term]:
     return frozenset(one.term for own in first for one in found.candidates if one.markers[:1] == own.markers[:1])
 
 
-def _quoted_passage(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
+def quoted_passage(item: EvidenceItem, quote: str, found: Retrieval) -> Retrieval | None:
     """Answer with words of a passage, if they stand there; those of a document are not the graph's."""
     words = " ".join(quote.split())
     stands = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(item.text.split()))

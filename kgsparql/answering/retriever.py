@@ -133,7 +133,8 @@ class Cost(NamedTuple):
 class Retriever(ABC):
     """A method. Implementations are frozen dataclasses whose fields are the options.
 
-    ``source`` names the paper, ``summary`` says in one line what the method does. Fields that are annotated with
+    ``source`` names the paper, ``summary`` says in one line what the method does, ``asks`` what a model is asked of the
+    steps of the paper, and what was changed. Fields that are annotated with
     :class:`Within` are checked. A method that ``asks_on_the_way`` has a model choose while it looks for evidence: it
     runs once without, for the draft, and once with it. Of others a model chooses among the readings; one that
     ``mends`` lists those of another meaning of a name, one that ``computes`` has a model write a plan.
@@ -142,6 +143,7 @@ class Retriever(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
+    asks: ClassVar[tuple[str, ...]] = ()
     asks_on_the_way: ClassVar[bool] = False
     mends: ClassVar[bool] = False
     computes: ClassVar[bool] = False

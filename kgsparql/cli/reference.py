@@ -100,6 +100,9 @@ def _method_lines(one: dict[str, Any]) -> Iterator[str]:
     yield "At most, for one question"
     for what, bound in one["cost"].items():
         yield f"  {_COST[what]:<18} {_bound_text(bound)}"
+    if one["asks"]:
+        yield "\nWhat a model is asked, and what was changed"
+        yield from (f"  - {printable(step, 500)}" for step in one["asks"])
     yield "\nOptions (-O NAME=VALUE)"
     width = max((len(option["name"]) for option in one["options"]), default=0)
     for option in one["options"]:

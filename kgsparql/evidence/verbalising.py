@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem
-from kgsparql.rdf.paths import Direction, Path, PropertyPath, Step
+from kgsparql.rdf.paths import Direction, Hop, Path, PropertyPath, Step
 from kgsparql.rdf.terms import Labels, Term, Triple, printable
 from kgsparql.rdf.vocabulary import claim_part, is_mediator, is_statement
 
@@ -176,7 +176,7 @@ _MAX_LEAVES = 6
 
 @dataclass(slots=True)
 class Node:
-    """A term of the evidence as it was reached, with ``unseen`` further leaves."""
+    """A term of the evidence as it was reached, with ``unseen`` further leaves; or what only a model says."""
 
     label: str
     step: str = ""
@@ -184,6 +184,7 @@ class Node:
     markers: list[str] = field(default_factory=list)
     children: dict[tuple[Step, Term], Node] = field(default_factory=dict)
     unseen: int = 0
+    is_said: bool = False
 
     @property
     def shown(self) -> list[Node]:
@@ -217,7 +218,8 @@ class DecisionTree:
         def draw(node: Node) -> int:
             number = next(numbers)
             marks = f" [{', '.join(node.markers)}]" if node.markers else ""
-            lines.append(f'  n{number}["{mermaid_text(node.label + marks)}"]')
+            kind = ":::said" if node.is_said else ""
+            lines.append(f'  n{number}["{mermaid_text(node.label + marks)}"]{kind}')
             for child, below in [(child, draw(child)) for child in node.shown]:
                 ends = (number, below) if child.direction == "forward" else (below, number)
                 lines.append(f'  n{ends[0]} -- "{mermaid_text(child.step)}" --> n{ends[1]}')
@@ -227,6 +229,7 @@ class DecisionTree:
 
         for root in self.roots:
             draw(root)
+        lines += ["  classDef said stroke-dasharray: 4"] if any(root.is_said for root in self.roots) else []
         return "\n".join(lines)
 
 
@@ -248,6 +251,23 @@ def decision_tree(evidence: Iterable[EvidenceItem], labels: Labels) -> DecisionT
             (last,) = above.values()
             last.unseen += max(0, len(item.ends) - len(item.ways))
     return DecisionTree(tuple(roots.values()))
+
+
+def tree_of_steps(steps: Iterable[tuple[str, Hop]], said: Iterable[str], labels: Labels) -> DecisionTree:
+    """Draw steps one after the other, each from a term that is there already; what a model says stands apart.
+
+    :param steps: each with the marker of its piece of evidence.
+    """
+    roots: list[Node] = []
+    nodes: dict[Term, Node] = {}
+    for marker, hop in steps:
+        walked = hop.reversed if hop.start not in nodes and hop.end in nodes else hop
+        if walked.start not in nodes:
+            roots.append(nodes.setdefault(walked.start, Node(name_of(walked.start, labels))))
+        step = walked.step
+        below = Node(name_of(walked.end, labels), name_of(step.predicate, labels), step.direction, [marker])
+        nodes.setdefault(walked.end, nodes[walked.start].children.setdefault((step, walked.end), below))
+    return DecisionTree((*roots, *(Node(f"the model's own: “{text}”", is_said=True) for text in said)))
 
 
 def _paths_through(item: EvidenceItem) -> Iterator[Path]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, TypeVar
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.models.reply_json import by_lower_name, filled_body, find_json, first_member, plain_text, unusable
+from kgsparql.models.reply_json import (
+    by_lower_name,
+    filled_body,
+    find_json,
+    first_member,
+    json_value,
+    plain_text,
+    unusable,
+)
 from kgsparql.rdf.terms import normalised, printable
 
 _NONE = {"none", "nothing", "no", "n/a", "none of them", "none of these", "none of the above", "[]"}
@@ -25,6 +34,9 @@ _UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normali
     {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
 )
 _MAX_SEARCH = 200
+_MAX_SAID = 200  # characters of a step in a model's words
+
+_Read = TypeVar("_Read")
 
 
 # --- Choices from a numbered list, and mentions
@@ -108,7 +120,7 @@ def whole_number(value: Any) -> int | None:
     >>> [whole_number(value) for value in (3, 3.0, "3", " -3.0", 3.5, True, "3 of 4", None)]
     [3, 3, 3, -3, None, None, None, None]
     """
-    text = "" if isinstance(value, bool) else str(value).strip(_MARKS + "#().")
+    text = "" if isinstance(value, bool) else str(value).strip(_MARKS + "#().[]")
     return int(float(text)) if _WHOLE.fullmatch(text) else None
 
 
@@ -203,6 +215,111 @@ def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
     if chosen.dropped and said == SaidReading(dropped=chosen.dropped):
         raise unusable(body, "a number of the list")
     return said
+
+
+@dataclass(frozen=True, slots=True)
+class SaidStep:
+    """A step towards an answer, as a model says it.
+
+    :param used: markers of the facts that it rests on. :param start: the number of a thing, 0 for none; so ``end``.
+    """
+
+    used: tuple[str, ...]
+    start: int
+    end: int
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidAnswer:
+    """What a model said that read numbered facts.
+
+    :param answers: numbers of things, each once. :param used: markers of facts, each once.
+    :param enough: the facts answer the question; ``None`` where it does not say.
+    :param quote: words of a passage; nobody has looked yet whether they stand there.
+    :param dropped: how many parts of the reply were not used.
+    """
+
+    answers: tuple[int, ...] = ()
+    used: tuple[str, ...] = ()
+    steps: tuple[SaidStep, ...] = ()
+    enough: bool | None = None
+    quote: str = ""
+    dropped: int = 0
+
+
+def said_answer(text: str, *, markers: Sequence[str], names: Sequence[str]) -> SaidAnswer:
+    """Read what a reply answers from facts with these markers about things with these names, numbered from 1.
+
+    A thing may be called by its name, if no other has it, and a fact by the number in its marker.
+
+    :raises ModelReplyError: for one that says nothing of them.
+
+    >>> said_answer('{"answers": [2, 9], "used": ["F1"]}', markers=["F1"], names=["Ann", "Bob"])
+    SaidAnswer(answers=(2,), used=('F1',), steps=(), enough=None, quote='', dropped=1)
+    >>> said_answer('{"answers": ["ann"], "used": [1]}', markers=["F1"], names=["Ann", "Bob"]).answers
+    (1,)
+    """
+    body = filled_body(text)
+    found = find_json(body)
+    members = by_lower_name(found[-1].value) if found else {}
+    if members.keys().isdisjoint({"answers", "used", "enough", "steps", "quote"}):
+        raise unusable(body, "answers")
+    bare, keys = Counter(marker[1:] for marker in markers), [normalised(name) for name in names]
+    known = {marker.casefold(): marker for marker in markers}
+    known |= {marker[1:]: marker for marker in markers if bare[marker[1:]] == 1}
+    counts = Counter(keys)
+    numbers_of = {key: n for n, key in enumerate(keys, 1) if counts[key] == 1}
+
+    def thing(value: Any) -> int | None:
+        is_text = isinstance(value, str) and not says_none(value)
+        ended = re.search(r"\[(\d{1,9})\]$", value.strip()) if is_text else None
+        number = whole_number(value if ended is None else ended[1])
+        if number is not None and 1 <= number <= len(names):
+            return number
+        return numbers_of.get(normalised(value)) if is_text else None
+
+    def fact(value: Any) -> str | None:
+        return known.get(str(value).strip(_MARKS + "[].").casefold())
+
+    def step(value: Any) -> SaidStep | None:
+        own = by_lower_name(value)
+        start, end = (thing(own.get(name)) or 0 for name in ("start", "end"))
+        says = printable(re.sub(r"\s*\[[A-Z]?\d+\]", "", str(own.get("says") or "")), _MAX_SAID)  # no marker of ours
+        return SaidStep(_each_read(own.get("used"), fact)[0], start, end, says) if own else None
+
+    answers, lost = _each_read(members.get("answers"), thing)
+    used, lost_facts = _each_read(members.get("used"), fact)
+    steps, _ = _each_read(members.get("steps"), step)
+    quote, enough = members.get("quote"), truth_of(members.get("enough"))
+    return SaidAnswer(answers, used, steps, enough, quote if isinstance(quote, str) else "", lost + lost_facts)
+
+
+def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
+    """Read the sentence that a reply gives for each of some lines.
+
+    :raises ModelReplyError: for one that gives none.
+
+    >>> said_sentences('{"sentences": [{"marker": "P1", "text": "Ann knows Bob."}]}', markers=["P1", "P2"])
+    {'P1': 'Ann knows Bob.'}
+    """
+    body = filled_body(text)
+    listed = by_lower_name(json_value(body)).get("sentences")
+    found = {
+        str(own.get("marker")): printable(str(own.get("text") or ""), 300) for own in map(by_lower_name, listed or ())
+    }
+    kept = {marker: said for marker, said in found.items() if marker in markers and said}
+    if not kept:
+        raise unusable(body, "sentences")
+    return kept
+
+
+def _each_read(value: Any, read: Callable[[Any], _Read | None]) -> tuple[tuple[_Read, ...], int]:
+    """Read the members of a list, each once; count those that cannot be read."""
+    value = value.split(",") if isinstance(value, str) else value
+    asked = value if isinstance(value, list) else [] if value is None else [value]
+    kept = [one for one in map(read, asked) if one is not None]
+    return tuple(dict.fromkeys(kept)), len(asked) - len(kept)
 
 
 def own_knowledge(text: str) -> str:

@@ -70,7 +70,8 @@ def _listed_answers(answer: Answer) -> list[str]:
 
 
 def _inferred_lines(answer: Answer) -> list[str]:
-    return [f"{triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for step in answer.inference]
+    checked = [f"{triple_text(step.cited.triple, answer.labels)}  [{step.marker}]" for step in answer.inference]
+    return [*checked, *(f"the model's own: “{step}”" for step in answer.own_steps)]
 
 
 def _answer_name(one: AnswerTerm) -> str:

@@ -185,7 +185,8 @@ def description_of(method: type[Retriever]) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "name": method.name, "summary": method.summary, "source": method.source,
-        "about": _one_line(docs[0].partition("\n\n")[0]) + ".", "cost": bounds, "options": options,
+        "about": _one_line(docs[0].partition("\n\n")[0]) + ".", "asks": list(method.asks), "cost": bounds,
+        "options": options,
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from kgsparql.rdf.paths import Constraint, Hop, Path, PropertyPath, Step, Walk, 
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Term, local_name
 from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
+from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (
     answers_of,
     gold_steps,
@@ -305,6 +306,17 @@ def _mediated_text(unit: Unit, labels: Mapping[Term, str], *, lead: bool = False
     has_name = isinstance(mediator, IRI) and labels[mediator] not in {local_name(mediator), "[]"}
     name = f"{name_of(mediator, labels)} " if has_name else ""
     return f"{begun} {arrow(joining.step, labels)} {name}[{properties}]"
+
+
+def fact_lines(one: FoundFacts, session: Session) -> list[ReadLine]:
+    """List the facts of a predicate one by one, as a model reads them: what is behind a mediator stands together."""
+    lines = []
+    for unit in one.shown:
+        if one.is_mediated(unit):
+            lines.append(ReadLine(unit, text=partial(_mediated_text, unit)))
+        else:
+            lines += segments(unit, session)
+    return lines
 
 
 def facts_retrieval(found: Sequence[FoundFacts], session: Session, *, latest: int = 0) -> Retrieval:

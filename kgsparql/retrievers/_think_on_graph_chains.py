@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
+from kgsparql.answering.answer import AnswerTerm, Retrieval
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.retriever import answers_at_ends
 from kgsparql.answering.session import Session
@@ -232,21 +232,6 @@ def _chain_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm,
     terms = [term for term in named if term not in starts] or named
     held = ((term, item.score, item.marker) for term in terms for item, path in paths if term in path.terms)
     return tuple(answers_of(held, session))
-
-
-def cited_walks(draft: Draft, evidence: Evidence) -> tuple[list[Walk], list[Walk]]:
-    """Find the walks that end at answers of the draft, and the walks of the other chains that it cites."""
-    cited = dict.fromkeys(marker for claim in draft.claims for marker in claim.markers)
-    answers = {answer.term for answer in draft.answers}
-    leading: dict[Walk, None] = {}
-    aside: dict[Walk, None] = {}
-    for path in (evidence[marker].path for marker in cited):
-        if path is not None and isinstance(path.start, IRI):
-            places = [i for i, term in enumerate(path.terms) if i and term in answers]
-            steps = path.property_path.steps
-            leading |= {Walk(path.start, PropertyPath(steps[:place])): None for place in places}
-            aside |= {} if places else {Walk(path.start, PropertyPath(steps)): None}
-    return list(leading), [walk for walk in aside if walk not in leading]
 
 
 def ends_retrieval(walks: Mapping[Walk, float], kept: Iterable[Chain], session: Session) -> Retrieval:

@@ -119,7 +119,7 @@ def test_with_one_call_the_linker_finds_the_names_and_steps_are_told_as_far_as_i
     assert "1 model call ·" in one.stdout, one.stderr
     assert "the linker found the names" in one.stdout
     assert "· any (mentions): " in once
-    assert "· any (reading): " in once
+    assert "· any (answer): " in once
     assert "You find the names" not in once
     assert all(said in twice for said in ("You find the names", "kept reply", "  reply\n    {"))
     assert chart.stdout.startswith("flowchart LR\n")

@@ -22,7 +22,7 @@ from tests.scripted import by_call
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import FIXTURES, NOBEL, PHYSICS
 
-SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]})
+SCRIPT = by_call(mentions={"mentions": ["Marie Curie"]}, answer={"answers": ["Warsaw"]})
 
 
 @pytest.fixture

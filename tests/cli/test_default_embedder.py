@@ -21,8 +21,8 @@ def test_the_question_of_the_demo(run: Run, default_embedder: None) -> None:
     assert list(answer) == [
         "schema_version", "question", "status", "grounding", "graphs", "retriever", "model", "trust", "text",
         "confidence", "type", "value", "unit", "is_ranked", "answers", "more_answers", "claims", "cited", "evidence",
-        "linked", "inference", "tree", "usage", "details", "computed", "not_understood", "notes", "fallbacks", "prose",
-        "error",
+        "linked", "inference", "own_steps", "tree", "usage", "details", "computed", "not_understood", "notes",
+        "fallbacks", "prose", "error",
     ]  # fmt: skip
     assert [link["term"]["label"] for link in answer["linked"]] == ["Richard Feynman"]
     assert answer["status"] == "answered"

@@ -50,7 +50,7 @@ def open_steps(page: Page) -> None:
 def test_U11_a_question_on_its_way_shows_what_it_found_and_is_stopped_or_left(page: Page, tmp_path: Path) -> None:
     quick = [reader]
     choices = lambda body: quick.pop()(body) if quick else Slow(120)  # noqa: E731
-    script = by_call(choices=choices, reading=Slow(120))
+    script = by_call(choices=choices, answer=Slow(120))
     with ModelServer(script) as server, served(tmp_path, *model(server)) as address:
         begin(page, address, "think_on_graph")
         page.wait_for_selector(".run[aria-busy] .names li")  # the draft, while the model is asked

@@ -14,8 +14,9 @@ from kgsparql.answering.session import Oracle, Session
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
-from tests import scripted
+from tests import scripted, world
 from tests.model_server import Reply, Text
+from tests.scripted import facts_with, marked
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, metered, open_nobel
 
@@ -105,25 +106,27 @@ def picking(**scores: float) -> Script:
     return script
 
 
-def going_on(times: int = 1) -> Script:
-    """Find nothing enough so many times, then choose the first reading."""
-    left = [0] * times
-    return lambda _: Text({"numbers": [] if left and left.pop() == 0 else [1]})
-
-
 NOTHING = Text({"choices": []})
+NOT_ENOUGH = facts_with()
 
 
 def script(**replies: Reply | Script) -> Script:
-    """Replies by purpose; by default the first three candidates are chosen, and the first reading."""
+    """Replies by purpose; by default the first three candidates are chosen, and the first fact is the answer."""
 
     def reply(body: Body) -> Reply:
-        found = replies.get(purpose(body), {"reading": Text({"numbers": [1]})}.get(purpose(body)))
-        if found is None:
+        found = replies.get(purpose(body), scripted.reader)
+        if purpose(body) in {"predicates", "entities"} - {*replies}:
             return choices({n: 0.9 - n / 10 for n in range(1, min(3, len(listed(body))) + 1)})
         return found if isinstance(found, Reply) else found(body)
 
     return reply
+
+
+def scores_of(turtle: str, **replies: Reply | Script) -> dict[str, float]:
+    """The scores of what a model that finds no answer keeps at the first depth."""
+    model, _ = world.scripted_model(script(answer=NOT_ENOUGH, **replies))
+    found = retrieve(turtle, model=model, complete=False, options={"depth": 1})
+    return {item.text: item.score for item in found.evidence}
 
 
 def test_the_way_that_was_asked_for_comes_first_with_all_its_ends() -> None:
@@ -163,14 +166,11 @@ def test_two_hops_through_a_blank_node_are_one_step() -> None:
 
 
 def test_what_has_no_name_has_the_share_of_its_predicate() -> None:
-    replies = script(entities=picking(named=0.6, called=0.2))
-    four, three = (
-        ask_about(":a :p :Q1, :Q2, :named, :called .", replies, complete=False, options={"depth": 1, "width": width})
-        for width in (4, 3)
-    )
-    assert purposes(four) == ["predicates", "reading"], "all have their place"
+    turtle, entities = ":a :p :Q1, :Q2, :named, :called .", picking(named=0.6, called=0.2)
+    four, three = (ask_about(turtle, script(entities=entities), options={"depth": 1, "width": n}) for n in (4, 3))
+    assert purposes(four) == ["predicates", "answer"], "all have their place"
     assert listed(three.bodies[1]) == ["a —p→ called", "a —p→ named"]
-    scores = {item.text.split()[-1]: item.score for item in three.answer.evidence}
+    scores = {text.split()[-1]: score for text, score in scores_of(turtle, entities=entities).items()}
     assert scores == {"named": pytest.approx(0.601), "called": pytest.approx(0.201), "Q1": 0.25, "Q2": 0.25}
 
 
@@ -212,7 +212,7 @@ def test_noise_is_not_walked() -> None:
 def test_ToG_R_asks_nobody_about_entities_and_its_sample_depends_on_the_seed() -> None:
     turtle = "".join(f":hub :p :n{i:02} . " for i in range(40))
     options = {"score_entities": False, "depth": 1}
-    assert purposes(ask_about(turtle, script(), options=options)) == ["predicates", "reading"]
+    assert purposes(ask_about(turtle, script(), options=options)) == ["predicates", "answer"]
     samples = {tuple(texts(retrieve(turtle, options=options, complete=False, seed=seed))) for seed in range(5)}
     assert len(samples) > 1
     assert {len(sample) for sample in samples} == {3}
@@ -221,9 +221,9 @@ def test_ToG_R_asks_nobody_about_entities_and_its_sample_depends_on_the_seed() -
 def test_no_option_costs_more_calls_than_it_says() -> None:
     for prune, score_entities in product(("model", "embedding"), (True, False)):
         options: dict[str, Any] = {"prune": prune, "score_entities": score_entities}
-        called = purposes(ask(script(reading=going_on()), options=options))
+        called = purposes(ask(script(enough=NOT_ENOUGH), options=options))
         assert len(called) <= ThinkOnGraph(**options).cost().calls
-        assert called.count("reading") == 2, options
+        assert (called.count("enough"), called.count("answer"), called[-1]) == (2, 1, "answer"), options
         assert ("predicates" in called) == (prune == "model")
         assert ("entities" in called) == score_entities
 
@@ -232,7 +232,7 @@ def test_mistake_02_the_entity_that_was_chosen_is_the_one_that_is_expanded() -> 
     """D2: two entities of the same name."""
     turtle = """:a :p :first, :second, :third . :first rdfs:label "Paris" ; :q :wrong .
         :second rdfs:label "Paris" ; :q :right . :third rdfs:label "Rome" ; :q :worse ."""
-    replies = script(entities=choices({2: 0.9, 1: 0.1}), reading=going_on())
+    replies = script(entities=choices({2: 0.9, 1: 0.1}), enough=NOT_ENOUGH, answer=facts_with("right"))
     asked = ask_about(turtle, replies, complete=False, options={"width": 1, "depth": 2})
     assert listed(asked.bodies[1]) == ["a —p→ Paris", "a —p→ Paris", "a —p→ Rome"]
     assert asked.texts[0] == "a —p→ Paris —q→ right"
@@ -249,9 +249,9 @@ def test_mistake_03_a_predicate_in_both_directions_is_two_choices() -> None:
 
 def test_mistake_09_scores_need_not_sum_to_one_and_are_no_reason_to_take_all_for_alike() -> None:
     twice = [{"n": 1, "score": 0.3333}, {"n": 2, "score": 0.33341}, {"n": 2, "score": 0.1}]
-    odd = script(predicates=Text({"choices": twice}))
-    asked = ask_about(":a :p :x ; :q :y ; :r :z ; :s :v .", odd, complete=False, options={"depth": 1})
-    scores = {item.text: item.score for item in asked.answer.evidence}
+    turtle, odd = ":a :p :x ; :q :y ; :r :z ; :s :v .", Text({"choices": twice})
+    asked = ask_about(turtle, script(predicates=odd), options={"depth": 1})
+    scores = scores_of(turtle, predicates=odd)
     assert scores["a —p→ x"] == pytest.approx(0.3333 / 0.66671)
     assert sum(scores.values()) == pytest.approx(1)
     reasons = [used.reason[:5] for used in asked.answer.fallbacks if used.purpose != "ranking"]
@@ -310,9 +310,10 @@ def test_after_the_first_hop_a_choice_of_nothing_ends_the_walk() -> None:
     def predicates(body: Body) -> Reply:
         return NOTHING if any("→ uni" in line for line in listed(body)) else picking(works_at=0.9)(body)
 
-    asked = ask_about(WORK, script(predicates=predicates, reading=going_on()), "where does ann work?")
-    assert purposes(asked).count("predicates") == 2
-    assert (asked.texts, asked.fallbacks) == (["ann —works at→ lab; uni"], [])
+    replies = script(predicates=predicates, enough=NOT_ENOUGH, answer=facts_with("works at"))
+    asked = ask_about(WORK, replies, "where does ann work?")
+    assert purposes(asked) == ["predicates", "enough", "predicates", "answer"]
+    assert (asked.labels, asked.texts[0], asked.fallbacks) == (["lab", "uni"], "ann —works at→ lab; uni", [])
 
 
 def test_the_facts_that_are_judged_come_as_the_model_scored_them() -> None:
@@ -320,9 +321,22 @@ def test_the_facts_that_are_judged_come_as_the_model_scored_them() -> None:
     turtle = ":a :p :paris, :rome, :london, :berlin, :madrid, :lisbon ; :q :vienna . :rome :r :tiber ."
     replies = script(predicates=picking(p=0.5, q=0.5), entities=picking(rome=0.9, berlin=0.8, vienna=0.3))
     asked = ask_about(turtle, replies, "what?", complete=False)
-    body = next(body for body in asked.bodies if purpose(body) == "reading")
-    facts = re.findall(r"^\d+\. (.*?)(?: – .*)?$", str(body["messages"][1]["content"]), re.MULTILINE)
+    body = next(body for body in asked.bodies if purpose(body) == "enough")
+    facts = [re.sub(r" \[\d+\]", "", fact) for fact in marked(body).values()]
     assert facts == ["a —p→ rome", "a —p→ berlin", "a —q→ vienna"]
+
+
+def test_what_the_model_leaves_out_of_siblings_stays_out_but_not_what_it_never_saw() -> None:
+    """Of two official languages of a country it keeps one; of five in the list of entities; all five of 30."""
+
+    def country(languages: int, **replies: Reply | Script) -> Asked:
+        turtle = "".join(f":be :language :tongue{n:02} . " for n in range(languages))
+        return ask_about(turtle, script(**replies), "which language has be?", options={"depth": 1})
+
+    for one in (country(2, answer=facts_with("tongue01")), country(5, entities=picking(tongue01=0.9))):
+        assert (one.labels, one.answer.cited, one.texts[0]) == (["tongue01"], ("P1",), "be —language→ tongue01")
+    every = country(30, entities=choices(dict.fromkeys(range(1, 6), 0.9)), answer=facts_with("language"))
+    assert (len(marked(every.bodies[-1])), len(every.labels)) == (5, 30)
 
 
 def test_mistake_10_a_beam_does_not_bounce_and_siblings_are_found() -> None:

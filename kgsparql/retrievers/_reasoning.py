@@ -1,0 +1,378 @@
+"""The answer step of the published methods: a model reads numbered facts, joins them, and names what they come to.
+
+Its answer is terms of the facts, or words of a passage, letter by letter. What it says on the way is looked up among
+the facts that it was shown: one of them, or what follows from two. Any other step is the model's own, and told so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from kgsparql.answering import coverage
+from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Gap, InferenceStep, Retrieval
+from kgsparql.answering.choosing import MAX_PASSAGE
+from kgsparql.answering.readings import put_together, quoted_passage
+from kgsparql.answering.session import Session
+from kgsparql.events import CandidatesChosen
+from kgsparql.evidence.evidence import Evidence, EvidenceItem
+from kgsparql.evidence.path_expansion import expanded_items
+from kgsparql.evidence.term_labels import statement_labels
+from kgsparql.evidence.verbalising import Line, line_text, path_text
+from kgsparql.graphs.notes import Cut
+from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.literals import literal_kind
+from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
+from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, as_iri, printable
+from kgsparql.rdf.vocabulary import is_mediator
+from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, terms_of
+
+_MAX_NAME = 90  # characters, so that the number after it is never cut off
+_ENDS_READ = 20  # of a line, that a model reads; it can choose no other
+_MAX_HOPS = 6  # of a chain through the facts that a model used
+_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
+_TEXTS, _NUMBERS = {"type": "array", "items": _TEXT}, {"type": "array", "items": _WHOLE}
+_STEP = object_schema(used=_TEXTS, start=_WHOLE, end=_WHOLE, says=_TEXT)
+MEMBERS: dict[str, Mapping[str, Any]] = {
+    "enough": {"type": "boolean"}, "steps": {"type": "array", "items": _STEP},
+    "reasoning": _TEXT, "answers": _NUMBERS, "used": _TEXTS, "quote": _TEXT,
+}  # fmt: skip
+"""What a reply may be asked for, by name."""
+
+_UNCHAINED = Gap("reading", "", "the facts that the model used do not lead from what the question names to {}")
+_OWN_STEP = Gap("reading", "", "one step is the model's own, and is not in the graph")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A line that a model reads: facts of the graph, or a passage.
+
+    :param ways: the paths that it tells; several differ in their last term only.
+    :param item: the piece of evidence that it is, where words of it may be quoted.
+    :param text: writes it otherwise than as a path, or a line of neighbours.
+    :param count: how many ends there are, shown or not.
+    """
+
+    ways: tuple[Path, ...] = ()
+    item: EvidenceItem | None = None
+    letter: str = "F"
+    text: Callable[[Labels], str] | None = None
+    count: int = 1
+
+    @classmethod
+    def of_item(cls, item: EvidenceItem, letter: str) -> ReadLine:
+        """Make a line of a piece of evidence with paths: the first of its ends, and how many there are."""
+        ends = {way.end for way in item.paths}
+        return cls(item.paths[:_ENDS_READ], letter=letter, count=max(len(item.ends), len(ends)))
+
+
+@dataclass(frozen=True, slots=True)
+class FactSheet:
+    """Lines as a model reads them, each with a marker, and the terms of them that have numbers.
+
+    :param texts: the lines without those that say the same as one before.
+    """
+
+    lines: Mapping[str, ReadLine]
+    texts: tuple[str, ...]
+    things: tuple[Term, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, lines: Iterable[ReadLine], session: Session) -> FactSheet:
+        """Give numbers to lines and to what they are about; a line that says the same as another stands once.
+
+        Of very many lines those that are most like the question are kept, which is a cut.
+        """
+        lines = list(lines)
+        ways = [way for line in lines for way in line.ways]
+        labels = session.labels([*terms_of(ways), *(way.start for way in ways)], in_grace=True)
+        named, _ = statement_labels(ways, session.labels, labels, in_grace=False)
+        if len(lines) > MAX_CHOICES:
+            told = [_text_of(line, named) for line in lines]
+            best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])
+            session.note_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
+            lines = [lines[place] for place in best]
+        kept: dict[str, ReadLine] = {}
+        numbers: dict[Term, int] = {}
+        markers: dict[str, str] = {}
+        counts = defaultdict[str, int](int)
+        for line in lines:
+            own = dict.fromkeys(t for way in line.ways for t in way.terms if not _is_nameless(t, session))
+            numbers |= {t: n for n, t in enumerate((t for t in own if t not in numbers), len(numbers) + 1)}
+            things = {term: f"{printable(labels[term], _MAX_NAME)} [{numbers[term]}]" for term in own}
+            text = _text_of(line, {**named, **things})
+            if text not in markers:
+                counts[line.letter] += 1
+                markers[text] = f"{line.letter}{counts[line.letter]}"
+                kept[markers[text]] = line
+            else:  # by other nodes without a name
+                before = kept[markers[text]]
+                kept[markers[text]] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
+        texts = [f"{marker} {text}" for text, marker in markers.items()]
+        return cls(kept, tuple(texts), tuple(numbers), tuple(labels[term] for term in numbers))
+
+    def ask(
+        self, rules: str, members: Sequence[str], purpose: str, session: Session, *before: str, required: bool
+    ) -> SaidAnswer | None:
+        """Have the model read the lines; ``None`` if its reply is of no use.
+
+        :param rules: what it is to do. :param members: what its reply has, of :data:`MEMBERS`.
+        :param before: other lines for it to read, fenced. :param required: such a reply is an error.
+        :raises ModelReplyError: for such a reply.
+        """
+        facts = fenced("facts", self.texts, limit=10 + MAX_PASSAGE)
+        asked = "\n".join([f"Question: {plain(session.original, 4000)}", *before, facts])
+        call = Call(
+            purpose=purpose,
+            messages=(Message("system", rules), Message("user", asked)),
+            schema=object_schema(**{name: MEMBERS[name] for name in members}),
+            read=lambda reply: said_answer(reply, markers=list(self.lines), names=self.names),
+        )
+        said = session.ask_model(call, required=required)
+        if said is None:
+            return None
+        if said.dropped:
+            session.fall_back(purpose, f"{said.dropped} of what the reply names is not in the facts")
+        kept = tuple(printable(self.names[number - 1], 120) for number in said.answers)
+        session.emit(
+            CandidatesChosen(
+                purpose=purpose, chosen_by=session.asked_model, kept=kept, pruned=len(self.things) - len(kept)
+            )
+        )
+        return said
+
+    def in_sentences(self, rules: str, session: Session) -> FactSheet:
+        """Have the model write the lines as sentences for itself; one without all names and numbers is not taken."""
+        sentence = object_schema(marker=_TEXT, text=_TEXT)
+        call = Call(
+            purpose="sentences",
+            messages=(Message("system", rules), Message("user", fenced("facts", self.texts, limit=MAX_PASSAGE))),
+            schema=object_schema(sentences={"type": "array", "items": sentence}),
+            read=lambda reply: said_sentences(reply, markers=list(self.lines)),
+        )
+        said, texts = session.ask_model(call) or {}, []
+        named = [f"{printable(name, _MAX_NAME)} [{number}]" for number, name in enumerate(self.names, 1)]
+        for marker, text in zip(self.lines, self.texts, strict=True):
+            is_whole = marker in said and all(own in said[marker] for own in named if own in text)
+            texts.append(f"{marker} {said[marker]}" if is_whole else text)
+        return replace(self, texts=tuple(texts))
+
+
+def _text_of(line: ReadLine, labels: Labels) -> str:
+    if line.item is not None:
+        return line.item.sourced_text
+    if line.text is not None:
+        return line.text(labels)
+    if len(line.ways) == 1 == line.count:
+        return path_text(line.ways[0], labels)
+    whole = Line(line.ways[0].property_path, line.ways, max(line.count, len({way.end for way in line.ways})))
+    return line_text(whole, labels, shown=_ENDS_READ)
+
+
+def _is_nameless(term: Term, session: Session) -> bool:
+    return is_mediator(term) or is_opaque(term, session)
+
+
+def segments(ways: Iterable[Path], session: Session) -> list[ReadLine]:
+    """Cut paths into facts, each once."""
+    return [ReadLine((part,)) for part in dict.fromkeys(part for way in ways for part in _facts_of(way, session))]
+
+
+def _facts_of(way: Path, session: Session) -> Iterator[Path]:
+    """Yield the facts of a path: triples, and those together that lead through a node without a name."""
+    part: list[Hop] = []
+    for hop in way.hops:
+        part.append(hop)
+        if not _is_nameless(hop.end, session) or hop is way.hops[-1]:
+            yield Path(part[0].start, tuple(part))
+            part = []
+
+
+# --- What a reply comes to
+
+
+def only_numbers(said: SaidAnswer, sheet: FactSheet) -> SaidAnswer:
+    """Keep the answers that are numbers, and of a quote that is a number with a unit the number: of `5 million` all."""
+    values = [
+        n for n in said.answers if isinstance(own := sheet.things[n - 1], Literal) and literal_kind(own) == "number"
+    ]
+    found = re.fullmatch(r"([-+−]?\d[\d,]*(?:\.\d+)?) ?(?:[%°€$£]|[^\W\d_]){0,3}", said.quote.strip(" ."))
+    return replace(said, answers=tuple(values), quote=said.quote if found is None else found[1])
+
+
+@dataclass(slots=True)
+class _Net:
+    """The facts of some lines as a net: from each term the hops away from it."""
+
+    hops: dict[Term, dict[Hop, None]] = field(default_factory=lambda: defaultdict(dict))
+
+    @classmethod
+    def of(cls, lines: Iterable[ReadLine]) -> _Net:
+        net = cls()
+        cited = (c.hop for line in lines if line.item for c in line.item.triples)
+        for hop in (*(hop for line in lines for way in line.ways for hop in way.hops), *cited):
+            net.hops[hop.start].setdefault(hop)
+            net.hops[hop.end].setdefault(hop.reversed)
+        return net
+
+    def chains_from(self, start: Term, ends: Collection[Term], most: int = _MAX_HOPS) -> dict[Term, Path]:
+        """Find the shortest chain from a term to each of some others."""
+        found, level, met = dict[Term, Path](), [Path(start)], {start}
+        for _ in range(most):
+            onward = []
+            for path in level:
+                for hop in self.hops.get(path.end, ()):
+                    if hop.end not in met:
+                        met.add(hop.end)
+                        longer = Path(path.start, (*path.hops, hop))
+                        onward.append(longer)
+                        found |= {hop.end: longer} if hop.end in ends else {}
+            level = onward
+        return found
+
+
+def answered(
+    said: SaidAnswer,
+    sheet: FactSheet,
+    found: Retrieval,
+    session: Session,
+    *,
+    seen: Iterable[Path] = (),
+    known: Iterable[Walk] = (),
+) -> Retrieval | None:
+    """Return what a reply comes to: its answers with the chains of facts that lead to them; ``None`` for none.
+
+    What the model left out of siblings that it saw stays out. Where it took all that it saw of a kind, and there are
+    more, these are answers, too.
+
+    :param seen: other paths that the model saw, of which it left some out.
+    :param known: walks with the conditions that the facts were found by.
+    """
+    if said.quote and not said.answers:
+        items = (sheet.lines[marker].item for marker in said.used)
+        passage = next((item for item in items if item is not None), None)
+        return None if passage is None else quoted_passage(passage, said.quote, found)
+    wanted = dict.fromkeys(sheet.things[number - 1] for number in said.answers)
+    of_steps = (marker for step in said.steps for marker in step.used)
+    used = [sheet.lines[marker] for marker in dict.fromkeys((*said.used, *of_steps))]
+    chains = _chains_to(wanted, used, sheet, session)
+    every = (*(way for line in sheet.lines.values() for way in line.ways), *seen)
+    parts = _parts_of(chains, _ends_by_fact((*every, *map(_reversed_path, every)), session), known, session)
+    apart = [term for term in wanted if term not in {way.end for way in chains}]
+    parts += [part for term in apart if (part := _part_with(term, used, found, session)) is not None]
+    told_by = {fact for line in used for way in line.ways for fact in way.triples}
+    led_to = {way.end for way in chains if way.hops[-1].triple in told_by or len(way) < 2}
+    lost = [term for term in wanted if term not in led_to]
+    told = {triple for part in parts for triple in part.evidence.triples}
+    beside = [i for i in found.evidence if i.kind == "passage" or not told.issuperset(own.triple for own in i.triples)]
+    made = put_together(parts, replace(found, evidence=Evidence(beside)))
+    if made is None or (draft := made.draft) is None:
+        return None
+    steps, own = checked_steps(said, sheet, made.evidence)
+    labels = session.labels(lost, in_grace=True)
+    names = "; ".join(printable(labels[term], 60) for term in lost[:3])
+    gaps = (*made.gaps, *([replace(_UNCHAINED, values=(names,))] if lost else []), *([_OWN_STEP] if own else []))
+    if any(way.property_path.goes_back for way in chains):  # who shares a country is asked for in so many words
+        gaps = (*gaps, *coverage.gaps(session, made))
+        made = replace(made, is_judged=True)
+    draft = replace(draft, inference=tuple(steps), own_steps=tuple(own), grounding="mixed" if own else draft.grounding)
+    return replace(made, draft=draft, gaps=gaps)
+
+
+def _topics_of(session: Session) -> dict[Term, None]:
+    return dict.fromkeys((*(link.term for link in session.links), *(same.other for same in session.same)))
+
+
+def _reversed_path(path: Path) -> Path:
+    return Path(path.end, tuple(hop.reversed for hop in reversed(path.hops)))
+
+
+def _chains_to(wanted: Collection[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
+    """Find the chains from what the question names to what is wanted, by the facts that were used, else by any."""
+    named = _topics_of(session)
+    chains: list[Path] = []
+    for lines in (used, sheet.lines.values()):  # a model may leave out what is plain
+        net, left = _Net.of(lines), set(wanted) - {way.end for way in chains} - named.keys()
+        chains += [path for start in named if start in net.hops for path in net.chains_from(start, left).values()]
+    return chains
+
+
+def _ends_by_fact(ways: Iterable[Path], session: Session) -> dict[tuple[Term, PropertyPath], set[Term]]:
+    ends = defaultdict[tuple[Term, PropertyPath], set[Term]](set)
+    for fact in (fact for way in ways for fact in _facts_of(way, session)):
+        ends[fact.start, fact.property_path].add(fact.end)
+    return ends
+
+
+def _parts_of(
+    chains: Sequence[Path], siblings: Mapping[tuple[Term, PropertyPath], set[Term]], known: Iterable[Walk],
+    session: Session,
+) -> list[Retrieval]:  # fmt: skip
+    """Make the chains of each walk a piece of evidence; with all its ends, where none that was seen was left out."""
+    conditions = {(walk.start, walk.path): walk.constraints for walk in known}
+    walks: dict[Walk, list[Path]] = {}
+    for path in chains:
+        key = as_iri(path.start), path.property_path
+        walks.setdefault(Walk(*key, conditions.get(key, ())), []).append(path)
+    taken = {walk: _ends_by_fact(ways, session) for walk, ways in walks.items()}
+    kept = _ends_by_fact(chains, session)
+    left = {key for key, own in siblings.items() if not own <= kept.get(key, set())}
+    is_one = session.complete and len(walks) == 1  # where chains meet, what one leads to besides is no answer
+    whole = [walk for walk, own in taken.items() if is_one and left.isdisjoint(own)]
+    followed = dict(zip(whole, expanded_items(whole, session.labels) if whole else (), strict=True))
+    parts = []
+    for walk, ways in walks.items():
+        whole_item, own = followed.get(walk), dict.fromkeys(way.end for way in ways)
+        if whole_item is None or not own.keys() <= set(whole_item.ends):
+            parts.append(_part_of(_item_of(walk, ways, session), [*own], session))
+        else:
+            parts.append(_part_of(whole_item, whole_item.ends, session))
+    return parts
+
+
+def _item_of(walk: Walk, ways: Sequence[Path], session: Session) -> EvidenceItem:
+    ends = tuple(dict.fromkeys(way.end for way in ways))
+    asked = None if any(isinstance(end, BlankNode) for end in ends) else ends
+    between = (dict.fromkeys(terms) for terms in zip(*(way.terms[1:-1] for way in ways), strict=True))
+    named = {at: [*own] for at, own in enumerate(between, 1) if not any(isinstance(t, BlankNode) for t in own)}
+    query = path_queries.walk_triples(walk.path, [walk.start], asked, limit=1_000, through=named or None)
+    text = partial(line_text, Line(walk.path, tuple(ways[:SHOWN]), len(ends)), shown=SHOWN)
+    return item_of_ways("path", ways, query, text, session, ways=tuple(ways))
+
+
+def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:
+    evidence, labels = Evidence([replace(item, marker="")]), session.labels(terms, in_grace=True)
+    marker = evidence[0].marker
+    return Retrieval(evidence, tuple(AnswerTerm(term, labels[term], markers=(marker,)) for term in terms))
+
+
+def _part_with(term: Term, used: Sequence[ReadLine], found: Retrieval, session: Session) -> Retrieval | None:
+    """Answer with a term to which no chain leads: by a piece of evidence that was used, and has it."""
+    triples = {triple for line in used for way in line.ways for triple in way.triples}
+    for item in found.evidence:
+        if term in item.terms and not triples.isdisjoint(own.triple for own in item.triples):
+            return _part_of(item, [term], session)
+    return None
+
+
+def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tuple[list[InferenceStep], list[str]]:
+    """Look up each step of a reply: as the facts that it is, at most two of them; the others are the model's own."""
+    known = {own.triple: InferenceStep(item.marker, own) for item in reversed([*evidence]) for own in item.triples}
+    checked: dict[InferenceStep, None] = {}
+    own: list[str] = []
+    for step in (one for one in said.steps if one.says and not (one.used and one.start == one.end > 0)):
+        lines = [sheet.lines[marker] for marker in step.used]
+        start, end = (sheet.things[number - 1] if number else None for number in (step.start, step.end))
+        chain = None if start is None or end is None else _Net.of(lines).chains_from(start, [end], 2).get(end)
+        if chain is not None and set(chain.triples) <= known.keys():
+            checked |= dict.fromkeys(known[triple] for triple in chain.triples)
+        else:
+            own.append(step.says)
+    return [*checked], own

@@ -1,0 +1,116 @@
+"""What an answer comes to that a model reads from numbered facts: joined, met, chosen among siblings, or its own."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from kgsparql import Path, Retrieval, Session
+from kgsparql.errors import ModelReplyError
+from kgsparql.evidence.evidence import Evidence
+from kgsparql.models.replies import said_answer
+from kgsparql.rdf import path_queries
+from kgsparql.rdf.paths import Hop
+from kgsparql.rdf.terms import Triple, as_iri
+from kgsparql.retrievers._reasoning import FactSheet, answered, segments
+from kgsparql.retrievers._walking import path_items
+from tests.world import ex, linked, session_of
+
+GRAPH = """
+:ann :wrote :dune , :moor , :tide . :ben :filmed :moor , :rain . :moor :year 1984 . :tide :year 1990 . :ann :from :fen .
+:fen :in :mark . :cid :from :fen .
+"""
+WROTE = [["ann", "wrote", "dune"], ["ann", "wrote", "moor"], ["ann", "wrote", "tide"]]
+FILMED = [["ben", "filmed", "moor"], ["ben", "filmed", "rain"]]
+FROM = [["ann", "from", "fen", "in", "mark"]]
+
+
+def path(start: str, *words: str) -> Path:
+    """``ann from fen ^from cid``: from the first over each pair of a predicate and a term."""
+    hops, at = [], ex(start)
+    for by, to in zip(words[::2], words[1::2], strict=True):
+        predicate, term = ex(by.lstrip("^")), ex(to)
+        hops.append(Hop(Triple(term, predicate, at), "inverse") if by[0] == "^" else Hop(Triple(at, predicate, term)))
+        at = term
+    return Path(ex(start), tuple(hops))
+
+
+def found(paths: Sequence[Path], session: Session) -> Retrieval:
+    queries = [path_queries.walk_triples(p.property_path, [as_iri(p.start)], None, limit=9) for p in paths]
+    return Retrieval(Evidence(path_items([(p, q, 1.0) for p, q in zip(paths, queries, strict=True)], session)))
+
+
+def answer(facts: Sequence[Sequence[str]], said: str, *entities: str, seen: Sequence[Sequence[str]] = ()) -> Retrieval:
+    """What a reply comes to; in it, things are called by their names."""
+    session = linked(session_of(GRAPH, tuple(map(ex, entities))))
+    paths = [path(*words) for words in facts]
+    sheet = FactSheet.of(segments(paths, session), session)
+    read = said_answer(said, markers=list(sheet.lines), names=sheet.names)
+    made = answered(read, sheet, found(paths, session), session, seen=[path(*words) for words in seen])
+    assert made is not None
+    return made
+
+
+def shown(made: Retrieval) -> tuple[set[str], list[str], list[str]]:
+    """What is answered, the evidence that it rests on, and what is in doubt."""
+    assert made.draft is not None
+    cited = dict.fromkeys(marker for claim in made.draft.claims for marker in claim.markers)
+    return {a.label for a in made.draft.answers}, [made.evidence[m].text for m in cited], [g.text for g in made.gaps]
+
+
+def test_two_facts_are_joined() -> None:
+    made = answer(FROM, '{"answers": ["mark"], "used": ["F1", "F2"]}', "ann")
+    assert shown(made) == ({"mark"}, ["ann —from→ fen —in→ mark"], [])
+
+
+def test_two_chains_meet_at_the_answer_and_siblings_stay_out() -> None:
+    made = answer([*WROTE, *FILMED], '{"answers": ["moor"], "used": ["F2", "F4"]}', "ann", "ben")
+    assert shown(made) == ({"moor"}, ["ann —wrote→ moor", "ben —filmed→ moor"], [])
+
+
+def test_all_that_was_seen_of_a_kind_stands_for_what_was_not() -> None:
+    taken = '{"answers": ["dune", "moor"], "used": ["F1", "F2"]}'
+    assert shown(answer(WROTE[:2], taken, "ann"))[0] == {"dune", "moor", "tide"}
+    assert shown(answer(WROTE[:2], taken, "ann", seen=WROTE))[0] == {"dune", "moor"}, "it saw a third and left it out"
+
+
+def test_a_fact_on_the_way_that_was_not_named_is_found() -> None:
+    made = answer(FROM, '{"answers": ["mark"], "used": ["F2"]}', "ann")
+    assert shown(made) == ({"mark"}, ["ann —from→ fen —in→ mark"], [])
+
+
+def test_what_nothing_leads_to_is_in_doubt() -> None:
+    made = answer([*FROM, FILMED[1]], '{"answers": ["rain"], "used": ["F3"]}', "ann")
+    (doubt,) = shown(made)[2]
+    assert shown(made)[0] == {"rain"}
+    assert "do not lead from what the question names to rain" in doubt
+
+
+@pytest.mark.parametrize(
+    ("step", "inference", "own"),
+    [
+        ('"used": ["F1"], "start": 1, "end": 2, "says": "a"', ["from"], []),
+        ('"used": ["F1", "F2"], "start": 1, "end": 3, "says": "a"', ["from", "in"], []),
+        ('"used": ["F1"], "start": 1, "end": 3, "says": "too far"', [], ["too far"]),
+        ('"used": [], "start": 0, "end": 3, "says": "I know it"', [], ["I know it"]),
+    ],
+)
+def test_a_step_is_a_fact_or_two_or_the_models_own(step: str, inference: list[str], own: list[str]) -> None:
+    made = answer(FROM, f'{{"answers": [3], "used": ["F1", "F2"], "steps": [{{{step}}}]}}', "ann")
+    assert made.draft is not None
+    assert [one.cited.triple.predicate for one in made.draft.inference] == [ex(name) for name in inference]
+    assert list(made.draft.own_steps) == own
+    assert (made.draft.grounding, len(made.gaps)) == (("mixed", 1) if own else ("graph", 0))
+
+
+def test_a_line_stands_once_and_a_thing_has_one_number() -> None:
+    session = linked(session_of(GRAPH, (ex("ann"),)))
+    paths = [path(*words) for words in (*FROM, *FROM, ["cid", "from", "fen", "in", "mark"])]
+    sheet = FactSheet.of(segments(paths, session), session)
+    assert list(sheet.texts) == [
+        "F1 ann [1] —from→ fen [2]", "F2 fen [2] —in→ mark [3]", "F3 cid [4] —from→ fen [2]",
+    ]  # fmt: skip
+
+
+def test_a_reply_that_names_nothing_is_of_no_use() -> None:
+    with pytest.raises(ModelReplyError):
+        said_answer("The answer is Mark.", markers=["F1"], names=["Mark"])
