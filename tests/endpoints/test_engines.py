@@ -174,7 +174,7 @@ KINDS = (
 """Questions that are looked up, counted, compared, ranked, answered with a yes or a no, or about what is not so."""
 
 
-@pytest.mark.parametrize("engine", ["oxigraph", "virtuoso"])
+@pytest.mark.parametrize("engine", ["oxigraph", deep("virtuoso")])
 def test_what_is_computed_from_a_file_is_computed_at_an_endpoint(
     nobel: KnowledgeBase, nobel_url: str, request: pytest.FixtureRequest, engine: str
 ) -> None:

@@ -7,6 +7,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ from kgsparql.errors import QueryTimeoutError, UnreachableError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.deep import deep
+from tests.deep import DEEP, deep
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, late, resets
@@ -246,6 +247,7 @@ def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wi
     ]
 
 
+@pytest.mark.longer
 def test_what_is_computed_over_two_graphs_is_what_it_is_over_one(
     halves: tuple[Path, Path], served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +260,7 @@ def test_what_is_computed_over_two_graphs_is_what_it_is_over_one(
     monkeypatch.setattr(EndpointGraph, "_send_query", counted)
     opened = kgsparql.open(halves[0], served, embedder="none", cache=False)
     needed, cited = [], set()
-    for asked, expected in COMPUTED.items():
+    for asked, expected in islice(COMPUTED.items(), None, None, 1 if DEEP else 3):
         sent.clear()
         answer = opened.ask(asked)
         assert (answer.text.splitlines()[0], answer.status) == (f"{expected} [Q1]", "answered"), asked
