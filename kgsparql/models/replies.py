@@ -305,9 +305,8 @@ def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
     """
     body = filled_body(text)
     listed = by_lower_name(json_value(body)).get("sentences")
-    found = {
-        str(own.get("marker")): printable(str(own.get("text") or ""), 300) for own in map(by_lower_name, listed or ())
-    }
+    own = map(by_lower_name, listed if isinstance(listed, list) else ())
+    found = {str(one.get("marker")): printable(str(one.get("text") or ""), 300) for one in own}
     kept = {marker: said for marker, said in found.items() if marker in markers and said}
     if not kept:
         raise unusable(body, "sentences")
@@ -316,7 +315,8 @@ def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
 
 def _each_read(value: Any, read: Callable[[Any], _Read | None]) -> tuple[tuple[_Read, ...], int]:
     """Read the members of a list, each once; count those that cannot be read."""
-    value = value.split(",") if isinstance(value, str) else value
+    if isinstance(value, str):
+        value = [] if says_none(value) or not value else [value] if read(value) is not None else value.split(",")
     asked = value if isinstance(value, list) else [] if value is None else [value]
     kept = [one for one in map(read, asked) if one is not None]
     return tuple(dict.fromkeys(kept)), len(asked) - len(kept)

@@ -208,19 +208,19 @@ def only_numbers(said: SaidAnswer, sheet: FactSheet) -> SaidAnswer:
 
 
 @dataclass(slots=True)
-class _Net:
-    """The facts of some lines as a net: from each term the hops away from it."""
+class _FactGraph:
+    """The facts of some lines as a graph: from each term the hops away from it."""
 
     hops: dict[Term, dict[Hop, None]] = field(default_factory=lambda: defaultdict(dict))
 
     @classmethod
-    def of(cls, lines: Iterable[ReadLine]) -> _Net:
-        net = cls()
+    def of(cls, lines: Iterable[ReadLine]) -> _FactGraph:
+        made = cls()
         cited = (c.hop for line in lines if line.item for c in line.item.triples)
         for hop in (*(hop for line in lines for way in line.ways for hop in way.hops), *cited):
-            net.hops[hop.start].setdefault(hop)
-            net.hops[hop.end].setdefault(hop.reversed)
-        return net
+            made.hops[hop.start].setdefault(hop)
+            made.hops[hop.end].setdefault(hop.reversed)
+        return made
 
     def chains_from(self, start: Term, ends: Collection[Term], most: int = _MAX_HOPS) -> dict[Term, Path]:
         """Find the shortest chain from a term to each of some others."""
@@ -299,8 +299,8 @@ def _chains_to(wanted: Collection[Term], used: Sequence[ReadLine], sheet: FactSh
     named = _topics_of(session)
     chains: list[Path] = []
     for lines in (used, sheet.lines.values()):  # a model may leave out what is plain
-        net, left = _Net.of(lines), set(wanted) - {way.end for way in chains} - named.keys()
-        chains += [path for start in named if start in net.hops for path in net.chains_from(start, left).values()]
+        facts, left = _FactGraph.of(lines), set(wanted) - {way.end for way in chains} - named.keys()
+        chains += [path for start in named if start in facts.hops for path in facts.chains_from(start, left).values()]
     return chains
 
 
@@ -321,19 +321,17 @@ def _parts_of(
     for path in chains:
         key = as_iri(path.start), path.property_path
         walks.setdefault(Walk(*key, conditions.get(key, ())), []).append(path)
-    taken = {walk: _ends_by_fact(ways, session) for walk, ways in walks.items()}
     kept = _ends_by_fact(chains, session)
-    left = {key for key, own in siblings.items() if not own <= kept.get(key, set())}
+    is_all = all(own <= kept[key] for key, own in siblings.items() if key in kept)
     is_one = session.complete and len(walks) == 1  # where chains meet, what one leads to besides is no answer
-    whole = [walk for walk, own in taken.items() if is_one and left.isdisjoint(own)]
-    followed = dict(zip(whole, expanded_items(whole, session.labels) if whole else (), strict=True))
+    (followed,) = expanded_items([*walks], session.labels) if is_one and is_all else (None,)
     parts = []
     for walk, ways in walks.items():
-        whole_item, own = followed.get(walk), dict.fromkeys(way.end for way in ways)
-        if whole_item is None or not own.keys() <= set(whole_item.ends):
+        own = dict.fromkeys(way.end for way in ways)
+        if followed is None or not own.keys() <= set(followed.ends):
             parts.append(_part_of(_item_of(walk, ways, session), [*own], session))
         else:
-            parts.append(_part_of(whole_item, whole_item.ends, session))
+            parts.append(_part_of(followed, followed.ends, session))
     return parts
 
 
@@ -370,7 +368,7 @@ def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tup
     for step in (one for one in said.steps if one.says and not (one.used and one.start == one.end > 0)):
         lines = [sheet.lines[marker] for marker in step.used]
         start, end = (sheet.things[number - 1] if number else None for number in (step.start, step.end))
-        chain = None if start is None or end is None else _Net.of(lines).chains_from(start, [end], 2).get(end)
+        chain = None if start is None or end is None else _FactGraph.of(lines).chains_from(start, [end], 2).get(end)
         if chain is not None and set(chain.triples) <= known.keys():
             checked |= dict.fromkeys(known[triple] for triple in chain.triples)
         else:

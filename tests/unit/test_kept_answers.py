@@ -216,6 +216,7 @@ def test_every_kind_of_answer_has_the_shape_that_is_promised(answers: dict[str, 
     for kind, answer in answers.items():
         assert conforms(answer_to_trig(answer)), kind
     assert not any(conforms(trig) for trig in wrong(answers["cited"]))
+    assert conforms(answer_to_trig(replace(answers["unsure"], grounding="mixed")))
     unsure = answer_to_trig(answers["unsure"])
     assert not conforms(unsure.replace("schema:suggestedAnswer", "schema:acceptedAnswer"))
 

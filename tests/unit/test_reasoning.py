@@ -7,7 +7,7 @@ import pytest
 from kgsparql import Path, Retrieval, Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.models.replies import said_answer
+from kgsparql.models.replies import said_answer, said_sentences
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import Triple, as_iri
@@ -67,6 +67,18 @@ def test_two_chains_meet_at_the_answer_and_siblings_stay_out() -> None:
     assert shown(made) == ({"moor"}, ["ann —wrote→ moor", "ben —filmed→ moor"], [])
 
 
+def test_where_chains_meet_what_one_leads_to_besides_is_no_answer() -> None:
+    made = answer(
+        [["ann", "wrote", "moor", "^filmed", "ben"]], '{"answers": ["moor"], "used": ["F1", "F2"]}', "ann", "ben"
+    )
+    assert shown(made)[0] == {"moor"}, "ann wrote others, which the model never saw"
+
+
+def test_what_the_question_names_is_no_sure_answer_to_it() -> None:
+    made = answer([["ann", "from", "fen", "^from", "cid"]], '{"answers": ["cid"], "used": ["F1", "F2"]}', "ann", "cid")
+    assert (shown(made)[0], len(shown(made)[2])) == ({"cid"}, 1)
+
+
 def test_all_that_was_seen_of_a_kind_stands_for_what_was_not() -> None:
     taken = '{"answers": ["dune", "moor"], "used": ["F1", "F2"]}'
     assert shown(answer(WROTE[:2], taken, "ann"))[0] == {"dune", "moor", "tide"}
@@ -114,3 +126,18 @@ def test_a_line_stands_once_and_a_thing_has_one_number() -> None:
 def test_a_reply_that_names_nothing_is_of_no_use() -> None:
     with pytest.raises(ModelReplyError):
         said_answer("The answer is Mark.", markers=["F1"], names=["Mark"])
+    for text in ('{"sentences": 5}', '{"sentences": {"P1": "So."}}', "{}"):
+        with pytest.raises(ModelReplyError):
+            said_sentences(text, markers=["P1"])
+
+
+def test_a_list_may_be_written_as_a_text() -> None:
+    names, markers = ["Ann", "Washington, D.C."], ["P1", "N1", "N2"]
+    for said, answers, used, dropped in (
+        ('"answers": "1, 2", "used": "P1, N1"', (1, 2), ("P1", "N1"), 0),
+        ('"answers": "Washington, D.C.", "used": [2]', (2,), ("N2",), 0),
+        ('"answers": ["Ann [1]", 0, true, [1]], "used": [1]', (1,), (), 3),
+        ('"answers": "none", "used": ""', (), (), 0),
+    ):
+        read = said_answer(f"{{{said}}}", markers=markers, names=names)
+        assert (read.answers, read.used, read.dropped) == (answers, used, dropped)
