@@ -116,7 +116,9 @@ class _Check:
     @cached_property
     def pieces(self) -> dict[int, tuple[int, ...]]:
         """The words in no name of the evidence, by their positions, each with the noun or verb that it is a part of."""
-        there = {end for cited in self.best.triples for end in (cited.triple.subject, cited.triple.object)}
+        chosen = () if self.found.draft is None else self.found.draft.answers[:1]  # to which several chains may lead
+        items = (self.best, *self.found.evidence.keep(m for one in chosen for m in one.markers))
+        there = {end for item in items for end in item.nodes}
         read, taken, others = self.asked.read, set[int](), set[int]()
         for link in self.session.links:
             is_given = link.matched in {"given", "same as"}

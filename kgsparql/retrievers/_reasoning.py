@@ -68,8 +68,8 @@ class ReadLine:
     @classmethod
     def of_item(cls, item: EvidenceItem, letter: str) -> ReadLine:
         """Make a line of a piece of evidence with paths: the first of its ends, and how many there are."""
-        ends = {way.end for way in item.paths}
-        return cls(item.paths[:_ENDS_READ], letter=letter, count=max(len(item.ends), len(ends)))
+        count = max(len(item.ends), len({way.end for way in item.paths}))
+        return cls(item.paths[:_ENDS_READ], letter=letter, count=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +276,8 @@ def answered(
     if made is None or (draft := made.draft) is None:
         return None
     steps, own = checked_steps(said, sheet, made.evidence)
-    labels = session.labels(lost, in_grace=True)
-    names = "; ".join(printable(labels[term], 60) for term in lost[:3])
+    labels = session.labels(lost[:3], in_grace=True)
+    names = "; ".join(printable(label, 60) for label in labels.values())
     gaps = (*made.gaps, *([replace(_UNCHAINED, values=(names,))] if lost else []), *([_OWN_STEP] if own else []))
     if any(way.property_path.goes_back for way in chains):  # who shares a country is asked for in so many words
         gaps = (*gaps, *coverage.gaps(session, made))
@@ -347,8 +347,8 @@ def _item_of(walk: Walk, ways: Sequence[Path], session: Session) -> EvidenceItem
 
 def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Retrieval:
     evidence, labels = Evidence([replace(item, marker="")]), session.labels(terms, in_grace=True)
-    marker = evidence[0].marker
-    return Retrieval(evidence, tuple(AnswerTerm(term, labels[term], markers=(marker,)) for term in terms))
+    answers = (AnswerTerm(term, labels[term], markers=(evidence[0].marker,)) for term in terms)
+    return Retrieval(evidence, tuple(answers))
 
 
 def _part_with(term: Term, used: Sequence[ReadLine], found: Retrieval, session: Session) -> Retrieval | None:

@@ -182,8 +182,7 @@ class MindMap(Retriever):
         """Have a model merge the evidence into a graph of inferences; ``None`` if none is asked, or answers nothing."""
         if not session.model_reads or not len(found.evidence):
             return None
-        items = [item for item in found.evidence if item.paths]
-        lines = [ReadLine.of_item(item, "P" if item.kind == "path" else "N") for item in items]
+        lines = (ReadLine.of_item(i, "P" if i.kind == "path" else "N") for i in found.evidence if i.paths)
         sheet = FactSheet.of(lines, session)
         if self.verbalise == "model" and session.can_spare_call("sentences"):
             sheet = sheet.in_sentences(SENTENCES, session)

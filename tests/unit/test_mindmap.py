@@ -15,7 +15,7 @@ from kgsparql.retrievers import load
 from kgsparql.retrievers.mindmap import chained_paths
 from tests import scripted
 from tests.model_server import Text
-from tests.scripted import by_call, marked, purposes, reader, things_in
+from tests.scripted import by_call, facts_with, marked, purposes, reader, things_in
 from tests.world import EX, FEYNMAN, Asked, Body, graph_of, knowledge_of, labels_of, linked, open_nobel
 
 
@@ -300,6 +300,13 @@ def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> 
     asked = ask(reader, "What is Alpha near?", turtle=turtle)
     assert braces in asked.bodies[-1]["messages"][1]["content"]
     assert asked.answer.status == "answered"
+
+
+def test_two_chains_that_meet_at_the_answer_account_for_both_names() -> None:
+    asked = ask(
+        by_call(answer=facts_with("curium")), "Which chemical element is named after Marie Curie and Pierre Curie?"
+    )
+    assert (asked.answer.text, asked.answer.status) == ("curium [P1, P2]", "answered"), asked.answer.gaps
 
 
 def test_evidence_in_sentences_is_read_where_every_thing_keeps_its_number() -> None:
