@@ -1,0 +1,338 @@
+"""Makes the clauses of what a grammar found: a label is a field of a phrase, of what is said of it, or of a question."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from kgsparql.dataclasses import replace
+from kgsparql.reading.clauses import (
+    Alternatives,
+    Chunk,
+    Clauses,
+    Comparative,
+    NounPhrase,
+    Predication,
+    Quantity,
+    Restriction,
+    Superlative,
+    is_adverb,
+    relations,
+)
+from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.peg import Edge, Labelled
+
+
+class Gapped(NamedTuple):
+    """A phrase of which the same is said as before: ``but not in 1922``."""
+
+    preposition: str
+    object: NounPhrase
+    is_negated: bool
+
+
+class Found(defaultdict[str, list[Any]]):
+    """What a rule found, by its labels."""
+
+    def __init__(self, found: Sequence[Labelled]) -> None:
+        super().__init__(list)
+        self.order = found
+        for label, value in found:
+            self[label].append(value)
+
+    def one(self, label: str) -> Any:
+        """Return the first value of a label."""
+        return self[label][0] if label in self else None
+
+    def text(self, label: str) -> str:
+        """Return the word of a label."""
+        found = self.one(label)
+        return found.text if isinstance(found, Edge) else found or ""
+
+    def span(self, label: str) -> tuple[int, ...]:
+        """Return the positions of the words of a label."""
+        return tuple(at for edge in self[label] for at in range(edge.start, edge.end))
+
+
+def _is_odd(words: Sequence[Any]) -> bool:
+    return len(words) % 2 == 1
+
+
+class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
+    """The builders that a grammar names."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+        super().__init__({
+            name: self._with_labels(getattr(self, name))
+            for name in (
+                "nouns", "phrase", "owned", "modified", "joined", "quantity", "extreme", "argument", "said", "compared",
+                "denied", "gapped", "all_said", "question", "asked", "yes_no", "each", "fronted",
+            )
+        })  # fmt: skip
+
+    @staticmethod
+    def _with_labels(build: Callable[[Found], Any]) -> Callable[[Sequence[Labelled]], Any]:
+        return lambda found: build(Found(found))
+
+    # --- Phrases
+
+    def nouns(self, found: Found) -> Any:
+        return [edge.value or Chunk(edge.start, edge.end, edge.text) for edge in found["noun"]]
+
+    def phrase(self, found: Found) -> NounPhrase:
+        """Make a noun phrase of its nouns, and what stands before them."""
+        most, summary = found.one("most"), found.one("summary")
+        every = found.one("every")
+        return NounPhrase(
+            chunks=[edge.value or Chunk(edge.start, edge.end, edge.text) for edge in found["noun"]],
+            asked=found.text("asked"),
+            of=found.one("of"),
+            of_form=found.one("of_form") or "",
+            superlative=found.one("superlative"),
+            quantity=found.one("quantity"),
+            most=most and (most.start, most.value),
+            summary=summary and (summary.start, summary.value),
+            kinds=found.span("kinds"),
+            same=found.span("same"),
+            is_negated="no" in found,
+            is_each="is_each" in found,
+            is_theirs="is_theirs" in found,
+            every=None if every is None else every.start,
+        )
+
+    def owned(self, found: Found) -> NounPhrase:
+        """Make the phrase of what belongs to an owner, who may belong to another one."""
+        owner, *owns = found["phrase"]
+        for own in owns:
+            owner = replace(own, of=owner, of_form="'s")
+        return owner
+
+    def modified(self, found: Found) -> NounPhrase:
+        """Add to a phrase what stands after it."""
+        phrase = found.one("phrase")
+        for label, value in found.order:
+            if label == "of":
+                phrase = replace(phrase, of=phrase.of or value, of_form=phrase.of_form or "of")
+            elif label == "by" and phrase.superlative:
+                measure = " ".join(chunk.text.lower() for chunk in value.chunks)
+                phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
+            elif label == "noun":
+                phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
+            elif label == "said":
+                phrase = replace(phrase, restrictions=[*phrase.restrictions, *_restrictions(value)])
+        return phrase
+
+    def joined(self, found: Found) -> NounPhrase:
+        """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
+        parts = [*found["phrase"], *found["and"], *found["or"]]
+        if len(parts) == 1:
+            return parts[0]
+        last, is_both = parts[-1], "is_both" in found
+        if last.of is not None and last.of_form == "of":
+            parts = [self._owned_by(part, last) for part in parts[:-1]] + [last]
+        is_or = "or" in found and not is_both
+        is_negated = parts[0].is_negated
+        parts[0] = replace(parts[0], is_negated=False)
+        return NounPhrase(
+            parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
+        )
+
+    @staticmethod
+    def _owned_by(part: NounPhrase, last: NounPhrase) -> NounPhrase:
+        is_open = part.of is None and not (part.head and part.head.is_name)
+        return replace(part, of=last.of, of_form="of") if is_open else part
+
+    def quantity(self, found: Found) -> Quantity:
+        """Make a quantity of a number and how it compares."""
+        how, number = found.one("how"), found.one("number")
+        comparison = getattr(getattr(how, "value", how), "comparison", getattr(how, "value", how))
+        if isinstance(comparison, bool):
+            comparison = ">=" if comparison else "<="
+        edges = [value for _, value in found.order if isinstance(value, Edge)]
+        positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
+        return Quantity(
+            comparison or "=", number.value, positions, is_of_value="is_of_value" in found, is_share="is_share" in found
+        )
+
+    def extreme(self, found: Found) -> Superlative:
+        """Make ``the second oldest``, ``the three largest``, ``top 5``."""
+        word, number, rank = found.one("word"), found.one("number"), found.one("rank")
+        value = word.value
+        is_largest, measures = (True, ()) if value is None else value
+        return Superlative(
+            word.start,
+            is_largest if isinstance(is_largest, bool) else is_largest == ">",
+            measures,
+            rank=rank.value if rank else 1,
+            number=int(number.value.number) if number else 1,
+        )
+
+    # --- What is said
+
+    def argument(self, found: Found) -> tuple[str, NounPhrase]:
+        """Make an argument of its preposition and phrase."""
+        return found.text("preposition"), found.one("object")
+
+    def said(self, found: Found) -> Predication:
+        """Make what is said with one verb, or without: a negated phrase denies it."""
+        objects = [("", NounPhrase(superlative=one)) for one in found["superlative"]]
+        objects += [("", one) for one in found["object"]]
+        arguments = [*objects, *found["argument"]]
+        is_negated = _is_odd(found["not"]) or any(phrase.is_negated for _, phrase in arguments)
+        arguments = [(word, _affirmed(phrase)) for word, phrase in arguments]
+        preposition, first = "", None
+        if arguments and (objects or "subject" not in found):
+            (preposition, first), *arguments = arguments
+        verb = found.span("verb")
+        by_somebody = bool(verb) and preposition in self.lexicon.by_words
+        return Predication(
+            verb=verb,
+            preposition=found.text("preposition") or preposition,
+            is_passive="is_passive" in found and not objects or by_somebody,
+            light="" if verb else found.one("light") or "",
+            subject=found.one("subject"),
+            object=first,
+            more=arguments,
+            is_negated=is_negated,
+            whose=found.one("whose"),
+            said=_restrictions(found.one("said")),
+            is_only="only" in found,
+        )
+
+    def compared(self, found: Found) -> Predication:
+        """Make a comparison with a phrase, a number, another measure, or nothing."""
+        how, other, verb = found.one("how"), found.one("object"), found.span("verb")
+        quantity: Quantity | None = found.one("quantity")
+        comparison, *measures = how.value if isinstance(how.value, tuple) else (how.value,)
+        if measures and not isinstance(comparison, str):
+            comparison = ""
+        if other is not None and other.head is not None and other.head.number is not None and not other.head.entities:
+            quantity = Quantity(comparison, other.head, tuple(other.head.span))
+            other = None
+        if quantity is not None:
+            comparison = quantity.comparison if quantity.comparison != "=" or not comparison else comparison
+        measures = measures[0] if measures else ()
+        compared = Comparative(
+            how.start, comparison, measures, quantity, found.span("event"), found.one("own").value if "own" in found else ()
+        )
+        light = "" if verb or (other is None and quantity is None and not compared.own) else "be"
+        return Predication(verb=verb, light=light, object=other, compared=compared, is_negated=_is_odd(found["not"]))
+
+    def denied(self, found: Found) -> Predication:
+        """Deny what is said."""
+        said = found.one("said")
+        return replace(said, is_negated=said.is_negated != _is_odd(found["not"]), is_only=said.is_only or "only" in found)
+
+    def gapped(self, found: Found) -> Gapped:
+        """Make the phrase of which the same is said as before."""
+        return Gapped(found.text("preposition"), found.one("object"), "not" in found)
+
+    def all_said(self, found: Found) -> list[Restriction]:
+        """Join what is said: ``or`` begins another branch; ``there`` is the place named last."""
+        branches: list[list[Restriction]] = [[]]
+        place: tuple[str, NounPhrase] | None = None
+        last: Predication | None = None
+        for label, value in found.order:
+            if label not in {"said", "and", "or", "nor"}:
+                continue
+            one = value
+            if isinstance(one, Gapped) and last is not None:
+                one = replace(last, preposition=one.preposition, object=_affirmed(one.object), more=[], is_negated=one.is_negated)
+            if one.preposition == "there" and one.object is None:
+                one = replace(one, preposition=place[0] if place else "", object=place[1] if place else None)
+            if one.preposition in self.lexicon.locatives and one.object is not None:
+                place = one.preposition, one.object
+            branches += [[]] if label == "or" else []
+            branches[-1].append(one)
+            last = one
+        return branches[0] if len(branches) == 1 else [Alternatives(branches)]
+
+    # --- Questions
+
+    def question(self, found: Found) -> Clauses:
+        """Note that a list is asked for."""
+        return replace(found.one("body"), is_listing="is_listing" in found)
+
+    def asked(self, found: Found) -> Clauses:
+        """Make a question for a phrase, of which something is said."""
+        phrase = found.one("phrase") or NounPhrase()
+        asked = found.text("asked").split(" ")[0]
+        first = phrase.parts[0] if phrase.parts else phrase
+        first = replace(first, asked=asked or first.asked, kinds=found.span("kinds") or first.kinds)
+        head = first.head
+        if asked and head and head.entities and not head.is_name and not first.kinds and "is_definition" not in found:
+            first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
+        phrase = replace(phrase, parts=(first, *phrase.parts[1:])) if phrase.parts else first
+        restrictions = [one for said in found["said"] for one in _restrictions(said)]
+        phrase = replace(phrase, restrictions=[*phrase.restrictions, *restrictions])
+        head, measures = phrase.head, found.one("measures")
+        is_bare = phrase.of is None and not phrase.restrictions and not phrase.superlative
+        summary = found.one("summary")
+        if summary is not None:
+            phrase = replace(phrase, summary=(summary.start, "sum"))
+        return Clauses(
+            found.one("form") or "set",
+            phrase,
+            choices=found.one("choices"),
+            measures=measures.value if measures else (),
+            is_definition="is_definition" in found and is_bare and head is not None and bool(head.entities or head.classes),
+            asks_existence="exists" in found,
+        )
+
+    def yes_no(self, found: Found) -> Clauses:
+        """Make a question whether something holds, or which of two, or whether one has more than another."""
+        phrase, said = found.one("phrase"), _restrictions(found.one("said"))
+        if "not" in found:
+            said = [_negated(one) for one in said]
+        only = said[0] if len(said) == 1 and isinstance(said[0], Predication) else None
+        if only is not None and phrase.joined_by == "or" and is_adverb(only):
+            return Clauses("choose", NounPhrase(asked="what", restrictions=[only]), choices=phrase)
+        if only is not None and only.compared and only.object and not only.is_negated:
+            other = only.object
+            if other.of is not None and not other.chunks:
+                other = replace(other, chunks=list(phrase.chunks))
+            return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
+        return Clauses("ask", phrase, said=said, asks_existence="exists" in found)
+
+    def each(self, found: Found) -> Clauses:
+        """Make a question of something that is asked of each of some things."""
+        each, question = replace(found.one("each"), is_each=True), found.one("body")
+        phrase = question.phrase
+        if question.form == "count":
+            said = [*phrase.restrictions, Predication(light="have", subject=each)]
+            question = replace(question, phrase=replace(phrase, restrictions=said))
+        elif phrase.summary is not None:
+            question = replace(question, phrase=replace(phrase, of=phrase.of or each))
+        elif question.form == "set" and not phrase.superlative:
+            question = replace(question, columns=phrase.parts or (phrase,), phrase=each)
+        return replace(question, each=each)
+
+    def fronted(self, found: Found) -> Clauses:
+        """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
+        question, preposition = found.one("body"), found.text("preposition")
+        said: list[Restriction] = []
+        for one in question.phrase.restrictions:
+            if isinstance(one, Predication):
+                if one.light == "be" and one.subject is None and not one.preposition:
+                    one = replace(one, subject=one.object, object=None)
+                if one.subject is not None and not one.preposition:
+                    one, preposition = replace(one, preposition=preposition), ""
+            said.append(one)
+        return replace(question, phrase=replace(question.phrase, restrictions=said))
+
+
+def _affirmed(phrase: NounPhrase) -> NounPhrase:
+    return replace(phrase, is_negated=False) if phrase.is_negated else phrase
+
+
+def _negated(said: Restriction) -> Restriction:
+    if isinstance(said, Predication):
+        return replace(said, is_negated=not said.is_negated)
+    return Alternatives([[_negated(one) for one in branch] for branch in said.branches])
+
+
+def _restrictions(said: Any) -> list[Restriction]:
+    return said if isinstance(said, list) else [said] if said is not None else []
