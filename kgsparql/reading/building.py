@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -33,14 +32,17 @@ class Gapped(NamedTuple):
     is_negated: bool
 
 
-class Found(defaultdict[str, list[Any]]):
+class Found(dict[str, list[Any]]):
     """What a rule found, by its labels."""
 
     def __init__(self, found: Sequence[Labelled]) -> None:
-        super().__init__(list)
+        super().__init__()
         self.order = found
         for label, value in found:
-            self[label].append(value)
+            self.setdefault(label, []).append(value)
+
+    def __missing__(self, label: str) -> list[Any]:
+        return []
 
     def one(self, label: str) -> Any:
         """Return the first value of a label."""
@@ -60,6 +62,9 @@ def _is_odd(words: Sequence[Any]) -> bool:
     return len(words) % 2 == 1
 
 
+_FIELDS = {field.name for field in fields(Clauses)}
+
+
 class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
     """The builders that a grammar names."""
 
@@ -69,7 +74,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             name: self._with_labels(getattr(self, name))
             for name in (
                 "nouns", "phrase", "owned", "modified", "joined", "quantity", "extreme", "argument", "said", "compared",
-                "denied", "gapped", "all_said", "question", "asked", "yes_no", "each", "fronted",
+                "denied", "gapped", "shared", "all_said", "question", "asked", "yes_no", "each", "fronted",
+                "fields", "digits", "order",
             )
         })  # fmt: skip
 
@@ -121,13 +127,15 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
             elif label == "noun":
                 phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
+            elif label == "is_theirs":
+                phrase = replace(phrase, is_theirs=True)
             elif label == "said":
                 phrase = replace(phrase, restrictions=[*phrase.restrictions, *_restrictions(value)])
         return phrase
 
     def joined(self, found: Found) -> NounPhrase:
         """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
-        parts = [*found["phrase"], *found["and"], *found["or"]]
+        parts = [value for label, value in found.order if label in {"phrase", "and", "or"}]
         if len(parts) == 1:
             return parts[0]
         last, is_both = parts[-1], "is_both" in found
@@ -206,25 +214,30 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         """Make a comparison with a phrase, a number, another measure, or nothing."""
         how, other, verb = found.one("how"), found.one("object"), found.span("verb")
         quantity: Quantity | None = found.one("quantity")
-        comparison, *measures = how.value if isinstance(how.value, tuple) else (how.value,)
-        if measures and not isinstance(comparison, str):
-            comparison = ""
-        if other is not None and other.head is not None and other.head.number is not None and not other.head.entities:
-            quantity = Quantity(comparison, other.head, tuple(other.head.span))
-            other = None
-        if quantity is not None:
-            comparison = quantity.comparison if quantity.comparison != "=" or not comparison else comparison
-        measures = measures[0] if measures else ()
-        compared = Comparative(
-            how.start, comparison, measures, quantity, found.span("event"), found.one("own").value if "own" in found else ()
+        comparison, measures = how.value if isinstance(how.value, tuple) and len(how.value) == 2 else (how.value, ())
+        if "adjective" in found and quantity is not None:
+            comparison, measures = quantity.comparison, how.value
+        elif quantity is not None:
+            quantity = replace(quantity, comparison=comparison)
+        own, event = found.one("own"), found.span("event")
+        compared = Comparative(how.start, comparison, measures, quantity, event, own.value if own else ())
+        is_bare = verb or not (other or quantity or own)
+        return Predication(
+            verb=verb, light=found.one("light") or ("" if is_bare else "be"), object=other, compared=compared, is_negated=_is_odd(found["not"])
         )
-        light = "" if verb or (other is None and quantity is None and not compared.own) else "be"
-        return Predication(verb=verb, light=light, object=other, compared=compared, is_negated=_is_odd(found["not"]))
 
     def denied(self, found: Found) -> Predication:
         """Deny what is said."""
         said = found.one("said")
         return replace(said, is_negated=said.is_negated != _is_odd(found["not"]), is_only=said.is_only or "only" in found)
+
+    def shared(self, found: Found) -> list[Restriction]:
+        """Give one subject to all that is said of it."""
+        adverb = found.one("adverb")
+        word = found.text("preposition") or (adverb.value if adverb else "")
+        return [
+            replace(one, subject=found.one("subject"), preposition=one.preposition or word) for one in found["said"]
+        ]
 
     def gapped(self, found: Found) -> Gapped:
         """Make the phrase of which the same is said as before."""
@@ -263,7 +276,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         first = phrase.parts[0] if phrase.parts else phrase
         first = replace(first, asked=asked or first.asked, kinds=found.span("kinds") or first.kinds)
         head = first.head
-        if asked and head and head.entities and not head.is_name and not first.kinds and "is_definition" not in found:
+        if asked and head and head.entities and head.text[0].islower() and not first.kinds and "is_definition" not in found:
             first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
         phrase = replace(phrase, parts=(first, *phrase.parts[1:])) if phrase.parts else first
         restrictions = [one for said in found["said"] for one in _restrictions(said)]
@@ -278,7 +291,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             phrase,
             choices=found.one("choices"),
             measures=measures.value if measures else (),
-            is_definition="is_definition" in found and is_bare and head is not None and bool(head.entities or head.classes),
+            is_definition="is_definition" in found and is_bare and head is not None and bool(head.entities or (head.classes and "is_a" in found)),
             asks_existence="exists" in found,
         )
 
@@ -309,6 +322,25 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         elif question.form == "set" and not phrase.superlative:
             question = replace(question, columns=phrase.parts or (phrase,), phrase=each)
         return replace(question, each=each)
+
+    def fields(self, found: Found) -> dict[str, Any]:
+        """Make fields of a question of what stands at its end."""
+        own = {name: values[0] for name, values in found.items() if name in _FIELDS}
+        if "columns" in own:
+            own["columns"] = own["columns"].parts or (own["columns"],)
+        return own | ({"asks_value": True} if "asks_value" in own else {})
+
+    def digits(self, found: Found) -> int:
+        """Tell to how many digits numbers are rounded."""
+        return int(found.one("number").value.number) if "number" in found else found.one("rounded").value
+
+    def order(self, found: Found) -> Superlative:
+        """Make what the answers are ordered by, and whether the largest comes first."""
+        best, order = found.one("sup"), found.one("orders")
+        is_largest, measures = best.value if best else (False, ())
+        nouns = [edge.text for edge in found["noun"]]
+        start = min(edge.start for _, edge in found.order)
+        return Superlative(start, order.value if order else is_largest, (*nouns, *measures))
 
     def fronted(self, found: Found) -> Clauses:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""

@@ -216,7 +216,9 @@ def _repeated(part: Match, times: str) -> Match:
 
 def _looking_ahead(part: Match, *, is_wanted: bool) -> Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
+        before = parse.value
         end = part(parse, at, caught if is_wanted else [])
+        parse.value = before
         return at if (end != _FAILED) == is_wanted else _FAILED
 
     return match

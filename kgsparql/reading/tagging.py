@@ -15,6 +15,7 @@ from kgsparql.reading.peg import Edge
 
 Tags = dict[str, Edge]
 
+_BREAKS = frozenset(".?!;:-–—(")  # before a request
 _APOSTROPHES = {"'", "’"}
 
 
@@ -34,7 +35,13 @@ def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
         }
         if at in tagger.owners:
             places[at]["pos"] = Edge(at, at, at, "")
-        if at and not {",", ":"}.isdisjoint(read.gaps[at - 1]):
+        if own:
+            end, value = next(iter(own.values()))
+            places[at]["word"] = Edge(at, end, following[end], read.texts[at], value)
+        gap = read.gaps[at - 1] if at else ""
+        if " " in gap and not _BREAKS.isdisjoint(gap):
+            places[at]["break"] = Edge(at, at, at, gap)
+        if not {",", ":"}.isdisjoint(gap):
             places[at]["comma"] = Edge(at, at, at, ",")
     places[0] = places[following[0]] if places and after else places[0]
     return places
@@ -59,6 +66,9 @@ def _words_of(language: str) -> tuple[Mapping[str, dict[str, Any]], Mapping[str,
                     words[key][f"{field.name}.{value}"] = value
             else:
                 phrases[own[0]].append((own, field.name, value))
+    for key, value in lexicon.measures.items():
+        if len(key.split()) > 1:
+            words[key.split()[1]]["adjective"] = value
     for name in ("function_words", "empty_words"):
         for key in getattr(lexicon, name):
             words[key][name] = None
@@ -77,37 +87,45 @@ class _Tagger:
         self.owners: set[int] = set()
         self.words, self.phrases = _words_of(lexicon.language)
         self.covered = {at for c in read.chunks if c.is_strong or c.is_value or len(c.span) > 1 for at in c.span}
-        self.named: set[int] = set()
+        self.asides: set[int] = set()
         self.last = -1
 
     def tags(self, at: int) -> dict[str, tuple[int, Any]] | None:
         """Tag a word: each tag with where it ends and what it says; None if the word says nothing."""
         read, lexicon, text = self.read, self.lexicon, self.read.texts[at]
-        if at in self.named:
-            return {}
         chunk = self.chunks.get(at)
-        if (named := self._name_of_predicate(at)) is not None:
-            self.named |= set(named.span) - {at}
-            self.last = at
-            return {"noun": (named.end, named)} | ({"chunk": (named.end, named)} if chunk else {})
-        if at in self.covered:
+        named = self._name_of_predicate(at)
+        if at in self.covered and named is None:
             if chunk is None:
                 return {}
             tag = "name" if chunk.is_name else "num" if chunk.is_value else "class" if chunk.classes else "noun"
-            found = {own: (min(chunk.end, self.length), chunk) for own in (tag, "chunk")}
+            tags = {tag, "chunk"}
+            known = {"strong": chunk.is_strong, "num": chunk.number is not None, "years": chunk.may_be_years}
+            known["range"] = chunk.number is not None and chunk.last is not None
+            tags |= {own for own, is_so in known.items() if is_so}
+            found = {own: (min(chunk.end, self.length), chunk) for own in tags}
             self._note_owner(at)
             self.last = at
             return found
         if at and read.gaps[at - 1].strip() in _APOSTROPHES and text == lexicon.possessive:
             self.last = at
             return {"pos": (at + 1, None)}
+        if named is not None and at in self.covered:
+            return {"noun": (named.end, named), "chunk": (named.end, named)}
         found = {tag: (at + 1, value) for tag, value in self.words.get(text, {}).items()}
         found |= dict(self._phrases(at))
+        if "quantifiers" in found:  # most expensive counts nothing, most does
+            longest = max(found[tag][0] for tag in ("superlatives", "comparatives", "quantifiers") if tag in found)
+            found.pop("quantifiers" if longest > at + 1 else "superlatives", None)
         if "asides" in found:
-            self.named |= set(range(at + 1, found["asides"][0]))
+            self.asides |= set(range(at, found["asides"][0]))
+        if at in self.asides:
             return None
         found |= {tag: (at + 1, chunk or Chunk(at, at + 1, read.raw[at])) for tag in self._forms(at, chunk)}
-        if self._says_nothing(text, found, chunk):
+        if named is not None:
+            found = {tag: one for tag, one in found.items() if tag not in {"class", "base", "summaries"}}
+            found |= {"noun": (named.end, named)} | ({"chunk": (named.end, named)} if chunk else {})
+        if (text in lexicon.adverbs and "negations" not in found) or text in lexicon.time_adverbs:
             return None
         self._note_owner(at)
         self.last = at
@@ -139,24 +157,29 @@ class _Tagger:
             forms.add("part")
             if text not in lexicon.intransitives:
                 forms.add("passive")
+        if self._agrees(at, is_present=is_present):
+            forms.add("agrees")
         if is_present:
             forms.add("present")
         if text in lexicon.verbs or is_present:
             forms.add("verb")
         if lexicon.is_progressive(text):
             forms |= {"ing", "verb"}
+        telling = lexicon.identity_nouns | lexicon.verbs | lexicon.particles | lexicon.naming_words | lexicon.same_words
+        if chunk is None and text in lexicon.fillers - telling - lexicon.function_words:
+            forms.add("filler")
         is_open = text not in lexicon.function_words and not own.keys() & {"superlatives", "comparatives", "bounds"}
         if "class" not in forms and is_open:
             forms |= {"base", "noun"}
         return forms
 
-    def _says_nothing(self, text: str, found: Mapping[str, Any], chunk: Chunk | None) -> bool:
-        lexicon = self.lexicon
-        if text in lexicon.adverbs and "negations" not in found:
-            return True
-        telling = lexicon.identity_nouns | lexicon.verbs | lexicon.particles | lexicon.naming_words | lexicon.same_words
-        is_free = text in lexicon.fillers - telling and not chunk
-        return is_free and (not found.keys() - {"fillers", "light"} or bool(found.keys() & {"noun", "base"}))
+    def _agrees(self, at: int, *, is_present: bool) -> bool:
+        """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
+        texts, lexicon = self.read.texts, self.lexicon
+        are_many = at > 0 and lexicon.is_present(texts[at - 1])
+        is_after_class = any(chunk.end == at and chunk.classes for chunk in self.chunks.values())
+        is_only = texts[0] in lexicon.question_words and lexicon.auxiliaries.isdisjoint(texts)
+        return is_after_class and are_many != is_present and (are_many or is_only)
 
     def _name_of_predicate(self, at: int) -> Chunk | None:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
@@ -169,8 +192,8 @@ class _Tagger:
             return None
         text, before = read.texts[at], read.texts[at - 1] if at else ""
         is_joined = any(read.texts[p] in lexicon.function_words for p in span) or lexicon.is_verb(text)
-        is_opened = before in lexicon.determiners | lexicon.have_forms | {lexicon.possessive}
-        is_opened = is_opened or lexicon.question_words.get(before) == "any"
+        openers = lexicon.determiners | lexicon.have_forms | {lexicon.possessive, *lexicon.question_words}
+        is_opened = before in openers | lexicon.relative_possessives
         if is_joined and not is_opened:
             return None
         chunk = self.chunks.get(at)
