@@ -192,7 +192,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         is_negated = _is_odd(found["not"]) or any(phrase.is_negated for _, phrase in arguments)
         arguments = [(word, _affirmed(phrase)) for word, phrase in arguments]
         preposition, first = "", None
-        if arguments and (objects or "subject" not in found):
+        if arguments and (objects or not found.keys() & {"subject", "after_subject"}):
             (preposition, first), *arguments = arguments
         verb = found.span("verb")
         by_somebody = bool(verb) and preposition in self.lexicon.by_words
@@ -200,7 +200,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             verb=verb,
             preposition=found.text("preposition") or preposition,
             is_passive="is_passive" in found and not objects or by_somebody,
-            light="" if verb else found.one("light") or "",
+            light=found.one("light") or "",
             subject=found.one("subject"),
             object=first,
             more=arguments,

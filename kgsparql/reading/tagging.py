@@ -100,7 +100,7 @@ class _Tagger:
                 return {}
             tag = "name" if chunk.is_name else "num" if chunk.is_value else "class" if chunk.classes else "noun"
             tags = {tag, "chunk"}
-            known = {"strong": chunk.is_strong, "num": chunk.number is not None, "years": chunk.may_be_years}
+            known = {"strong": chunk.is_strong, "num": chunk.number is not None, "years": chunk.may_be_years, "thing": bool(chunk.entities)}
             known["range"] = chunk.number is not None and chunk.last is not None
             tags |= {own for own, is_so in known.items() if is_so}
             found = {own: (min(chunk.end, self.length), chunk) for own in tags}
@@ -151,8 +151,8 @@ class _Tagger:
         own = self.words.get(text, {})
         forms = {"class" if chunk.classes else "noun", "chunk"} if chunk is not None else set()
         if chunk is not None and (chunk.entities or chunk.classes):
-            forms.add("named")
-        is_part, is_present = lexicon.is_participle(text), lexicon.is_present(text)
+            forms |= {"named", "thing"} if chunk.entities else {"named"}
+        is_part, is_present = lexicon.is_participle(text), lexicon.is_present(text) and text not in lexicon.function_words
         if is_part:
             forms.add("part")
             if text not in lexicon.intransitives:
@@ -165,8 +165,9 @@ class _Tagger:
             forms.add("verb")
         if lexicon.is_progressive(text):
             forms |= {"ing", "verb"}
-        telling = lexicon.identity_nouns | lexicon.verbs | lexicon.particles | lexicon.naming_words | lexicon.same_words
-        if chunk is None and text in lexicon.fillers - telling - lexicon.function_words:
+        if self.read.is_capital(at):
+            forms.add("capital")
+        if chunk is None and text in lexicon.fillers - lexicon.function_words:
             forms.add("filler")
         is_open = text not in lexicon.function_words and not own.keys() & {"superlatives", "comparatives", "bounds"}
         if "class" not in forms and is_open:
