@@ -99,7 +99,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             of_form=found.one("of_form") or "",
             superlative=found.one("superlative"),
             quantity=found.one("quantity"),
-            most=most and (most.start, most.value),
+            most=most and (most.start, most.value[0] if isinstance(most.value, tuple) else most.value),
             summary=summary and (summary.start, summary.value),
             kinds=found.span("kinds"),
             same=found.span("same"),
@@ -127,8 +127,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
             elif label == "noun":
                 phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
-            elif label == "is_theirs":
-                phrase = replace(phrase, is_theirs=True)
+            elif label in {"is_theirs", "is_each"}:
+                phrase = replace(phrase, **{label: True})
             elif label == "said":
                 phrase = replace(phrase, restrictions=[*phrase.restrictions, *_restrictions(value)])
         return phrase
@@ -267,7 +267,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
 
     def question(self, found: Found) -> Clauses:
         """Note that a list is asked for."""
-        return replace(found.one("body"), is_listing="is_listing" in found)
+        return replace(found.one("body") or Clauses("set", NounPhrase()), is_listing="is_listing" in found)
 
     def asked(self, found: Found) -> Clauses:
         """Make a question for a phrase, of which something is said."""

@@ -58,8 +58,10 @@ class _Reader:
         end, question = self.rules.parse(self.words, "Question", self.builders) or (0, Clauses("set", NounPhrase()))
         self.passed |= set(range(end)) if end != self.last else set()
         self.passed |= {at for at in range(min(end, self.last))}
-        for found in ends:
-            question = replace(question, **found)
+        for rule, (found, places) in zip(_CUTS, ends, strict=True):
+            if rule != "Request" or question.form == "set":
+                question = replace(question, **found)
+                self.passed |= places
         if question.choices is not None:
             question = replace(question, form="choose")
         if question.form == "compare":
@@ -71,20 +73,20 @@ class _Reader:
         question = _with_each(replace(question, phrase=_with_number(question.phrase)))
         return self._with_rest(question)
 
-    def _cut(self, rule: str) -> Mapping[str, Any]:
+    def _cut(self, rule: str) -> tuple[Mapping[str, Any], set[int]]:
         """Read what stands at the end, or is put in, and take it out; return the fields of the question it gives."""
         for at in range(2, self.last):
             found = self.rules.parse(self.words, rule, self.builders, at) if self.words[at] else None
             if found is not None:
                 start = at
-                self.passed |= set(range(at, found[0]))
+                places = set(range(at, found[0]))
                 before = at - 1
                 if rule == "Ending" and self.texts[before] in self.lexicon.and_words | self.lexicon.dummies | self.lexicon.imperatives:
                     start = before
-                    self.passed.add(before)
+                    places.add(before)
                 self.words[start] = self.words[found[0]]
-                return found[1]
-        return {}
+                return found[1], places
+        return {}, set()
 
     def _note_main_verb(self) -> None:
         """Mark the last word that may be the verb after ``did``, so that no noun phrase takes it."""
