@@ -73,7 +73,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         super().__init__({
             name: self._with_labels(getattr(self, name))
             for name in (
-                "nouns", "phrase", "owned", "modified", "joined", "quantity", "extreme", "argument", "said", "compared",
+                "nouns", "phrase", "owned", "modified", "joined", "alike", "quantity", "extreme", "argument", "said", "compared",
                 "denied", "gapped", "shared", "all_said", "question", "asked", "yes_no", "each", "fronted",
                 "fields", "digits", "order",
             )
@@ -147,6 +147,12 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         return NounPhrase(
             parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
         )
+
+    def alike(self, found: Found) -> NounPhrase:
+        """Join several measures of one noun: ``the minimum and maximum age``."""
+        last = found["and"][-1]
+        parts = [replace(last, summary=one.summary) for one in (*found["phrase"], *found["and"][:-1])]
+        return NounPhrase(parts=(*parts, last), joined_by="and")
 
     @staticmethod
     def _owned_by(part: NounPhrase, last: NounPhrase) -> NounPhrase:
@@ -280,7 +286,10 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
         phrase = replace(phrase, parts=(first, *phrase.parts[1:])) if phrase.parts else first
         restrictions = [one for said in found["said"] for one in _restrictions(said)]
+        of = found.one("of")
         phrase = replace(phrase, restrictions=[*phrase.restrictions, *restrictions])
+        if of is not None and phrase.of is None:
+            phrase = replace(phrase, of=of, of_form="of")
         head, measures = phrase.head, found.one("measures")
         is_bare = phrase.of is None and not phrase.restrictions and not phrase.superlative
         summary = found.one("summary")

@@ -90,7 +90,10 @@ class _Reader:
 
     def _note_main_verb(self) -> None:
         """Mark the last word that may be the verb after ``did``, so that no noun phrase takes it."""
-        begun = next((at for at, own in enumerate(self.words) if "do_forms" in own and at < self.last), self.last)
+        places = (at for at in range(self.last) if "do_forms" in self.words[at])
+        begun = next(places, self.last)
+        if begun < self.last and ("negations" in self.words[begun + 1] or "relatives" in self.words[max(0, begun - 1)] and begun > 1):
+            return
         for at in range(self.last - 1, begun, -1):
             found = self.rules.parse(self.words, "MainVerb", self.builders, at)
             if found is not None and "end" not in self.words[at]:

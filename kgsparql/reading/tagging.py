@@ -36,7 +36,7 @@ def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
         if at in tagger.owners:
             places[at]["pos"] = Edge(at, at, at, "")
         if own:
-            end, value = next(iter(own.values()))
+            end, value = next(iter(own.values())) if at in tagger.covered else (at + 1, None)
             places[at]["word"] = Edge(at, end, following[end], read.texts[at], value)
         gap = read.gaps[at - 1] if at else ""
         if " " in gap and not _BREAKS.isdisjoint(gap):
