@@ -73,8 +73,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         super().__init__({
             name: self._with_labels(getattr(self, name))
             for name in (
-                "nouns", "phrase", "owned", "modified", "joined", "alike", "quantity", "extreme", "argument", "said", "compared",
-                "denied", "gapped", "shared", "all_said", "question", "asked", "yes_no", "each", "fronted",
+                "nouns", "phrase", "owned", "modified", "joined", "alike", "compound", "quantity", "extreme", "argument", "said", "compared",
+                "denied", "gapped", "shared", "all_said", "question", "asked", "times", "yes_no", "each", "fronted",
                 "fields", "digits", "order",
             )
         })  # fmt: skip
@@ -122,8 +122,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         for label, value in found.order:
             if label == "of":
                 phrase = replace(phrase, of=phrase.of or value, of_form=phrase.of_form or "of")
-            elif label == "by" and phrase.superlative:
-                measure = " ".join(chunk.text.lower() for chunk in value.chunks)
+            elif label == "said" and phrase.superlative and self._is_measure(value):
+                measure = " ".join(chunk.text.lower() for chunk in value.object.chunks)
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
             elif label == "noun":
                 phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
@@ -132,6 +132,12 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             elif label == "said":
                 phrase = replace(phrase, restrictions=[*phrase.restrictions, *_restrictions(value)])
         return phrase
+
+    def _is_measure(self, said: Any) -> bool:
+        """Tell whether a measure follows ``by``, and not who did it: ``the heaviest elements by atomic number``."""
+        is_by = isinstance(said, Predication) and said.preposition in self.lexicon.by_words and not said.verb
+        head = said.object.head if is_by else None
+        return head is not None and not (head.entities or head.classes)
 
     def joined(self, found: Found) -> NounPhrase:
         """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
@@ -147,6 +153,12 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         return NounPhrase(
             parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
         )
+
+    def compound(self, found: Found) -> NounPhrase:
+        """Make ``Gareth Edwards directed movies``: movies directed by him."""
+        phrase, by = found.one("phrase"), min(self.lexicon.by_words)
+        said = Predication(verb=found.span("verb"), is_passive=True, preposition=by, object=found.one("agent"))
+        return replace(phrase, restrictions=[*phrase.restrictions, said])
 
     def alike(self, found: Found) -> NounPhrase:
         """Join several measures of one noun: ``the minimum and maximum age``."""
@@ -200,14 +212,17 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         preposition, first = "", None
         if arguments and (objects or not found.keys() & {"subject", "after_subject"}):
             (preposition, first), *arguments = arguments
-        verb = found.span("verb")
+        verb, subject = found.span("verb"), found.one("subject")
+        if subject is not None and "later" in found:
+            later = _restrictions(found.one("later"))
+            subject = replace(subject, restrictions=[*subject.restrictions, *later])
         by_somebody = bool(verb) and preposition in self.lexicon.by_words
         return Predication(
             verb=verb,
             preposition=found.text("preposition") or preposition,
             is_passive="is_passive" in found and not objects or by_somebody,
             light=found.one("light") or "",
-            subject=found.one("subject"),
+            subject=subject,
             object=first,
             more=arguments,
             is_negated=is_negated,
@@ -229,7 +244,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         compared = Comparative(how.start, comparison, measures, quantity, event, own.value if own else ())
         is_bare = verb or not (other or quantity or own)
         return Predication(
-            verb=verb, light=found.one("light") or ("" if is_bare else "be"), object=other, compared=compared, is_negated=_is_odd(found["not"])
+            verb=verb, light=found.one("light") or ("" if is_bare else "be"), object=other, compared=compared, is_negated=_is_odd(found["not"]),
+            is_passive="is_passive" in found,
         )
 
     def denied(self, found: Found) -> Predication:
@@ -304,6 +320,15 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             asks_existence="exists" in found,
         )
 
+    def times(self, found: Found) -> Clauses:
+        """Take ``how often did Ann win a prize`` for how many prizes she won."""
+        question = replace(self.asked(found), form="count")
+        only = question.phrase.restrictions[0] if len(question.phrase.restrictions) == 1 else None
+        if isinstance(only, Predication) and only.object is not None and only.object.head and only.object.head.classes:
+            said = [*only.object.restrictions, replace(only, object=None)]
+            question = replace(question, phrase=replace(only.object, restrictions=said))
+        return question
+
     def yes_no(self, found: Found) -> Clauses:
         """Make a question whether something holds, or which of two, or whether one has more than another."""
         phrase, said = found.one("phrase"), _restrictions(found.one("said"))
@@ -323,7 +348,11 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         """Make a question of something that is asked of each of some things."""
         each, question = replace(found.one("each"), is_each=True), found.one("body")
         phrase = question.phrase
-        if question.form == "count":
+        chunk = phrase.chunks[0] if phrase.chunks else None
+        if chunk is not None and chunk.text.lower() in self.lexicon.count_words and phrase.of is not None:
+            owner = replace(phrase.of, restrictions=[*phrase.of.restrictions, Predication(light="have", subject=each)])
+            question = replace(question, phrase=replace(phrase, of=owner))
+        elif question.form == "count":
             said = [*phrase.restrictions, Predication(light="have", subject=each)]
             question = replace(question, phrase=replace(phrase, restrictions=said))
         elif phrase.summary is not None:

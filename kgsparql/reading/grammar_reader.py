@@ -90,6 +90,10 @@ class _Reader:
 
     def _note_main_verb(self) -> None:
         """Mark the last word that may be the verb after ``did``, so that no noun phrase takes it."""
+        for at in range(self.last - 1, 1, -1):
+            if "question_words" not in self.words[0] and (verb := self.rules.parse(self.words, "AskedVerb", self.builders, at)):
+                self.words[at]["main"] = verb[1]
+                return
         places = (at for at in range(self.last) if "do_forms" in self.words[at])
         begun = next(places, self.last)
         if begun < self.last and ("negations" in self.words[begun + 1] or "relatives" in self.words[max(0, begun - 1)] and begun > 1):

@@ -195,7 +195,8 @@ class _Tagger:
         is_joined = any(read.texts[p] in lexicon.function_words for p in span) or lexicon.is_verb(text)
         openers = lexicon.determiners | lexicon.have_forms | {lexicon.possessive, *lexicon.question_words}
         is_opened = before in openers | lexicon.relative_possessives
-        if is_joined and not is_opened:
+        is_open = read.texts[end - 1] in lexicon.prepositions and end < self.length
+        if (is_joined and not is_opened) or is_open:
             return None
         chunk = self.chunks.get(at)
         classes = chunk.classes if chunk is not None and chunk.end == end else ()
