@@ -75,7 +75,7 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
             for name in (
                 "nouns", "phrase", "owned", "modified", "joined", "alike", "compound", "quantity", "extreme", "argument", "said", "compared",
                 "denied", "gapped", "shared", "all_said", "question", "asked", "times", "yes_no", "each", "fronted",
-                "fields", "digits", "order",
+                "alone", "difference", "fields", "digits", "order",
             )
         })  # fmt: skip
 
@@ -144,6 +144,10 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         parts = [value for label, value in found.order if label in {"phrase", "and", "or"}]
         if len(parts) == 1:
             return parts[0]
+        if parts[0].joined_by == "and":
+            parts[:1] = parts[0].parts
+        if parts[0].is_theirs:
+            parts = [replace(part, is_theirs=not part.asked) for part in parts]
         last, is_both = parts[-1], "is_both" in found
         if last.of is not None and last.of_form == "of":
             parts = [self._owned_by(part, last) for part in parts[:-1]] + [last]
@@ -298,7 +302,8 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
         first = phrase.parts[0] if phrase.parts else phrase
         first = replace(first, asked=asked or first.asked, kinds=found.span("kinds") or first.kinds)
         head = first.head
-        if asked and head and head.entities and head.text[0].islower() and not first.kinds and "is_definition" not in found:
+        is_next = bool(asked and head) and found.one("asked").next == first.chunks[0].start
+        if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
             first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
         phrase = replace(phrase, parts=(first, *phrase.parts[1:])) if phrase.parts else first
         restrictions = [one for said in found["said"] for one in _restrictions(said)]
@@ -343,6 +348,54 @@ class Builders(dict[str, Callable[[Sequence[Labelled]], Any]]):
                 other = replace(other, chunks=list(phrase.chunks))
             return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
         return Clauses("ask", phrase, said=said, asks_existence="exists" in found)
+
+    def alone(self, found: Found) -> NounPhrase:
+        """Make a phrase without a noun, of which something is said."""
+        return NounPhrase(restrictions=found["said"])
+
+    def difference(self, found: Found) -> Clauses | None:
+        """Make a question how much more one has than the other."""
+        how, unit = found.one("how"), found.one("unit")
+        unit_sign = unit.value if unit else ""
+        if "body" in found:
+            return replace(found.one("body"), form="difference", unit=unit_sign) if found.one("body").other else None
+        if "pair" in found:
+            sides = self._pair(found.one("pair"), found.one("of"))
+            return Clauses("difference", sides[0], other=sides[1], unit=unit_sign) if sides else None
+        compared = Comparative(how.start, *how.value)
+        if "sets" in found:
+            return self._of_two_sets(found.one("sets"), found.one("other"), compared)
+        phrase, other, counted = found.one("phrase"), found.one("other"), found.one("counted")
+        if not other.chunks and other.of is not None:
+            other = replace(other, chunks=list(phrase.chunks))
+        measured = (*sorted(counted.positions if counted else ()), *found.span("measured"))
+        return Clauses("difference", phrase, other=other, comparative=compared, measured=measured, unit=unit_sign)
+
+    @staticmethod
+    def _of_two_sets(phrase: NounPhrase, other: NounPhrase, compared: Comparative) -> Clauses | None:
+        """Make the difference of two sets: ``more films than books``, ``more prizes in physics than in chemistry``."""
+        if compared.measures or not phrase.head:
+            return None
+        if not other.chunks:
+            other = replace(other, chunks=list(phrase.chunks))
+        elif other.head and other.head.classes and not phrase.head.classes:
+            phrase = replace(phrase, chunks=[*phrase.chunks, other.head])  # more vegan than vegetarian recipes
+        first, last = (phrase, other) if compared.comparison == ">" else (other, phrase)
+        return Clauses("difference", first, other=last, comparative=compared)
+
+    def _pair(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:
+        """Tell the two that something lies between, each with its measure: ``between the births of A and B``."""
+        pair = [self._counted(part) for part in phrase.parts]
+        if phrase.of is not None and len(phrase.of.parts) == 2:
+            pair = [self._counted(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
+        elif measure is not None:
+            pair = [replace(self._counted(measure), of=part, of_form="of") for part in pair]
+        return pair if len(pair) == 2 and all(part.of is not None and part.chunks for part in pair) else None
+
+    def _counted(self, phrase: NounPhrase) -> NounPhrase:
+        """Take ``the number of children of Ann`` for ``the children of Ann``."""
+        words = {chunk.text.lower() for chunk in phrase.chunks}
+        return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
 
     def each(self, found: Found) -> Clauses:
         """Make a question of something that is asked of each of some things."""

@@ -136,10 +136,10 @@ class _Parse:
             self.value = None
             end = match(self, at, caught)
             if end != _FAILED:
-                if builder:
-                    self.known[key] = end, self.builders[builder](constants + caught), []
-                else:
-                    self.known[key] = end, self.value, caught
+                value = self.builders[builder](constants + caught) if builder else self.value
+                if builder and value is None:
+                    continue
+                self.known[key] = end, value, [] if builder else caught
                 break
         self.depth -= 1
         return self.known[key]
