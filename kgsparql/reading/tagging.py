@@ -180,7 +180,7 @@ class _Tagger:
         are_many = at > 0 and lexicon.is_present(texts[at - 1])
         is_after_class = any(chunk.end == at and chunk.classes for chunk in self.chunks.values())
         is_only = texts[0] in lexicon.question_words and lexicon.auxiliaries.isdisjoint(texts)
-        return is_after_class and are_many != is_present and (are_many or is_only)
+        return is_after_class and texts[at] not in lexicon.function_words and are_many != is_present and (are_many or is_only)
 
     def _name_of_predicate(self, at: int) -> Chunk | None:
         """Return the name of a predicate of several words as one chunk, if no sentence would have them there."""
