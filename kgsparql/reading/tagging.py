@@ -125,7 +125,7 @@ class _Tagger:
         if named is not None:
             found = {tag: one for tag, one in found.items() if tag not in {"class", "base", "summaries"}}
             found |= {"noun": (named.end, named)} | ({"chunk": (named.end, named)} if chunk else {})
-        if (text in lexicon.adverbs and "negations" not in found) or text in lexicon.time_adverbs:
+        if (text in lexicon.adverbs and not found.keys() & {"negations", "only_words"}) or text in lexicon.time_adverbs:
             return None
         self._note_owner(at)
         self.last = at
