@@ -168,11 +168,6 @@ class Builders:
         is_open = part.of is None and not is_own and not (part.head and part.head.is_name)
         return replace(part, of=owner, of_form="of") if is_open else part
 
-    def alike(self, found: Found) -> NounPhrase:
-        """Join several measures of one noun: ``the minimum and maximum age``."""
-        *others, last = (*found["phrase"], *found["and"])
-        return NounPhrase(parts=(*(replace(last, summary=one.summary) for one in others), last), joined_by="and")
-
     def quantity(self, found: Found) -> Quantity:
         """Make a quantity of a number and how it compares."""
         how = found.one("how").value if "how" in found else "="
