@@ -179,17 +179,18 @@ class Builders:
     def extreme(self, found: Found) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""
         word, number, rank = found.one("word"), found.one("number"), found.one("rank")
-        which, measures = word.value or (True, ())
+        which, measures = word.value if isinstance(word.value, tuple) else (word.value is not False, ())
         return Superlative(
             word.start, which in {True, ">"}, measures,
             rank=rank.value if rank else 1, number=int(number.value.number) if number else 1,
+            is_share="is_share" in found,
         )  # fmt: skip
 
     # --- What is said
 
     def argument(self, found: Found) -> tuple[str, NounPhrase]:
         """Make an argument of its preposition and phrase."""
-        return found.field("preposition"), found.one("object")
+        return found.one("adverb").value if "adverb" in found else found.field("preposition"), found.one("object")
 
     def said(self, found: Found) -> Predication:
         """Make what is said with one verb, or without: a negated phrase denies it."""
@@ -204,7 +205,7 @@ class Builders:
         own["more"] = [(word, _affirmed(phrase)) for word, phrase in arguments]
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
-        if "later" in found:
+        if "later" in found and "subject" in own:
             later = [*own["subject"].restrictions, *_flat(found["later"])]
             own["subject"] = replace(own["subject"], restrictions=later)
         return Predication(**own)
@@ -357,6 +358,10 @@ class Builders:
                     own, preposition = replace(own, preposition=preposition), ""
             said.append(own)
         return replace(question, phrase=replace(question.phrase, restrictions=said))
+
+    def word(self, found: Found) -> Any:
+        """Return the only value."""
+        return found.order[0][1]
 
     def fields(self, found: Found) -> dict[str, Any]:
         """Make fields of a question of what stands at its end."""

@@ -54,7 +54,7 @@ class _Reader:
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
         ends = [self._cut(name) for name in _CUTS]
-        self._note_main_verb()
+        self._mark_main_verb()
         end, question = self.rules.parse(self.words, "Question", self.builders) or (0, Clauses("set", NounPhrase()))
         self.passed |= set(range(end)) if end != self.last else set()
         self.passed |= {at for at in range(min(end, self.last))}
@@ -78,33 +78,15 @@ class _Reader:
         for at in range(2, self.last):
             found = self.rules.parse(self.words, rule, self.builders, at) if self.words[at] else None
             if found is not None:
-                start = at
-                places = set(range(at, found[0]))
-                before = at - 1
-                if rule == "Ending" and self.texts[before] in self.lexicon.and_words | self.lexicon.dummies | self.lexicon.imperatives:
-                    start = before
-                    places.add(before)
-                self.words[start] = self.words[found[0]]
-                return found[1], places
+                self.words[at] = self.words[found[0]]
+                return found[1], set(range(at, found[0]))
         return {}, set()
 
-    def _note_main_verb(self) -> None:
-        """Mark the last word that may be the verb after ``did``, so that no noun phrase takes it."""
-        for at in range(self.last - 1, 1, -1):
-            if "question_words" not in self.words[0] and (verb := self.rules.parse(self.words, "AskedVerb", self.builders, at)):
-                self.words[at]["main"] = verb[1]
-                return
-        places = (at for at in range(self.last) if "do_forms" in self.words[at])
-        begun = next(places, self.last)
-        if begun < self.last and ("negations" in self.words[begun + 1] or "relatives" in self.words[max(0, begun - 1)] and begun > 1):
-            return
-        for at in range(self.last - 1, begun, -1):
-            found = self.rules.parse(self.words, "MainVerb", self.builders, at)
-            if found is not None and "end" not in self.words[at]:
-                if not any("have_forms" in self.words[before] for before in range(begun + 1, at)):
-                    edge = next(iter(self.words[found[1].start].values()))
-                    self.words[found[1].start]["main"] = found[1]
-                return
+    def _mark_main_verb(self) -> None:
+        """Mark the verb after ``did``, or before a question word at the end, so that no noun phrase takes it."""
+        found = self.rules.parse(self.words, "Main", self.builders)
+        if found is not None:
+            self.words[found[1].start]["main"] = found[1]
 
     def _with_rest(self, question: Clauses) -> Clauses:
         """Note what is in no clause, and what stands for a name that is not known."""
@@ -138,6 +120,9 @@ class _Reader:
         own, texts = self.lexicon, self.texts
         text, last = texts[at], len(texts) - 1
         if text not in own.pronouns | own.anaphors | own.possessive_pronouns | own.personal_pronouns:
+            return False
+        opening = self.words[0].get("statements")
+        if opening is not None and at < opening.end:
             return False
         if any(at in chunk.span for chunk in self.read.chunks if chunk.is_strong or len(chunk.span) > 1):
             return False

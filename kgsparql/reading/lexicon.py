@@ -170,6 +170,7 @@ class Lexicon:
     bounds: Mapping[str, Comparison]
     value_prepositions: Mapping[str, Comparison]
     order_words: Mapping[str, Comparison]
+    open_ends: Mapping[str, str]
     summaries: Mapping[str, Summary]
     numbers: Mapping[str, int]
     ordinals: Mapping[str, int]

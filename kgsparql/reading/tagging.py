@@ -31,7 +31,7 @@ def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
             following[at] = following[at + 1]
     for at, own in enumerate(found):
         places[at] = {
-            tag: Edge(at, end, following[end], read.texts[at], value) for tag, (end, value) in (own or {}).items()
+            tag: Edge(at, end, following[end], " ".join(read.texts[at:end]), value) for tag, (end, value) in (own or {}).items()
         }
         if at in tagger.owners:
             places[at]["pos"] = Edge(at, at, at, "")
@@ -41,6 +41,8 @@ def tagged(read: Chunked, lexicon: Lexicon) -> list[Tags]:
         gap = read.gaps[at - 1] if at else ""
         if " " in gap and not _BREAKS.isdisjoint(gap):
             places[at]["break"] = Edge(at, at, at, gap)
+        if "%" in gap:
+            places[at]["percent"] = Edge(at, at, at, gap)
         if not {",", ":"}.isdisjoint(gap):
             places[at]["comma"] = Edge(at, at, at, ",")
     places[0] = places[following[0]] if places and after else places[0]
