@@ -32,7 +32,7 @@ class ComparativeWord(NamedTuple):
     measures: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """The words of one language; ``lexicon/en.toml`` says what each field is for.
 
