@@ -1,4 +1,4 @@
-"""Makes the clauses of what a grammar found: a label is a field of a phrase, of what is said of it, or of a question."""
+"""Makes the clauses of what a grammar found: labels are fields of phrases, of what is said of them, and of questions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Found(dict[str, list[Any]]):
         return []
 
     def one(self, label: str) -> Any:
-        """Return the first value of a label."""
+        """Return the first value of a label; None without one."""
         return self[label][0] if label in self else None
 
     def fields_of(self, made: type) -> dict[str, Any]:
@@ -101,9 +101,9 @@ class Builders:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
 
-    def __getitem__(self, name: str) -> Callable[[Sequence[Labelled]], Any]:
-        build: Callable[[Found], Any] = getattr(self, name)
-        return lambda found: build(Found(found))
+    def build(self, name: str, found: Sequence[Labelled]) -> Any:
+        """Make the value of a rule by the builder that it names."""
+        return getattr(self, name)(Found(found))
 
     # --- Phrases
 
@@ -113,8 +113,8 @@ class Builders:
 
     def owned(self, found: Found) -> NounPhrase:
         """Make the phrase of what belongs to an owner, who may belong to another one."""
-        owner, *owns = found["phrase"]
-        for own in owns:
+        owner: NounPhrase = found["phrase"][0]
+        for own in found["phrase"][1:]:
             owner = replace(own, of=owner, of_form="'s")
         return owner
 
@@ -134,7 +134,8 @@ class Builders:
             elif label == "sum":
                 phrase = replace(phrase, summary=(value.start, "sum"))
             elif label.startswith("is_"):
-                phrase = replace(phrase, **{label: True})
+                flags: dict[str, Any] = {label: True}
+                phrase = replace(phrase, **flags)
         return phrase
 
     def _is_measure(self, said: Any) -> bool:
@@ -145,7 +146,7 @@ class Builders:
 
     def joined(self, found: Found) -> NounPhrase:
         """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
-        parts = [value for label, value in found.order if label in {"phrase", "and", "or"}]
+        parts: list[NounPhrase] = [value for label, value in found.order if label in {"phrase", "and", "or"}]
         if len(parts) == 1:
             return parts[0]
         if parts[0].joined_by == "and":
@@ -157,8 +158,10 @@ class Builders:
             parts = [*(self._owned_by(part, last.of) for part in others), last]
         is_both, is_negated = "is_both" in found, parts[0].is_negated
         parts[0] = _affirmed(parts[0])
-        joined_by = "or" if "or" in found and not is_both else "and"
-        return NounPhrase(parts=tuple(parts), joined_by=joined_by, is_both=is_both, is_negated=is_negated)
+        is_or = "or" in found and not is_both
+        return NounPhrase(
+            parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
+        )
 
     def _owned_by(self, part: NounPhrase, owner: NounPhrase) -> NounPhrase:
         """Give a phrase an owner, unless it is a name, or has one: name, place of birth."""
@@ -170,7 +173,7 @@ class Builders:
 
     def quantity(self, found: Found) -> Quantity:
         """Make a quantity of a number and how it compares."""
-        how = found.one("how").value if "how" in found else "="
+        how: Any = found.one("how").value if "how" in found else "="
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
         edges = [value for _, value in found.order if isinstance(value, Edge)]
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
@@ -213,6 +216,7 @@ class Builders:
     def compared(self, found: Found) -> Predication:
         """Make a comparison with a phrase, a number, another measure, or nothing."""
         how, quantity, own = found.one("how"), found.one("quantity"), found.one("own")
+        comparison: Any
         comparison, measures = (how.value, ()) if isinstance(how.value, str) else how.value[:2]
         if "adjective" in found:
             comparison, measures = quantity.comparison, how.value
@@ -226,7 +230,7 @@ class Builders:
 
     def denied(self, found: Found) -> Predication:
         """Deny what is said."""
-        said = found.one("said")
+        said: Predication = found.one("said")
         is_negated = "is_negated" in found and found.field("is_negated")
         return replace(said, is_negated=said.is_negated != is_negated, is_only=said.is_only or "is_only" in found)
 
@@ -332,7 +336,8 @@ class Builders:
 
     def each(self, found: Found) -> Clauses:
         """Make a question of something that is asked of each of some things."""
-        each, question = replace(found.one("each"), is_each=True), found.one("body")
+        each: NounPhrase = replace(found.one("each"), is_each=True)
+        question: Clauses = found.one("body")
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own: dict[str, Any] = {}
         if (inner := self._uncounted(phrase)) is not phrase:
@@ -347,7 +352,8 @@ class Builders:
 
     def fronted(self, found: Found) -> Clauses:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
-        question, preposition = found.one("body"), found.field("preposition")
+        question: Clauses = found.one("body")
+        preposition = found.field("preposition")
         said: list[Restriction] = []
         for one in question.phrase.restrictions:
             own = one

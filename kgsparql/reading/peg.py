@@ -1,8 +1,9 @@
 """A packrat parser of grammars that are text: rules over tagged words, tried in order, each place once.
 
-``Name <- part part => builder key=constant`` is a rule, further lines that begin with ``/`` are its alternatives.
-A part is a tag of a word or a rule; ``label:part`` keeps its value for the builder; ``? * + ( / ) & !`` are as usual,
-and ``&`` keeps its labels. A rule without a builder hands its labels on. ``name = tag tag`` names some tags at once.
+``Name <- part part => builder key=constant`` is a rule, and a line below that begins with ``/`` its next alternative.
+A part is a tag of words, or a rule; ``label:part`` keeps its value for the builder; ``? * + ( / ) & !`` are as usual,
+and ``&`` keeps labels. A rule without a builder hands its labels on, and its last value. ``name = tag tag`` names tags
+of which any will do. A line in quotation marks below a rule is an example, with what is made of it.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-_TOKEN = re.compile(r"\s*(<-|=>|\w+=[^\s]+|[()/?*+!&]|\w+:(?=\S)|[\w.]+)")
-_MAX_DEPTH = 60
+_PART = re.compile(r"<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+")
+_MAX_DEPTH = 60  # of rules within rules; a rule that is deeper does not fit
 _FAILED = -1
 
 Labelled = tuple[str, Any]
-Match = Callable[["_Parse", int, list[Labelled]], int]
-Builder = Callable[[Sequence[Labelled]], Any]
+Build = Callable[[str, Sequence[Labelled]], Any]
 
 
 class Edge(NamedTuple):
@@ -35,95 +35,89 @@ Lattice = Sequence[Mapping[str, Edge]]
 
 
 class Grammar:
-    """The rules of a grammar, ready to parse.
+    """The rules of a grammar, ready to parse; and its examples.
 
-    >>> rules = "S <- who:name verb what:name => fact sure=yes"
-    >>> words = [{"name": Edge(0, 1, 1, "ann")}, {"verb": Edge(1, 2, 2, "knows")}, {"name": Edge(2, 3, 3, "bea")}, {}]
-    >>> Grammar(rules).parse(words, "S", {"fact": lambda found: [(key, getattr(own, "text", own)) for key, own in found]})
-    (3, [('sure', 'yes'), ('who', 'ann'), ('what', 'bea')])
+    >>> ann, knows, bea = Edge(0, 1, 1, "ann"), Edge(1, 2, 2, "knows"), Edge(2, 3, 3, "bea")
+    >>> words = [{"name": ann}, {"verb": knows}, {"name": bea}, {}]
+    >>> show = lambda builder, found: [builder, *(f"{label}:{getattr(own, 'text', own)}" for label, own in found)]
+    >>> Grammar("S <- who:name verb what:name => fact sure=yes").parse(words, "S", show)
+    (3, ['fact', 'sure:yes', 'who:ann', 'what:bea'])
     """
 
     def __init__(self, text: str) -> None:
-        self.rules: dict[str, list[tuple[Match, str, list[Labelled]]]] = {}
         self.examples: list[tuple[str, str]] = []
-        self._names: dict[str, tuple[str, ...]] = {}
+        self.tags: dict[str, tuple[str, ...]] = {}
         bodies: dict[str, str] = {}
-        head = ""
-        for line in filter(None, (line.partition("#")[0].rstrip() for line in text.splitlines())):
-            if line.lstrip().startswith('"'):
-                question, form = line.split('"', 2)[1:]
+        for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
+            if line.startswith('"'):
+                question, _, form = line[1:].partition('"')
                 self.examples.append((question, form.strip()))
+            elif " <- " in line:
+                name, _, body = line.partition(" <- ")
+                bodies[name.strip()] = body
             elif " = " in line:
-                name, tags = line.split(" = ")
-                self._names[name] = tuple(own for tag in tags.split() for own in self._names.get(tag, (tag,)))
-            elif "<-" in line:
-                head, _, bodies[head] = (part.strip() for part in line.partition("<-"))
+                name, _, tags = line.partition(" = ")
+                self.tags[name.strip()] = tuple(own for tag in tags.split() for own in self.tags.get(tag, (tag,)))
             else:
-                bodies[head] += line
-        self.rules = dict.fromkeys(bodies, [])
-        for head, body in bodies.items():
-            self.rules[head] = self._alternatives(_TOKEN.findall(body))
+                bodies[[*bodies][-1]] += f" {line}"
+        self.names = bodies.keys()
+        self.rules = {name: self._alternatives(_PART.findall(body)) for name, body in bodies.items()}
 
-    def parse(self, words: Lattice, rule: str, builders: Mapping[str, Builder], at: int = 0) -> tuple[int, Any] | None:
+    def parse(self, words: Lattice, rule: str, build: Build, at: int = 0) -> tuple[int, Any] | None:
         """Read a rule at a place; return where it ends, and its value; None where it does not fit."""
-        found = _Parse(self.rules, words, builders).rule(rule, at)
-        return None if found is None else found[:2]
+        found = _Parse(self, words, build).rule(rule, at)
+        return found and found[:2]
 
-    def _alternatives(self, tokens: list[str]) -> list[tuple[Match, str, list[Labelled]]]:
-        tokens, found = [*tokens, "/"], []
-        while tokens:
-            match, builder, constants = self._sequence(tokens), "", list[Labelled]()
-            if tokens[0] == "=>":
-                builder = tokens[1]
-                del tokens[:2]
-            while "=" in tokens[0]:
-                name, _, value = tokens.pop(0).partition("=")
+    def _alternatives(self, parts: list[str]) -> list[tuple[_Match, str, list[Labelled]]]:
+        found = []
+        while parts:
+            match, builder, constants = self._sequence(parts), "", list[Labelled]()
+            if parts[:1] == ["=>"]:
+                builder = parts[1]
+                del parts[:2]
+            while parts and "=" in parts[0]:
+                name, _, value = parts.pop(0).partition("=")
                 constants.append((name, value))
             found.append((match, builder, constants))
-            tokens.pop(0)
+            del parts[:1]
         return found
 
-    def _choice(self, tokens: list[str]) -> Match:
-        options = [self._sequence(tokens)]
-        while tokens.pop(0) == "/":
-            options.append(self._sequence(tokens))
-        return options[0] if len(options) == 1 else _any_of(options)
+    def _sequence(self, parts: list[str]) -> _Match:
+        found = list[_Match]()
+        while parts and parts[0] not in {"/", ")", "=>"}:
+            found.append(self._part(parts))
+        return found[0] if len(found) == 1 else _all_of(found)
 
-    def _sequence(self, tokens: list[str]) -> Match:
-        parts = list[Match]()
-        while tokens[0] not in {"/", ")", "=>"}:
-            parts.append(self._part(tokens))
-        return parts[0] if len(parts) == 1 else _all_of(parts)
-
-    def _part(self, tokens: list[str]) -> Match:
-        token = tokens.pop(0)
-        if token in {"&", "!"}:
-            return _looking_ahead(self._part(tokens), is_wanted=token == "&")
-        if token.endswith(":"):
-            part = _labelled(token[:-1], self._atom(tokens))
+    def _part(self, parts: list[str]) -> _Match:
+        first = parts.pop(0)
+        if first in {"&", "!"}:
+            return _ahead(self._part(parts), is_wanted=first == "&")
+        if first == "(":
+            options = [self._sequence(parts)]
+            while parts.pop(0) == "/":
+                options.append(self._sequence(parts))
+            part = _any_of(options)
+        elif first.endswith(":"):
+            part = _labelled(first[:-1], self._named(parts.pop(0)))
         else:
-            tokens.insert(0, token)
-            part = self._atom(tokens)
-        return _repeated(part, tokens.pop(0)) if tokens[0] in {"?", "*", "+"} else part
+            part = self._named(first)
+        return _repeated(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
 
-    def _atom(self, tokens: list[str]) -> Match:
-        token = tokens.pop(0)
-        if token == "(":
-            return self._choice(tokens)
-        return _rule(token) if token in self.rules else _tagged(self._names.get(token, (token,)))
+    def _named(self, name: str) -> _Match:
+        return _rule(name) if name in self.names else _tagged(self.tags.get(name, (name,)))
 
 
 class _Parse:
-    """One reading of some words: what each rule found at each place."""
+    """One reading of some words: what each rule found at each place, and the value found last."""
 
-    def __init__(self, rules: Mapping[str, Any], words: Lattice, builders: Mapping[str, Builder]) -> None:
-        self.rules, self.words, self.builders = rules, words, builders
+    def __init__(self, grammar: Grammar, words: Lattice, build: Build) -> None:
+        self.rules, self.words, self.build = grammar.rules, words, build
         self.known: dict[tuple[str, int], tuple[int, Any, list[Labelled]] | None] = {}
         self.depth = 0
         self.value: Any = None
 
     def rule(self, name: str, at: int) -> tuple[int, Any, list[Labelled]] | None:
-        """Read a rule at a place; one that begins with itself does not fit, nor one that is too deep in others."""
+        """Read a rule at a place; one that begins with itself does not fit, nor one whose builder makes nothing."""
         key = name, at
         if key in self.known:
             return self.known[key]
@@ -135,17 +129,19 @@ class _Parse:
             caught: list[Labelled] = []
             self.value = None
             end = match(self, at, caught)
-            if end != _FAILED:
-                value = self.builders[builder](constants + caught) if builder else self.value
-                if builder and value is None:
-                    continue
+            value = self.build(builder, constants + caught) if builder and end != _FAILED else self.value
+            if end != _FAILED and not (builder and value is None):
                 self.known[key] = end, value, [] if builder else caught
                 break
         self.depth -= 1
         return self.known[key]
 
 
-def _tagged(tags: Sequence[str]) -> Match:
+_Match = Callable[[_Parse, int, list[Labelled]], int]
+"""Reads on from a place, and notes labels; returns where it ends, or -1."""
+
+
+def _tagged(tags: Sequence[str]) -> _Match:
     def match(parse: _Parse, at: int, _caught: list[Labelled]) -> int:
         here = parse.words[at]
         for tag in tags:
@@ -157,19 +153,19 @@ def _tagged(tags: Sequence[str]) -> Match:
     return match
 
 
-def _rule(name: str) -> Match:
+def _rule(name: str) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         found = parse.rule(name, at)
         if found is None:
             return _FAILED
-        caught += found[2]
-        parse.value = found[1]
-        return found[0]
+        end, parse.value, labels = found
+        caught += labels
+        return end
 
     return match
 
 
-def _labelled(label: str, part: Match) -> Match:
+def _labelled(label: str, part: _Match) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         end = part(parse, at, [])
         if end != _FAILED:
@@ -179,30 +175,27 @@ def _labelled(label: str, part: Match) -> Match:
     return match
 
 
-def _any_of(options: Sequence[Match]) -> Match:
+def _any_of(options: Sequence[_Match]) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
-        for option in options:
-            if (end := option(parse, at, caught)) != _FAILED:
-                return end
-        return _FAILED
+        return next((end for option in options if (end := option(parse, at, caught)) != _FAILED), _FAILED)
 
     return match
 
 
-def _all_of(parts: Sequence[Match]) -> Match:
+def _all_of(parts: Sequence[_Match]) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         mark = len(caught)
         for part in parts:
             at = part(parse, at, caught)
             if at == _FAILED:
                 del caught[mark:]
-                return at
+                break
         return at
 
     return match
 
 
-def _repeated(part: Match, times: str) -> Match:
+def _repeated(part: _Match, times: str) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         begun = at
         while (end := part(parse, at, caught)) > at:
@@ -214,7 +207,7 @@ def _repeated(part: Match, times: str) -> Match:
     return match
 
 
-def _looking_ahead(part: Match, *, is_wanted: bool) -> Match:
+def _ahead(part: _Match, *, is_wanted: bool) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         before = parse.value
         end = part(parse, at, caught if is_wanted else [])

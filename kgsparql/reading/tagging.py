@@ -154,7 +154,9 @@ def _kinds_of(chunk: Chunk) -> set[str]:
 
 
 @lru_cache(maxsize=8)
-def _tags_of(lexicon: Lexicon) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, list[tuple[tuple[str, ...], str, Any]]]]:
+def _tags_of(
+    lexicon: Lexicon,
+) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, list[tuple[tuple[str, ...], str, Any]]]]:
     """Tell the tags of each word of a lexicon, and of the phrases that begin with it, the shortest first."""
     words: dict[str, dict[str, Any]] = defaultdict(dict)
     phrases: dict[str, list[tuple[tuple[str, ...], str, Any]]] = defaultdict(list)

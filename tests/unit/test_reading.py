@@ -21,7 +21,7 @@ from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
 from kgsparql.reading.clauses import Alternatives, Clauses, Name, NounPhrase, Predication, relations
 from kgsparql.reading.lexicon import lexicon, lexicon_of
-from kgsparql.reading.grammar_reader import read_question
+from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
 
 ATTACHMENTS = Path(__file__).with_name("attachments.txt")
