@@ -217,11 +217,11 @@ class Builders:
         """Make a comparison with a phrase, a number, another measure, or nothing."""
         how, quantity, own = found.one("how"), found.one("quantity"), found.one("own")
         comparison: Any
-        comparison, measures = (how.value, ()) if isinstance(how.value, str) else how.value[:2]
         if "adjective" in found:
             comparison, measures = quantity.comparison, how.value
-        elif quantity is not None:
-            quantity = replace(quantity, comparison=comparison)
+        else:
+            comparison, measures = (how.value, ()) if isinstance(how.value, str) else how.value
+            quantity = quantity and replace(quantity, comparison=comparison)
         compared = Comparative(
             how.start, comparison, measures, quantity, _span(found["event"]), own.value if own else ()
         )
