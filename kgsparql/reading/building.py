@@ -1,4 +1,4 @@
-"""Makes the clauses of what a grammar found: labels are fields of phrases, of what is said of them, and of questions."""
+"""Makes clauses of what a grammar found: labels are fields of phrases, of what is said of them, and of questions."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ class Gapped(NamedTuple):
     compared: Comparative | None
 
 
-def _chunks(edges: Sequence[Edge]) -> list[Chunk]:
+def _as_chunks(edges: Sequence[Edge]) -> list[Chunk]:
     return [own if isinstance(own := edge.value, Chunk) else Chunk(edge.start, edge.end, edge.text) for edge in edges]
 
 
-def _span(edges: Sequence[Edge]) -> tuple[int, ...]:
+def _as_positions(edges: Sequence[Edge]) -> tuple[int, ...]:
     return tuple(at for edge in edges for at in range(edge.start, edge.end))
 
 
-def _text(found: Sequence[Any]) -> str:
+def _as_text(found: Sequence[Any]) -> str:
     return found[0].text if isinstance(found[0], Edge) else found[0]
 
 
-def _value(edges: Sequence[Edge]) -> Any:
+def _as_value(edges: Sequence[Edge]) -> Any:
     """Tell what the lexicon says of a word; of a superlative, whether the largest is meant."""
     return edges[0].value[0] if isinstance(edges[0].value, tuple) else edges[0].value
 
 
-def _flat(found: Sequence[Any]) -> list[Restriction]:
+def _as_list(found: Sequence[Any]) -> list[Restriction]:
     return [one for said in found for one in (said if isinstance(said, list) else [said])]
 
 
 _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
-    "chunks": _chunks, "restrictions": _flat, "said": _flat, "verb": _span, "kinds": _span, "same": _span,
-    "measured": _span, "event": _span, "asked": _text, "preposition": _text, "unit": _value,
-    "most": lambda edges: (edges[0].start, _value(edges)), "summary": lambda edges: (edges[0].start, edges[0].value),
+    "chunks": _as_chunks, "restrictions": _as_list, "said": _as_list, "verb": _as_positions, "kinds": _as_positions, "same": _as_positions,
+    "measured": _as_positions, "event": _as_positions, "asked": _as_text, "preposition": _as_text, "unit": _as_value,
+    "most": lambda edges: (edges[0].start, _as_value(edges)), "summary": lambda edges: (edges[0].start, edges[0].value),
     "every": lambda edges: edges[0].start, "measures": lambda edges: edges[0].value,
     "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
     "columns": lambda phrases: phrases[0].parts or (phrases[0],),
@@ -130,7 +130,7 @@ class Builders:
                 measure = " ".join(chunk.text.lower() for chunk in value.object.chunks)
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
             elif label == "said":
-                phrase = replace(phrase, restrictions=[*phrase.restrictions, *_flat([value])])
+                phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list([value])])
             elif label == "sum":
                 phrase = replace(phrase, summary=(value.start, "sum"))
             elif label.startswith("is_"):
@@ -157,7 +157,7 @@ class Builders:
         if last.of is not None and last.of_form == "of" and not last.is_theirs:
             parts = [*(self._owned_by(part, last.of) for part in others), last]
         is_both, is_negated = "is_both" in found, parts[0].is_negated
-        parts[0] = _affirmed(parts[0])
+        parts[0] = _without_no(parts[0])
         is_or = "or" in found and not is_both
         return NounPhrase(
             parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
@@ -204,12 +204,12 @@ class Builders:
             own["is_passive"] = False
         phrases = [own.get("object"), *(phrase for _, phrase in arguments)]
         own["is_negated"] = own.get("is_negated", False) or any(one is not None and one.is_negated for one in phrases)
-        own["object"] = phrases[0] and _affirmed(phrases[0])
-        own["more"] = [(word, _affirmed(phrase)) for word, phrase in arguments]
+        own["object"] = phrases[0] and _without_no(phrases[0])
+        own["more"] = [(word, _without_no(phrase)) for word, phrase in arguments]
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
         if "later" in found and "subject" in own:
-            later = [*own["subject"].restrictions, *_flat(found["later"])]
+            later = [*own["subject"].restrictions, *_as_list(found["later"])]
             own["subject"] = replace(own["subject"], restrictions=later)
         return Predication(**own)
 
@@ -223,7 +223,7 @@ class Builders:
             comparison, measures = (how.value, ()) if isinstance(how.value, str) else how.value
             quantity = quantity and replace(quantity, comparison=comparison)
         compared = Comparative(
-            how.start, comparison, measures, quantity, _span(found["event"]), own.value if own else ()
+            how.start, comparison, measures, quantity, _as_positions(found["event"]), own.value if own else ()
         )
         is_bare = "verb" in found or not (own or quantity or "object" in found)
         return Predication(**{"light": "" if is_bare else "be", **found.fields_of(Predication), "compared": compared})
@@ -236,7 +236,7 @@ class Builders:
 
     def shared(self, found: Found) -> list[Predication]:
         """Give one subject, and a preposition, to all that is said of it."""
-        word = found.one("adverb").value if "adverb" in found else _text(found["preposition"] or [""])
+        word = found.one("adverb").value if "adverb" in found else _as_text(found["preposition"] or [""])
         return [
             replace(one, subject=found.one("subject"), preposition=one.preposition or word) for one in found["said"]
         ]
@@ -244,7 +244,7 @@ class Builders:
     def gapped(self, found: Found) -> Gapped:
         """Make the phrase of which the same is said as before."""
         said = found.one("said") or Predication(object=found.one("object"))
-        return Gapped(_text(found["preposition"] or [""]), said.object, "is_negated" in found, said.compared)
+        return Gapped(_as_text(found["preposition"] or [""]), said.object, "is_negated" in found, said.compared)
 
     def all_said(self, found: Found) -> list[Restriction]:
         """Join what is said: ``or`` begins another branch; ``there`` is the place named last."""
@@ -281,7 +281,7 @@ class Builders:
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
             first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
         phrase = replace(phrase, parts=(first, *others)) if others else first
-        phrase = replace(phrase, restrictions=[*phrase.restrictions, *_flat(found["said"])])
+        phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list(found["said"])])
         if "of" in found and phrase.of is None:
             phrase = replace(phrase, of=found.one("of"), of_form="of")
         head = phrase.head
@@ -292,8 +292,8 @@ class Builders:
 
     def yes_no(self, found: Found) -> Clauses:
         """Make a question whether something holds, or which of two, or whether one has more than another."""
-        phrase, said = found.one("phrase"), _flat(found["said"])
-        said = [_negated(one) for one in said] if "is_negated" in found else said
+        phrase, said = found.one("phrase"), _as_list(found["said"])
+        said = [_turned_round(one) for one in said] if "is_negated" in found else said
         only = said[0] if len(said) == 1 and isinstance(said[0], Predication) else None
         if only is not None and phrase.joined_by == "or" and is_adverb(only):
             asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
@@ -309,7 +309,7 @@ class Builders:
         if body is not None:
             return replace(body, form="difference", **found.fields_of(Clauses)) if body.other else None
         if "pair" in found:
-            sides = self._pair(found.one("pair"), found.one("of"))
+            sides = self._pair_between(found.one("pair"), found.one("of"))
             return Clauses("difference", sides[0], other=sides[1], **found.fields_of(Clauses)) if sides else None
         compared, head = Comparative(how.start, *how.value), phrase.head
         if "is_set" in found and other.head and other.head.classes and head and not head.classes:
@@ -320,16 +320,16 @@ class Builders:
         own = {**found.fields_of(Clauses), "phrase": phrase, "other": other}
         return Clauses("difference", **own, comparative=compared) if head else None
 
-    def _pair(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:
+    def _pair_between(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:
         """Tell the two that something lies between, each with its measure: ``between the births of A and B``."""
-        pair = [self._uncounted(part) for part in phrase.parts]
+        pair = [self._without_count(part) for part in phrase.parts]
         if phrase.of is not None and len(phrase.of.parts) == 2:
-            pair = [self._uncounted(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
+            pair = [self._without_count(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
         elif measure is not None:
-            pair = [replace(self._uncounted(measure), of=part, of_form="of") for part in pair]
+            pair = [replace(self._without_count(measure), of=part, of_form="of") for part in pair]
         return pair if len(pair) == 2 and all(part.of is not None and part.chunks for part in pair) else None
 
-    def _uncounted(self, phrase: NounPhrase) -> NounPhrase:
+    def _without_count(self, phrase: NounPhrase) -> NounPhrase:
         """Take ``the number of children of Ann`` for ``the children of Ann``."""
         words = {chunk.text.lower() for chunk in phrase.chunks}
         return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
@@ -340,7 +340,7 @@ class Builders:
         question: Clauses = found.one("body")
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own: dict[str, Any] = {}
-        if (inner := self._uncounted(phrase)) is not phrase:
+        if (inner := self._without_count(phrase)) is not phrase:
             own["phrase"] = replace(phrase, of=replace(inner, restrictions=[*inner.restrictions, has_it]))
         elif question.form == "count":
             own["phrase"] = replace(phrase, restrictions=[*phrase.restrictions, has_it])
@@ -382,14 +382,14 @@ class Builders:
         return Superlative(start, order.value if order else is_largest, (*words, *measures))
 
 
-def _affirmed(phrase: NounPhrase) -> NounPhrase:
+def _without_no(phrase: NounPhrase) -> NounPhrase:
     return replace(phrase, is_negated=False) if phrase.is_negated else phrase
 
 
-def _negated(said: Restriction) -> Restriction:
+def _turned_round(said: Restriction) -> Restriction:
     if isinstance(said, Predication):
         return replace(said, is_negated=not said.is_negated)
-    return Alternatives([[_negated(one) for one in branch] for branch in said.branches])
+    return Alternatives([[_turned_round(one) for one in branch] for branch in said.branches])
 
 
 def _has_extreme(said: Restriction) -> bool:
@@ -419,5 +419,5 @@ def _said_again(last: Predication, gap: Gapped) -> Predication:
         light = last.light if last.verb else "be"
         return replace(last, object=gap.object, compared=gap.compared, light=light, is_negated=gap.is_negated, more=[])
     if gap.preposition and gap.object is not None:
-        return with_preposition(last, gap.preposition, _affirmed(gap.object), gap.is_negated)
-    return replace(last, object=gap.object and _affirmed(gap.object), is_negated=gap.is_negated, more=[])
+        return with_preposition(last, gap.preposition, _without_no(gap.object), gap.is_negated)
+    return replace(last, object=gap.object and _without_no(gap.object), is_negated=gap.is_negated, more=[])

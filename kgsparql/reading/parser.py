@@ -54,10 +54,10 @@ class _Reader:
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
-        ends = [self._cut(rule) for rule in _ENDS]
-        if (verb := self._parsed("Main")) is not None:
+        ends = [self._take_end(rule) for rule in _ENDS]
+        if (verb := self._read_rule("Main")) is not None:
             self.words[verb[1].start]["main"] = verb[1]
-        end, question = self._parsed("Question") or (0, Clauses("set", NounPhrase()))
+        end, question = self._read_rule("Question") or (0, Clauses("set", NounPhrase()))
         self.passed |= set(range(min(end, len(self.words) - 1)))
         for found, places in ends:
             if "columns" not in found or question.form == "set":
@@ -68,13 +68,13 @@ class _Reader:
         question = self._with_form(question)
         return self._with_rest(_with_each(replace(question, phrase=_with_number(question.phrase))))
 
-    def _parsed(self, rule: str, at: int = 0) -> tuple[int, Any] | None:
+    def _read_rule(self, rule: str, at: int = 0) -> tuple[int, Any] | None:
         return self.grammar.parse(self.words, rule, self.build, at)
 
-    def _cut(self, rule: str) -> tuple[dict[str, Any], set[int]]:
+    def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""
         for at in range(2, len(self.words) - 1):
-            if (found := self._parsed(rule, at)) is not None:
+            if (found := self._read_rule(rule, at)) is not None:
                 self.words[at] = self.words[found[0]]
                 return found[1], set(range(at, found[0]))
         return {}, set()

@@ -61,17 +61,17 @@ class Grammar:
             else:
                 bodies[[*bodies][-1]] += f" {line}"
         self.names = bodies.keys()
-        self.rules = {name: self._alternatives(_PART.findall(body)) for name, body in bodies.items()}
+        self.rules = {name: self._alternatives_in(_PART.findall(body)) for name, body in bodies.items()}
 
     def parse(self, words: Lattice, rule: str, build: Build, at: int = 0) -> tuple[int, Any] | None:
         """Read a rule at a place; return where it ends, and its value; None where it does not fit."""
         found = _Parse(self, words, build).rule(rule, at)
         return found and found[:2]
 
-    def _alternatives(self, parts: list[str]) -> list[tuple[_Match, str, list[Labelled]]]:
+    def _alternatives_in(self, parts: list[str]) -> list[tuple[_Match, str, list[Labelled]]]:
         found = []
         while parts:
-            match, builder, constants = self._sequence(parts), "", list[Labelled]()
+            match, builder, constants = self._sequence_in(parts), "", list[Labelled]()
             if parts[:1] == ["=>"]:
                 builder = parts[1]
                 del parts[:2]
@@ -82,29 +82,29 @@ class Grammar:
             del parts[:1]
         return found
 
-    def _sequence(self, parts: list[str]) -> _Match:
+    def _sequence_in(self, parts: list[str]) -> _Match:
         found = list[_Match]()
         while parts and parts[0] not in {"/", ")", "=>"}:
-            found.append(self._part(parts))
+            found.append(self._part_in(parts))
         return found[0] if len(found) == 1 else _all_of(found)
 
-    def _part(self, parts: list[str]) -> _Match:
+    def _part_in(self, parts: list[str]) -> _Match:
         first = parts.pop(0)
         if first in {"&", "!"}:
-            return _ahead(self._part(parts), is_wanted=first == "&")
+            return _looking_ahead(self._part_in(parts), is_wanted=first == "&")
         if first == "(":
-            options = [self._sequence(parts)]
+            options = [self._sequence_in(parts)]
             while parts.pop(0) == "/":
-                options.append(self._sequence(parts))
+                options.append(self._sequence_in(parts))
             part = _any_of(options)
         elif first.endswith(":"):
-            part = _labelled(first[:-1], self._named(parts.pop(0)))
+            part = _label_match(first[:-1], self._part_named(parts.pop(0)))
         else:
-            part = self._named(first)
-        return _repeated(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
+            part = self._part_named(first)
+        return _repeated_match(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
 
-    def _named(self, name: str) -> _Match:
-        return _rule(name) if name in self.names else _tagged(self.tags.get(name, (name,)))
+    def _part_named(self, name: str) -> _Match:
+        return _rule_match(name) if name in self.names else _tag_match(self.tags.get(name, (name,)))
 
 
 class _Parse:
@@ -141,7 +141,7 @@ _Match = Callable[[_Parse, int, list[Labelled]], int]
 """Reads on from a place, and notes labels; returns where it ends, or -1."""
 
 
-def _tagged(tags: Sequence[str]) -> _Match:
+def _tag_match(tags: Sequence[str]) -> _Match:
     def match(parse: _Parse, at: int, _caught: list[Labelled]) -> int:
         here = parse.words[at]
         for tag in tags:
@@ -153,7 +153,7 @@ def _tagged(tags: Sequence[str]) -> _Match:
     return match
 
 
-def _rule(name: str) -> _Match:
+def _rule_match(name: str) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         found = parse.rule(name, at)
         if found is None:
@@ -165,7 +165,7 @@ def _rule(name: str) -> _Match:
     return match
 
 
-def _labelled(label: str, part: _Match) -> _Match:
+def _label_match(label: str, part: _Match) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         end = part(parse, at, [])
         if end != _FAILED:
@@ -195,7 +195,7 @@ def _all_of(parts: Sequence[_Match]) -> _Match:
     return match
 
 
-def _repeated(part: _Match, times: str) -> _Match:
+def _repeated_match(part: _Match, times: str) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         begun = at
         while (end := part(parse, at, caught)) > at:
@@ -207,7 +207,7 @@ def _repeated(part: _Match, times: str) -> _Match:
     return match
 
 
-def _ahead(part: _Match, *, is_wanted: bool) -> _Match:
+def _looking_ahead(part: _Match, *, is_wanted: bool) -> _Match:
     def match(parse: _Parse, at: int, caught: list[Labelled]) -> int:
         before = parse.value
         end = part(parse, at, caught if is_wanted else [])

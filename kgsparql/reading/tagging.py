@@ -59,13 +59,13 @@ class _Tagger:
             return {"pos": (at + 1, None)}
         found: dict[str, tuple[int, Any]] = {}
         if at not in self.covered:
-            found = self._listed(at)
+            found = self._tags_by_list(at)
             if at in self.silent or "time_adverbs" in found:
                 return None
             if "adverbs" in found and not found.keys() & {"negations", "only_words"}:
                 return None
             own = Chunk(at, at + 1, self.read.raw[at])
-            found |= dict.fromkeys(self._forms(at, found), (at + 1, chunk or own))
+            found |= dict.fromkeys(self._tags_by_form(at, found), (at + 1, chunk or own))
         if chunk is not None and (named is None or at not in self.covered):
             found |= dict.fromkeys(_kinds_of(chunk), (min(chunk.end, self.length), chunk))
         if named is not None:
@@ -87,7 +87,7 @@ class _Tagger:
     def _is_after_owner(self, at: int) -> bool:
         return at > 0 and self.read.gaps[at - 1].strip() in _APOSTROPHES
 
-    def _listed(self, at: int) -> dict[str, tuple[int, Any]]:
+    def _tags_by_list(self, at: int) -> dict[str, tuple[int, Any]]:
         """Tell in which lists of the lexicon a word is, and the phrases that begin with it."""
         (words, phrases), texts = _tags_of(self.lexicon), self.read.texts
         found = {tag: (at + 1, value) for tag, value in words.get(texts[at], {}).items()}
@@ -101,7 +101,7 @@ class _Tagger:
         self.silent |= set(range(at, found["asides"][0] if "asides" in found else at))
         return found
 
-    def _forms(self, at: int, found: Mapping[str, Any]) -> set[str]:
+    def _tags_by_form(self, at: int, found: Mapping[str, Any]) -> set[str]:
         """Tell what the form of a word makes of it."""
         lexicon, text = self.lexicon, self.read.texts[at]
         is_open = "function_words" not in found
@@ -110,13 +110,13 @@ class _Tagger:
             "part": lexicon.is_participle(text),
             "present": is_present,
             "ing": lexicon.is_progressive(text),
-            "agrees": is_open and self._agrees(at, is_present=is_present),
+            "agrees": is_open and self._agrees_with_class(at, is_present=is_present),
             "capital": self.read.is_capital(at),
             "noun": is_open and not found.keys() & _CLOSED and not (at in self.chunks and self.chunks[at].classes),
         }
         return {form for form, is_so in forms.items() if is_so}
 
-    def _agrees(self, at: int, *, is_present: bool) -> bool:
+    def _agrees_with_class(self, at: int, *, is_present: bool) -> bool:
         """Tell whether a word agrees with the class before it as a verb: which trains *stop* at Ulm."""
         texts, lexicon = self.read.texts, self.lexicon
         are_many = at > 0 and lexicon.is_present(texts[at - 1])
