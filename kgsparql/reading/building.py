@@ -57,14 +57,20 @@ def _as_list(found: Sequence[Any]) -> list[Restriction]:
 
 
 _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
-    "chunks": _as_chunks, "restrictions": _as_list, "said": _as_list, "verb": _as_positions, "kinds": _as_positions, "same": _as_positions,
-    "measured": _as_positions, "event": _as_positions, "asked": _as_text, "preposition": _as_text, "unit": _as_value,
-    "most": lambda edges: (edges[0].start, _as_value(edges)), "summary": lambda edges: (edges[0].start, edges[0].value),
-    "every": lambda edges: edges[0].start, "measures": lambda edges: edges[0].value,
+    **dict.fromkeys(("restrictions", "said"), _as_list),
+    **dict.fromkeys(("verb", "kinds", "same", "measured", "event"), _as_positions),
+    **dict.fromkeys(("asked", "preposition"), _as_text),
+    "chunks": _as_chunks,
+    "unit": _as_value,
+    "most": lambda edges: (edges[0].start, _as_value(edges)),
+    "summary": lambda edges: (edges[0].start, edges[0].value),
+    "every": lambda edges: edges[0].start,
+    "measures": lambda edges: edges[0].value,
     "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
     "columns": lambda phrases: phrases[0].parts or (phrases[0],),
     "is_negated": lambda words: len(words) % 2 == 1,
-}  # fmt: skip
+}
+"""How the values of a label become that of a field; else the first is."""
 
 
 class Found(dict[str, list[Any]]):

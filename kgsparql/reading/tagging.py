@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -160,8 +159,7 @@ def _tags_of(
     """Tell the tags of each word of a lexicon, and of the phrases that begin with it, the shortest first."""
     words: dict[str, dict[str, Any]] = defaultdict(dict)
     phrases: dict[str, list[tuple[tuple[str, ...], str, Any]]] = defaultdict(list)
-    for name in (*(field.name for field in fields(lexicon)), "function_words"):
-        table = getattr(lexicon, name)
+    for name, table in {**lexicon.tables, "function_words": lexicon.function_words}.items():
         for key in table if not isinstance(table, str) else ():
             value, (first, *rest) = table[key] if isinstance(table, Mapping) else None, key.split()
             if rest:
