@@ -73,7 +73,7 @@ _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
 """How the values of a label become that of a field; else the first is."""
 
 
-class Found(dict[str, list[Any]]):
+class Labels(dict[str, list[Any]]):
     """What a rule found: the values of each label, and all in ``order``."""
 
     def __init__(self, found: Sequence[Labelled]) -> None:
@@ -109,22 +109,22 @@ class Builders:
 
     def build(self, name: str, found: Sequence[Labelled]) -> Any:
         """Make the value of a rule by the builder that it names."""
-        return getattr(self, name)(Found(found))
+        return getattr(self, name)(Labels(found))
 
     # --- Phrases
 
-    def phrase(self, found: Found) -> NounPhrase:
+    def phrase(self, found: Labels) -> NounPhrase:
         """Make a noun phrase of its nouns, and what stands before them."""
         return NounPhrase(**found.fields_of(NounPhrase))
 
-    def owned(self, found: Found) -> NounPhrase:
+    def owned(self, found: Labels) -> NounPhrase:
         """Make the phrase of what belongs to an owner, who may belong to another one."""
         owner: NounPhrase = found["phrase"][0]
         for own in found["phrase"][1:]:
             owner = replace(own, of=owner, of_form="'s")
         return owner
 
-    def modified(self, found: Found) -> NounPhrase:
+    def modified(self, found: Labels) -> NounPhrase:
         """Add to a phrase what stands after it."""
         phrase: NounPhrase = found.one("phrase")
         for label, value in found.order:
@@ -150,7 +150,7 @@ class Builders:
         head = said.object.head if is_by else None
         return head is not None and not (head.entities or head.classes)
 
-    def joined(self, found: Found) -> NounPhrase:
+    def joined(self, found: Labels) -> NounPhrase:
         """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
         parts: list[NounPhrase] = [value for label, value in found.order if label in {"phrase", "and", "or"}]
         if len(parts) == 1:
@@ -177,7 +177,7 @@ class Builders:
         is_open = part.of is None and not is_own and not (part.head and part.head.is_name)
         return replace(part, of=owner, of_form="of") if is_open else part
 
-    def quantity(self, found: Found) -> Quantity:
+    def quantity(self, found: Labels) -> Quantity:
         """Make a quantity of a number and how it compares."""
         how: Any = found.one("how").value if "how" in found else "="
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
@@ -185,7 +185,7 @@ class Builders:
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
         return Quantity(comparison, found.one("number").value, positions, "is_of_value" in found, "is_share" in found)
 
-    def extreme(self, found: Found) -> Superlative:
+    def extreme(self, found: Labels) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""
         word, number, rank = found.one("word"), found.one("number"), found.one("rank")
         which, measures = word.value if isinstance(word.value, tuple) else (word.value is not False, ())
@@ -197,11 +197,11 @@ class Builders:
 
     # --- What is said
 
-    def argument(self, found: Found) -> tuple[str, NounPhrase]:
+    def argument(self, found: Labels) -> tuple[str, NounPhrase]:
         """Make an argument of its preposition and phrase."""
         return found.one("adverb").value if "adverb" in found else found.field("preposition"), found.one("object")
 
-    def said(self, found: Found) -> Predication:
+    def said(self, found: Labels) -> Predication:
         """Make what is said with one verb, or without: a negated phrase denies it."""
         own, arguments = found.fields_of(Predication), [*found["argument"]]
         if "object" not in own and arguments and not found.keys() & {"subject", "after_subject"}:
@@ -219,7 +219,7 @@ class Builders:
             own["subject"] = replace(own["subject"], restrictions=later)
         return Predication(**own)
 
-    def compared(self, found: Found) -> Predication:
+    def compared(self, found: Labels) -> Predication:
         """Make a comparison with a phrase, a number, another measure, or nothing."""
         how, quantity, own = found.one("how"), found.one("quantity"), found.one("own")
         comparison: Any
@@ -234,25 +234,25 @@ class Builders:
         is_bare = "verb" in found or not (own or quantity or "object" in found)
         return Predication(**{"light": "" if is_bare else "be", **found.fields_of(Predication), "compared": compared})
 
-    def denied(self, found: Found) -> Predication:
+    def denied(self, found: Labels) -> Predication:
         """Deny what is said."""
         said: Predication = found.one("said")
         is_negated = "is_negated" in found and found.field("is_negated")
         return replace(said, is_negated=said.is_negated != is_negated, is_only=said.is_only or "is_only" in found)
 
-    def shared(self, found: Found) -> list[Predication]:
+    def shared(self, found: Labels) -> list[Predication]:
         """Give one subject, and a preposition, to all that is said of it."""
         word = found.one("adverb").value if "adverb" in found else _as_text(found["preposition"] or [""])
         return [
             replace(one, subject=found.one("subject"), preposition=one.preposition or word) for one in found["said"]
         ]
 
-    def gapped(self, found: Found) -> Gapped:
+    def gapped(self, found: Labels) -> Gapped:
         """Make the phrase of which the same is said as before."""
         said = found.one("said") or Predication(object=found.one("object"))
         return Gapped(_as_text(found["preposition"] or [""]), said.object, "is_negated" in found, said.compared)
 
-    def all_said(self, found: Found) -> list[Restriction]:
+    def all_said(self, found: Labels) -> list[Restriction]:
         """Join what is said: ``or`` begins another branch; ``there`` is the place named last."""
         branches: list[list[Restriction]] = [[]]
         place: tuple[str, NounPhrase | None] = "", None
@@ -273,11 +273,11 @@ class Builders:
 
     # --- Questions
 
-    def question(self, found: Found) -> Clauses:
+    def question(self, found: Labels) -> Clauses:
         """Note that a list is asked for; of a text that is no question, nothing is."""
         return replace(found.one("body") or Clauses("set", NounPhrase()), is_listing="is_listing" in found)
 
-    def asked(self, found: Found) -> Clauses:
+    def asked(self, found: Labels) -> Clauses:
         """Make a question for a phrase, of which something is said."""
         phrase = found.one("phrase") or NounPhrase()
         first, *others = phrase.parts or (phrase,)
@@ -296,7 +296,7 @@ class Builders:
         own = {"form": "set", **found.fields_of(Clauses), "phrase": phrase, "said": []}
         return Clauses(**own | {"is_definition": "is_definition" in found and is_bare and is_one})
 
-    def yes_no(self, found: Found) -> Clauses:
+    def yes_no(self, found: Labels) -> Clauses:
         """Make a question whether something holds, or which of two, or whether one has more than another."""
         phrase, said = found.one("phrase"), _as_list(found["said"])
         said = [_turned_round(one) for one in said] if "is_negated" in found else said
@@ -309,7 +309,7 @@ class Builders:
             return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
         return Clauses("ask", phrase, said=said, asks_existence="asks_existence" in found)
 
-    def difference(self, found: Found) -> Clauses | None:
+    def difference(self, found: Labels) -> Clauses | None:
         """Make a question how much more one has than the other: of a comparison, of two sets, or of what they have."""
         body, phrase, other, how = (found.one(label) for label in ("body", "phrase", "other", "how"))
         if body is not None:
@@ -340,7 +340,7 @@ class Builders:
         words = {chunk.text.lower() for chunk in phrase.chunks}
         return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
 
-    def each(self, found: Found) -> Clauses:
+    def each(self, found: Labels) -> Clauses:
         """Make a question of something that is asked of each of some things."""
         each: NounPhrase = replace(found.one("each"), is_each=True)
         question: Clauses = found.one("body")
@@ -356,7 +356,7 @@ class Builders:
             own["columns"], own["phrase"] = phrase.parts or (phrase,), each
         return replace(question, each=each, **own)
 
-    def fronted(self, found: Found) -> Clauses:
+    def fronted(self, found: Labels) -> Clauses:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
         question: Clauses = found.one("body")
         preposition = found.field("preposition")
@@ -371,15 +371,15 @@ class Builders:
             said.append(own)
         return replace(question, phrase=replace(question.phrase, restrictions=said))
 
-    def word(self, found: Found) -> Any:
+    def word(self, found: Labels) -> Any:
         """Return the only value."""
         return found.order[0][1]
 
-    def fields(self, found: Found) -> dict[str, Any]:
+    def fields(self, found: Labels) -> dict[str, Any]:
         """Make fields of a question of what stands at its end."""
         return found.fields_of(Clauses)
 
-    def order(self, found: Found) -> Superlative:
+    def order(self, found: Labels) -> Superlative:
         """Make what the answers are ordered by, and whether the largest comes first."""
         best, order = found.one("best"), found.one("orders")
         is_largest, measures = best.value if best else (False, ())

@@ -21,7 +21,7 @@ from kgsparql.reading.clauses import (
     relations,
 )
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.peg import Grammar
+from kgsparql.reading.peg import Grammar, Reading
 from kgsparql.reading.tagging import tagged
 
 _ENDS = ("Ending", "Request", "Choices")
@@ -49,15 +49,16 @@ class _Reader:
     def __init__(self, read: Chunked, own: Lexicon) -> None:
         self.read, self.lexicon, self.texts = read, own, read.texts
         self.words = tagged(read, own)
-        self.grammar, self.build = grammar(own.language), Builders(own).build
+        self._begin_reading()
         self.passed = set[int]()
 
     def question(self) -> Clauses:
         """Read the question, and note what is left."""
         ends = [self._take_end(rule) for rule in _ENDS]
-        if (verb := self._read_rule("Main")) is not None:
+        if (verb := self.reading.rule("Main", 0)) is not None:
             self.words[verb[1].start]["main"] = verb[1]
-        end, question = self._read_rule("Question") or (0, Clauses("set", NounPhrase()))
+            self._begin_reading()
+        end, question, _ = self.reading.rule("Question", 0) or (0, Clauses("set", NounPhrase()), [])
         self.passed |= set(range(min(end, len(self.words) - 1)))
         for found, places in ends:
             if "columns" not in found or question.form == "set":
@@ -68,14 +69,15 @@ class _Reader:
         question = self._with_form(question)
         return self._with_rest(_with_each(replace(question, phrase=_with_number(question.phrase))))
 
-    def _read_rule(self, rule: str, at: int = 0) -> tuple[int, Any] | None:
-        return self.grammar.parse(self.words, rule, self.build, at)
+    def _begin_reading(self) -> None:
+        self.reading = Reading(grammar(self.lexicon.language), self.words, Builders(self.lexicon).build)
 
     def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""
         for at in range(2, len(self.words) - 1):
-            if (found := self._read_rule(rule, at)) is not None:
+            if (found := self.reading.rule(rule, at)) is not None:
                 self.words[at] = self.words[found[0]]
+                self._begin_reading()
                 return found[1], set(range(at, found[0]))
         return {}, set()
 
