@@ -183,7 +183,10 @@ class Builders:
         comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
         edges = [value for _, value in found.order if isinstance(value, Edge)]
         positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
-        return Quantity(comparison, found.one("number").value, positions, "is_of_value" in found, "is_share" in found)
+        value = found.one("number").value
+        if "unit" in found and not value.unit:
+            value = replace(value, unit=found.one("unit").text)
+        return Quantity(comparison, value, positions, "is_of_value" in found, "is_share" in found)
 
     def extreme(self, found: Labels) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""

@@ -21,7 +21,7 @@ from kgsparql.reading.clauses import (
     relations,
 )
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.peg import Grammar, Reading
+from kgsparql.reading.peg import Grammar, RuleReader
 from kgsparql.reading.tagging import tagged
 
 _ENDS = ("Ending", "Request", "Choices")
@@ -70,7 +70,7 @@ class _Reader:
         return self._with_rest(_with_each(replace(question, phrase=_with_number(question.phrase))))
 
     def _begin_reading(self) -> None:
-        self.reading = Reading(grammar(self.lexicon.language), self.words, Builders(self.lexicon).build)
+        self.reading = RuleReader(grammar(self.lexicon.language), self.words, Builders(self.lexicon).build)
 
     def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""

@@ -40,7 +40,7 @@ class Grammar:
     >>> ann, knows, bea = Edge(0, 1, 1, "ann"), Edge(1, 2, 2, "knows"), Edge(2, 3, 3, "bea")
     >>> words = [{"name": ann}, {"verb": knows}, {"name": bea}, {}]
     >>> show = lambda builder, found: [builder, *(f"{label}:{getattr(own, 'text', own)}" for label, own in found)]
-    >>> Reading(Grammar("S <- who:name verb what:name => fact sure=yes"), words, show).rule("S", 0)
+    >>> RuleReader(Grammar("S <- who:name verb what:name => fact sure=yes"), words, show).rule("S", 0)
     (3, ['fact', 'sure:yes', 'who:ann', 'what:bea'], [])
     """
 
@@ -102,7 +102,7 @@ class Grammar:
         return _rule_match(name) if name in self.names else _tag_match(self.tags.get(name, (name,)))
 
 
-class Reading:
+class RuleReader:
     """Reads some words by a grammar.
 
     :ivar known: what each rule found at each place: where it ends, its value, and labels that it hands on.
@@ -136,12 +136,12 @@ class Reading:
         return self.known[key]
 
 
-_Match = Callable[[Reading, int, list[Labelled]], int]
+_Match = Callable[[RuleReader, int, list[Labelled]], int]
 """Reads on from a place, and notes labels; returns where it ends, or -1."""
 
 
 def _tag_match(tags: Sequence[str]) -> _Match:
-    def match(parse: Reading, at: int, _caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, _caught: list[Labelled]) -> int:
         here = parse.words[at]
         for tag in tags:
             if tag in here:
@@ -153,7 +153,7 @@ def _tag_match(tags: Sequence[str]) -> _Match:
 
 
 def _rule_match(name: str) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         found = parse.rule(name, at)
         if found is None:
             return _FAILED
@@ -165,7 +165,7 @@ def _rule_match(name: str) -> _Match:
 
 
 def _label_match(label: str, part: _Match) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         end = part(parse, at, [])
         if end != _FAILED:
             caught.append((label, parse.value))
@@ -175,14 +175,14 @@ def _label_match(label: str, part: _Match) -> _Match:
 
 
 def _any_of(options: Sequence[_Match]) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         return next((end for option in options if (end := option(parse, at, caught)) != _FAILED), _FAILED)
 
     return match
 
 
 def _all_of(parts: Sequence[_Match]) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         mark = len(caught)
         for part in parts:
             at = part(parse, at, caught)
@@ -195,7 +195,7 @@ def _all_of(parts: Sequence[_Match]) -> _Match:
 
 
 def _repeated_match(part: _Match, times: str) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         begun = at
         while (end := part(parse, at, caught)) > at:
             at = end
@@ -207,7 +207,7 @@ def _repeated_match(part: _Match, times: str) -> _Match:
 
 
 def _looking_ahead(part: _Match, *, is_wanted: bool) -> _Match:
-    def match(parse: Reading, at: int, caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         before = parse.value
         end = part(parse, at, caught if is_wanted else [])
         parse.value = before
