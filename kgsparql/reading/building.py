@@ -190,11 +190,11 @@ class Builders:
 
     def extreme(self, found: Labels) -> Superlative:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""
-        word, number, rank = found.one("word"), found.one("number"), found.one("rank")
+        word, number, rank, last = (found.one(label) for label in ("word", "number", "rank", "last"))
         which, measures = word.value if isinstance(word.value, tuple) else (word.value is not False, ())
         return Superlative(
             word.start, which in {True, ">"}, measures,
-            rank=rank.value if rank else 1, number=int(number.value.number) if number else 1,
+            rank=rank.value if rank else 1, number=int(number.value.number) if number else last.value - rank.value + 1 if last else 1,
             is_share="is_share" in found,
         )  # fmt: skip
 
@@ -278,7 +278,9 @@ class Builders:
 
     def question(self, found: Labels) -> Clauses:
         """Note that a list is asked for; of a text that is no question, nothing is."""
-        return replace(found.one("body") or Clauses("set", NounPhrase()), is_listing="is_listing" in found)
+        question: Clauses = found.one("body") or Clauses("set", NounPhrase())
+        phrase = replace(question.phrase, restrictions=[*question.phrase.restrictions, *_as_list(found["said"])])
+        return replace(question, phrase=phrase, is_listing="is_listing" in found)
 
     def asked(self, found: Labels) -> Clauses:
         """Make a question for a phrase, of which something is said."""

@@ -97,6 +97,9 @@ class _Tagger:
         if "quantifiers" in found:  # `most expensive` counts nothing, `most` does
             longest = max(found[tag][0] for tag in ("superlatives", "comparatives") if tag in found)
             found.pop("quantifiers" if longest > at + 1 else "superlatives", None)
+        ending = next((one for one in self.lexicon.day_endings if texts[at].endswith(one)), "")
+        if ending and texts[at].removesuffix(ending).isdecimal():
+            found["ordinals"] = at + 1, int(texts[at].removesuffix(ending))
         self.silent |= set(range(at, found["asides"][0] if "asides" in found else at))
         return found
 
