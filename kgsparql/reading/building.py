@@ -279,8 +279,10 @@ class Builders:
     def question(self, found: Labels) -> Clauses:
         """Note that a list is asked for; of a text that is no question, nothing is."""
         question: Clauses = found.one("body") or Clauses("set", NounPhrase())
-        phrase = replace(question.phrase, restrictions=[*question.phrase.restrictions, *_as_list(found["said"])])
-        return replace(question, phrase=phrase, is_listing="is_listing" in found)
+        if "said" in found:
+            said = [*question.phrase.restrictions, *_as_list(found["said"])]
+            question = replace(question, phrase=replace(question.phrase, restrictions=said))
+        return replace(question, is_listing="is_listing" in found)
 
     def asked(self, found: Labels) -> Clauses:
         """Make a question for a phrase, of which something is said."""
