@@ -192,11 +192,15 @@ class Builders:
         """Make ``the second oldest``, ``the three largest``, ``top 5``."""
         word, number, rank, last = (found.one(label) for label in ("word", "number", "rank", "last"))
         which, measures = word.value if isinstance(word.value, tuple) else (word.value is not False, ())
+        several = last.value - rank.value + 1 if last else 1
         return Superlative(
-            word.start, which in {True, ">"}, measures,
-            rank=rank.value if rank else 1, number=int(number.value.number) if number else last.value - rank.value + 1 if last else 1,
+            word.start,
+            which in {True, ">"},
+            measures,
+            rank=rank.value if rank else 1,
+            number=int(number.value.number) if number else several,
             is_share="is_share" in found,
-        )  # fmt: skip
+        )
 
     # --- What is said
 
