@@ -307,21 +307,6 @@ def is_adverb(relation: Predication) -> bool:
     return (compared is not None and other is None) or is_extreme
 
 
-def is_computed(question: Clauses) -> bool:
-    """Tell whether something is to be counted, compared, ordered, summed up or denied, not only looked up."""
-    if question.form != "set" or question.each is not None or question.columns or question.order:
-        return True
-    phrases = list(phrases_in(question))
-    said = [one for phrase in phrases for one in relations(phrase.restrictions)]
-    is_ordered = any(one.superlative or one.quantity or one.most or one.summary for one in phrases)
-    return is_ordered or any(one.compared or one.is_negated or _has_value(one) for one in said)
-
-
-def _has_value(said: Predication) -> bool:
-    others = (said.object, *(phrase for _, phrase in said.more))
-    return any(one is not None and one.head is not None and one.head.is_value for one in others)
-
-
 def positions_in(question: Clauses) -> set[int]:
     """Collect the positions of all words that stand in a clause."""
     compared = question.comparative
