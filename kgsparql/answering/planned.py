@@ -371,8 +371,11 @@ def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: S
 def _gap_of_doubt(doubt: Doubt, words: Chunked) -> Gap:
     if doubt.position < 0:
         return Gap("reading", "", doubt.why, doubt.values)
-    said = words.raw[doubt.position]
-    is_known = any(doubt.position in chunk.span for chunk in words.chunks)
-    if doubt.why == LEFT_OUT and words.is_capital(doubt.position) and not is_known:
-        return Gap("name", said, "nothing in this graph is called {!r}", (said,))
+    at, said = doubt.position, words.raw[doubt.position]
+    known = {place for chunk in words.chunks for place in chunk.span}
+    unknown = [words.is_capital(place) and place not in known for place in range(len(words.raw))]
+    if doubt.why == LEFT_OUT and unknown[at]:  # with the words beside it that are so, too: one name
+        first, last = at - unknown[at::-1].index(False), (*unknown, False).index(False, at)
+        name = words.text_of(first + 1, last)
+        return Gap("name", name, "nothing in this graph is called {!r}", (name,))
     return Gap("word", said, doubt.why, (said, *doubt.values))
