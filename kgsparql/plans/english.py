@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
-from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.plans.relations import Relation, folded, many, one
+from kgsparql.plans.relations import Relation, folded, many, marked, one
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
@@ -24,27 +24,35 @@ _NAMED_KINDS = 4
 @cache
 def _rules() -> Mapping[str, Sequence[tuple[frozenset[str], str]]]:
     found: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
-    for line in files("kgsparql.plans").joinpath("english.txt").read_text(encoding="utf-8").splitlines():
-        name, *features = line.partition(":")[0].split() or "#"
-        found[name].append((frozenset(features), line.partition(":")[2].removeprefix(" ")))
+    lines = files("kgsparql.plans").joinpath("english.txt").read_text(encoding="utf-8")
+    for name, features, text in re.findall(r"(?m)^(\w+)(.*?): ?(.*)$", lines):
+        found[name].append((frozenset(features.split()), text))
     return found
 
 
-class Saying(dict[str, Any]):
-    """What may stand in a sentence: values, the rules that hold of these features, and parts of what is said.
+class _Saying(dict[str, Any]):
+    """Values for the places of a rule; where there is none, another rule, or what is said tells."""
 
-    >>> Saying({"time", "max"})["best"], Saying({">="}, n="5")["amount"]
-    ('latest', '5 or more')
-    """
-
-    def __init__(self, features: set[str], of: object = None, **values: object) -> None:
+    def __init__(self, features: set[str], of: Sequence[object], values: Mapping[str, object]) -> None:
         super().__init__(values)
         self.features, self.of = features, of
 
     def __missing__(self, name: str) -> Any:
         if name not in _rules():
-            return getattr(self.of, name)
+            return next(getattr(one, name) for one in self.of if hasattr(one, name))
         return next(text for needed, text in _rules()[name] if needed <= self.features).format_map(self)
+
+
+def say(rule: str, features: set[str], *of: object, **values: object) -> str:
+    """Say something by a rule.
+
+    :param of: what has attributes that the rule asks for.
+
+    >>> say("best", {"time", "max"}), say("amount", {">="}, n="5")
+    ('latest', '5 or more')
+    """
+    text: str = _Saying(features, of, values)[rule]
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Phrase:
     :param kind: ``class``: all of a class; ``those``: nothing but the clauses says what they are; ``names``: they are
         named one by one; ``ends``: what something leads to; ``known``: the same, which may be one; ``best``: with its
         article; ``they``: what the sentence is about, ``theirs``: what that leads to; ``anything``: whatever there is;
-        ``said``: no items, but what is said of a measure.
+        ``said``, ``yes`` and ``no``: what is said of a value.
     :param is_one: it is one thing, or what one thing leads to: *the capital of France*.
     :param is_open: the head ends with a phrase that has clauses of its own.
     :param exceptions: what is left out.
@@ -76,14 +84,14 @@ class Phrase:
 
     single: str
     plural: str
-    kind: OneOf["class", "those", "names", "ends", "known", "best", "they", "theirs", "anything", "said"]
+    kind: str
     clauses: tuple[Clause, ...] = ()
     exceptions: tuple[str, ...] = ()
     is_one: bool = False
     is_open: bool = False
 
     def __format__(self, case: str) -> str:
-        return str(Saying(self.features, self)[case or "all"])
+        return say(case or "all", self.features, self)
 
     def with_clause(self, clause: Clause) -> Phrase:
         """The same items, of which something more is true."""
@@ -96,7 +104,7 @@ class Phrase:
     @property
     def is_plain(self) -> bool:
         """Whether nothing is said of the head."""
-        return not self.clauses and not self.exceptions
+        return not (self.clauses or self.exceptions)
 
     @property
     def needs_room(self) -> bool:
@@ -107,11 +115,10 @@ class Phrase:
     def features(self) -> set[str]:
         """What rules ask of it; a verb after it is in the singular only where it is surely one thing."""
         is_singular = self.is_one and self.kind != "ends"
-        marks = {
-            "plain": self.is_plain, "clauses": self.clauses, "exceptions": self.exceptions, "one": self.is_one,
-            "singular": is_singular, "many": not is_singular, "closed": not self.is_open,
-        }  # fmt: skip
-        return {self.kind, *(name for name, is_so in marks.items() if is_so)}
+        return {self.kind} | marked(
+            plain=self.is_plain, clauses=self.clauses, exceptions=self.exceptions, one=self.is_one,
+            singular=is_singular, many=not is_singular, closed=not self.is_open,
+        )  # fmt: skip
 
     @property
     def said(self) -> str:
@@ -178,7 +185,7 @@ def reached(start: Phrase, step: Relation) -> Phrase:
 def ends(start: Phrase, step: Relation) -> Phrase:
     """What a step leads to from items.
 
-    >>> f"{ends(names(['France']), Relation('noun', 'capital')):number}"
+    >>> f"{ends(names(['France']), Relation('noun', 'capital')):in_number}"
     'capital of France'
     >>> f"{ends(of_class('person'), Relation('noun', 'capital', is_inverse=True))}"
     'those whose capital is a person'
@@ -186,14 +193,12 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     if step.is_inverse or not (step.is_noun or step.thing):
         head = replace(of_class(step.subject), kind="known") if step.subject else THOSE
         return head.with_clause(condition(step.reversed, start))
-    head = step.text if step.is_noun else step.thing
-    features = step.features | start.features
-    single, plural = (str(Saying(features, step, start=start, head=own)["ends"]) for own in (head, many(head)))
-    is_theirs = step.is_noun and start.kind == "they"
+    features, head_noun = step.features | start.features, step.text if step.is_noun else step.thing
+    single, plural = (say("ends", features, step, start=start, head=own) for own in (head_noun, many(head_noun)))
+    kind = "known" if step.number else "theirs" if step.is_noun and start.kind == "they" else "ends"
     is_one = step.number == "one" if step.number else step.is_noun and "singular" in start.features
-    is_open = not (is_theirs or (step.is_noun and start.kind == "names" and not start.needs_room))
-    kind = "known" if step.number else "theirs" if is_theirs else "ends"
-    return Phrase(single, plural, kind, is_one=is_one and not is_theirs, is_open=is_open)
+    is_open = not step.is_noun or start.kind not in {"names", "they"} or start.needs_room
+    return Phrase(single, plural, kind, is_one=is_one, is_open=is_open)
 
 
 def condition(step: Relation, end: Phrase) -> Clause:
@@ -207,13 +212,8 @@ def condition(step: Relation, end: Phrase) -> Clause:
     >>> condition(Relation("noun", "capital", is_inverse=True), germany).text
     'that are capitals of Germany'
     """
-    if step.thing and not (step.form == "noun" or step.is_inverse) and end.kind in {"those", "anything"}:
-        kind: Any = "class" if end.kind == "anything" else "ends"
-        end = replace(end, single=step.thing, plural=many(step.thing), kind=kind, is_one=False)
-    is_led = step.is_inverse and (step.form == "noun" or step.thing)
-    led = ends(end, step.reversed) if is_led else end
-    text = Saying(step.features | end.features, step, end=end, ends=led)["clause"]
-    return Clause(text, is_open=end.needs_room)
+    led = ends(end, step.reversed) if step.is_inverse and (step.form == "noun" or step.thing) else end
+    return Clause(say("clause", step.features | end.features, step, end=end, ends=led), is_open=end.needs_room)
 
 
 def leads(steps: Sequence[Relation], end: Phrase) -> Clause:
@@ -228,6 +228,20 @@ def leads(steps: Sequence[Relation], end: Phrase) -> Clause:
         end = ends(end, step.reversed)
     clause = condition(first, end)
     return replace(clause, text=clause.text + _NOT_BACK) if is_back else clause
+
+
+def lacking(items: Phrase, steps: Sequence[Relation], end: Phrase) -> Phrase:
+    """The items from which some steps do not lead to an end."""
+    features = steps[0].features | end.features | marked(far=len(steps) > 1)
+    if text := say("lacks", features, steps[0], end=end):
+        return items.with_clause(Clause(text, is_open=end.needs_room))
+    return items.without(f"{THOSE.with_clause(leads(steps, end))}")
+
+
+def minus(items: Phrase, others: Phrase) -> Phrase:
+    """Items without others; those of the same class are *those*."""
+    is_same = others.kind == items.kind == "class" and others.single == items.single and not others.is_plain
+    return items.without(f"those{others.tail}" if is_same else f"{others:in_number}")
 
 
 def both(phrases: Sequence[Phrase]) -> Phrase:
@@ -254,15 +268,14 @@ def either(phrases: Sequence[Phrase]) -> Phrase:
     >>> f"{either([of_class('saint'), of_class('poet')])}"
     'saints or poets'
     """
-    first = phrases[0]
-    heads = {(phrase.kind, phrase.single) for phrase in phrases}
-    if len(heads) == 1 and all(len(p.clauses) == 1 and not p.exceptions and not p.is_open for p in phrases):
-        clauses = [phrase.clauses[0] for phrase in phrases]
-        said = " or ".join([clauses[0].text, *(behind(clause.text) for clause in clauses[1:])])
-        return replace(first, clauses=(Clause(said, any(clause.is_open for clause in clauses), is_choice=True),))
-    last = {f"{phrase:number}".split()[-1].removesuffix("s") for phrase in phrases}
-    text = f"{'' if all(p.is_plain for p in phrases) else ','} or ".join(f"{phrase:number}" for phrase in phrases)
-    if len(phrases) > _NAMED_KINDS and len(last) == 1 and all(phrase.kind == "class" for phrase in phrases):
+    texts, clauses = [f"{phrase:in_number}" for phrase in phrases], [own for phrase in phrases for own in phrase.clauses]
+    heads = {replace(phrase, clauses=()) for phrase in phrases if len(phrase.clauses) == 1 and not phrase.is_open}
+    if len(heads) == 1 and len(clauses) == len(phrases) and not phrases[0].exceptions:
+        said = " or ".join(behind(own.text) if i else own.text for i, own in enumerate(clauses))
+        return heads.pop().with_clause(Clause(said, any(own.is_open for own in clauses), is_choice=True))
+    last = {text.split()[-1].removesuffix("s") for text in texts}
+    text = f"{',' * any(not own.is_plain for own in phrases)} or ".join(texts)
+    if len(phrases) > _NAMED_KINDS and len(last) == 1 and all(own.kind == "class" for own in phrases):
         text = f"{last.pop()}s of {len(phrases)} kinds"
     return Phrase(text, text, "best")
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal as OneOf
-from typing import cast
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import PREPOSITIONS, Wording, is_past_form, plural, singular, wording
 
-Form = OneOf["noun", "passive", "verb", "quoted"]
-
 _NO_NOUN = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|does|do|did|can|not)\b")
 _PLACES = frozenset({"in", "on", "at", "by", "from", "into"})
-_WITH_OBJECT = re.compile(r"(\w+)(?: (\w+))? (?:the|an?) (.+)")
+_WITH_OBJECT = re.compile(r"(\w+(?: \w+)?) (?:the|an?) (.+)")
 _BRACKETS = re.compile(r"\s*\([^()]*\)$")
+
+
+def marked(**features: object) -> set[str]:
+    """Those of some features that are so."""
+    return {name for name, is_so in features.items() if is_so}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +27,25 @@ class Relation:
     """How a step is said of its start and its end.
 
     :param form: ``noun``: the end is a ``text`` of the start; ``passive``: the start is ``text`` the end; ``verb``: the
-        start ``text`` the end; ``quoted``: the start has the end as ``text``.
+        start ``text`` the end; ``quoted``: the start has the end as ``text``;
+        ``flag``: that ``text`` is so of the start, or not.
     :param thing: what the end is, where that is known: the award of *received the award*; ``subject``: the start.
-    :param owner: whose the noun is, of several nouns in a row, of which ``thing`` is the last.
+    :param holder: whose the noun is, of several nouns in a row, of which ``thing`` is the last.
     :param is_inverse: the two ends change places.
     :param is_of: the name says of the start what it is of the end: *member of*.
     :param is_back: it walks the step before it back, and never to the same thing.
-    :param number: whether it leads to one thing or to many, where the graph has told.
+    :param number: ``one`` or ``many``, as to how much it leads, where the graph has told.
     """
 
-    form: Form
+    form: str
     text: str
     thing: str = ""
     subject: str = ""
-    owner: str = ""
+    holder: str = ""
     is_inverse: bool = False
     is_of: bool = False
     is_back: bool = False
-    number: OneOf["", "one", "many"] = ""
+    number: str = ""
 
     @property
     def reversed(self) -> Relation:
@@ -58,13 +60,17 @@ class Relation:
     @property
     def features(self) -> set[str]:
         """What rules ask of it."""
-        is_done = self.text.endswith(" by") or self.text.startswith("born ")
-        is_list = self.text.endswith("s") and many(self.text) == self.text
-        marks = {
-            "inverse": self.is_inverse, "of": self.is_of, "back": self.is_back, "owned": self.owner,
-            "thing": self.thing, "done": is_done, "list": is_list,
-        }  # fmt: skip
-        return {self.form, f"'{self.text}'", *(name for name, is_so in marks.items() if is_so)}
+        first, second = f"{self.text} ".split(" ")[:2]
+        return {self.form, f"'{self.text}'", f"{first.lower()}…"} | marked(
+            inverse=self.is_inverse, of=self.is_of, back=self.is_back, owned=self.holder, thing=self.thing,
+            done=second in {"by", "been"} or first == "born" or is_past_form(second),
+            list=self.text.endswith("s") and many(self.text) == self.text,
+        )  # fmt: skip
+
+    @property
+    def rest(self) -> str:
+        """All but the first word."""
+        return self.text.partition(" ")[2]
 
     @property
     def nouns(self) -> str:
@@ -82,11 +88,14 @@ class Relation:
         return one(self.thing)
 
     @property
+    def things(self) -> str:
+        """What several ends are."""
+        return many(self.thing)
+
+    @property
     def for_many(self) -> str:
         """The verb behind a plural."""
-        first, _, rest = self.text.partition(" ")
-        first = singular(first) if first.endswith("s") and not first.endswith("ss") else first
-        return f"{first} {rest}".strip()
+        return f"{singular(self.text.partition(' ')[0])} {self.rest}".strip()
 
 
 def relation(label: str) -> Relation:
@@ -118,36 +127,29 @@ def of_wording(said: Wording, *, is_inverse: bool = False) -> Relation:
     >>> of_wording(wording("part of")).is_inverse, of_wording(wording("part of"), is_inverse=True).is_noun
     (True, True)
     """
-    is_of = said.form == "of"
-    form = "noun" if is_of else cast("Form", said.form)
-    return Relation(form, said.text, is_inverse=is_inverse != is_of, is_of=is_of)
+    if said.form == "of":
+        return Relation("noun", said.text, is_inverse=not is_inverse, is_of=True)
+    return Relation(said.form, said.text, is_inverse=is_inverse)
 
 
 def _with_object(name: str) -> Relation | None:
     """What a name with a verb and its object says: *received the award*, *located in the city*."""
     found = _WITH_OBJECT.fullmatch(name)
-    if found is None:
+    if found is None or not (is_past_form(found[1].split()[0]) and _is_plain_noun(found[2])):
         return None
-    verb, preposition, noun = found.groups()
-    if not is_past_form(verb) or not (preposition is None or preposition in PREPOSITIONS) or not _is_plain_noun(noun):
-        return None
-    said = wording(f"{verb} {preposition}") if preposition else None
-    form: Form = "passive" if said is not None and said.form == "passive" else "verb"
-    return Relation(form, f"{verb} {preposition or ''}".strip(), noun)
+    own = relation(found[1]) if " " in found[1] else Relation("verb", found[1])
+    return replace(own, thing=found[2]) if own.form in {"passive", "verb"} else None
 
 
 def _by_form(name: str, said: Wording | None) -> Relation | None:
     """What a name says whose words are all in its English form."""
-    own, words = _squashed(name), "" if said is None else _squashed(said.text)
     if said is None:
         return None
-    if said.form == "of" and own == f"{words}of":
-        return of_wording(replace(said, text=name[: -len(" of")]))
-    if said.form in {"passive", "verb"} and own == words:
-        if " " not in name and is_past_form(name.lower()):
-            return None  # "founded": by whom, or when?
-        return of_wording(replace(said, text=name if name.split()[0].isupper() else name[0].lower() + name[1:]))
-    return Relation("noun", name) if own.startswith(words) and _is_plain_noun(name) else None
+    own, words = _squashed(name), _squashed(said.text)
+    if said.form == "noun":
+        return Relation("noun", name) if own.startswith(words) and _is_plain_noun(name) else None
+    is_unsure = " " not in name and is_past_form(name.lower())  # "founded": by whom, or when?
+    return None if is_unsure or own.removesuffix("of" * (said.form == "of")) != words else of_wording(said)
 
 
 def _squashed(name: str) -> str:
@@ -166,13 +168,17 @@ def _is_plain_noun(name: str) -> bool:
 
 
 def folded(steps: Sequence[Relation]) -> list[Relation]:
-    """Steps, of which nouns in a row are one: *author's date of birth*."""
+    """Steps, of which nouns in a row are one.
+
+    >>> [step.text for step in folded([Relation("noun", "author"), Relation("noun", "date of birth")])]
+    ["author's date of birth"]
+    """
     found: list[Relation] = []
     for step in steps:
         if found and found[-1].is_noun and step.is_noun:
-            owner, is_back = found[-1].text, found[-1].is_back or step.is_back
-            step = replace(step, text=owned([owner, step.text]), owner=owner, thing=step.text, is_back=is_back)
-            found.pop()
+            holder = found.pop()
+            text, is_back = f"{owning(holder.text)} {step.text}", holder.is_back or step.is_back
+            step = replace(step, text=text, holder=holder.text, thing=step.text, is_back=is_back)
         found.append(step)
     return found
 
@@ -195,13 +201,13 @@ def many(noun: str) -> str:
     return plural(bare) + rest if re.fullmatch(r"[A-Za-z][A-Za-z' -]*[A-Za-z]", bare) else noun
 
 
-def owned(nouns: Sequence[str]) -> str:
-    """Nouns of which each belongs to the one before it.
+def owning(noun: str) -> str:
+    """A noun before what belongs to it.
 
-    >>> owned(["author", "date of birth"]), owned(["authors", "name"])
-    ("author's date of birth", "authors' name")
+    >>> owning("author"), owning("authors")
+    ("author's", "authors'")
     """
-    return " ".join([*(f"{noun}'" if noun.endswith("s") else f"{noun}'s" for noun in nouns[:-1]), nouns[-1]])
+    return f"{noun}'" if noun.endswith("s") else f"{noun}'s"
 
 
 def one(noun: str) -> str:
