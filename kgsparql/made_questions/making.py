@@ -17,7 +17,7 @@ from kgsparql.errors import NotFoundError
 from kgsparql.exploration import walk_ends
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import in_turn
-from kgsparql.made_questions.patterns import (
+from kgsparql.made_questions.frequent_paths import (
     FULL,
     Cell,
     Patterns,
@@ -29,7 +29,8 @@ from kgsparql.made_questions.patterns import (
     patterns_of,
     sampled_starts,
 )
-from kgsparql.made_questions.wording import Namer, question_text, topic_names
+from kgsparql.made_questions.naming import Namer, topic_names
+from kgsparql.plans.questions import question_text
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.query import MAX_ARMS, Query
@@ -48,12 +49,14 @@ class MadeQuestion:
 
     :param topic: the name of the entity that it begins at.
     :param answers: every right answer, with its label.
+    :param how_many: the question how many answers there are.
     """
 
     text: str
     walk: Walk
     topic: str
     answers: Mapping[Term, str]
+    how_many: str
 
     @property
     def cell(self) -> Cell:
@@ -122,7 +125,7 @@ class _Maker:
     """Tries paths from starts in turn, and makes questions of those that lead to few answers."""
 
     knowledge: KnowledgeBase
-    topics: Mapping[IRI, str]
+    topics: Mapping[Term, str]
     namer: Namer
     count: int
     max_answers: int
@@ -178,17 +181,19 @@ class _Maker:
                     kept.append((walk, terms))
             labels = self.knowledge.labels({term for _, terms in kept for term in terms})
             for walk, terms in kept:
-                text = self._text_of(walk, several=len(terms) > 1)
+                text, how_many = (self._text_of(walk, len(terms), is_counted=counted) for counted in (False, True))
                 if self._uses[walk.start] < QUESTIONS_OF_A_TOPIC and text not in self._texts:
                     self._texts.add(text)
                     self._uses[walk.start] += 1
-                    yield MadeQuestion(text, walk, self.topics[walk.start], {term: labels[term] for term in terms})
+                    answers = {term: labels[term] for term in terms}
+                    yield MadeQuestion(text, walk, self.topics[walk.start], answers, how_many)
 
-    def _text_of(self, walk: Walk, *, several: bool) -> str:
-        namer, path = self.namer, walk.path
-        kinds = [namer.kind(path, i) for i in range(len(path.steps))]
-        topic = self.topics[walk.start]
-        return question_text(path, topic, namer.wordings, kinds, several=several, many=namer.many, dates=namer.dates)
+    def _text_of(self, walk: Walk, answers: int, *, is_counted: bool) -> str:
+        namer, path, topic = self.namer, walk.path, self.topics[walk.start]
+        return question_text(
+            path, topic, namer.wordings, [namer.kind(path, i) for i in range(len(path.steps))],
+            several=answers > 1, leads_to_many=namer.many, dates=namer.dates, is_counted=is_counted,
+        )  # fmt: skip
 
 
 def _are_answers(terms: Sequence[Term]) -> bool:

@@ -48,7 +48,7 @@ def say(rule: str, features: set[str], *of: object, **values: object) -> str:
 
     :param of: what has attributes that the rule asks for.
 
-    >>> say("best", {"time", "max"}), say("amount", {">="}, n="5")
+    >>> say("best", {"time", "summary=max"}), say("amount", {"comparison=>="}, n="5")
     ('latest', '5 or more')
     """
     text: str = _Saying(features, of, values)[rule]
@@ -191,7 +191,7 @@ def ends(start: Phrase, step: Relation) -> Phrase:
     'those whose capital is a person'
     """
     if step.is_inverse or not (step.is_noun or step.thing):
-        head = replace(of_class(step.subject), kind="known") if step.subject else THOSE
+        head = replace(of_class(step.subject), kind="known", is_one=step.number == "one") if step.subject else THOSE
         return head.with_clause(condition(step.reversed, start))
     features, head_noun = step.features | start.features, step.text if step.is_noun else step.thing
     single, plural = (say("ends", features, step, start=start, head=own) for own in (head_noun, many(head_noun)))
@@ -223,7 +223,8 @@ def leads(steps: Sequence[Relation], end: Phrase) -> Clause:
     "whose author's age is 5"
     """
     first, *rest = folded(steps)
-    is_back = any(step.is_back for step in (first, *rest)) and end.kind != "anything"
+    is_another = end.kind == "anything" and steps[-1].is_noun
+    is_back = any(step.is_back for step in steps) and not is_another
     for step in reversed(rest):
         end = ends(end, step.reversed)
     clause = condition(first, end)
@@ -268,7 +269,8 @@ def either(phrases: Sequence[Phrase]) -> Phrase:
     >>> f"{either([of_class('saint'), of_class('poet')])}"
     'saints or poets'
     """
-    texts, clauses = [f"{phrase:in_number}" for phrase in phrases], [own for phrase in phrases for own in phrase.clauses]
+    texts = [f"{phrase:in_number}" for phrase in phrases]
+    clauses = [own for phrase in phrases for own in phrase.clauses]
     heads = {replace(phrase, clauses=()) for phrase in phrases if len(phrase.clauses) == 1 and not phrase.is_open}
     if len(heads) == 1 and len(clauses) == len(phrases) and not phrases[0].exceptions:
         said = " or ".join(behind(own.text) if i else own.text for i, own in enumerate(clauses))

@@ -63,9 +63,15 @@ class Relation:
         first, second = f"{self.text} ".split(" ")[:2]
         return {self.form, f"'{self.text}'", f"{first.lower()}…"} | marked(
             inverse=self.is_inverse, of=self.is_of, back=self.is_back, owned=self.holder, thing=self.thing,
+            ends_in_ed=re.fullmatch(r"\w+ed by", self.text),
             done=second in {"by", "been"} or first == "born" or is_past_form(second),
-            list=self.text.endswith("s") and many(self.text) == self.text,
+            list=singular(self.text) != self.text,
         )  # fmt: skip
+
+    @property
+    def participle(self) -> str:
+        """What is done, of *directed by*."""
+        return self.text.partition(" ")[0]
 
     @property
     def rest(self) -> str:
@@ -175,11 +181,12 @@ def folded(steps: Sequence[Relation]) -> list[Relation]:
     """
     found: list[Relation] = []
     for step in steps:
-        if found and found[-1].is_noun and step.is_noun:
-            holder = found.pop()
-            text, is_back = f"{owning(holder.text)} {step.text}", holder.is_back or step.is_back
-            step = replace(step, text=text, holder=holder.text, thing=step.text, is_back=is_back)
-        found.append(step)
+        if not (found and found[-1].is_noun and step.is_noun):
+            found.append(step)
+            continue
+        holder = found.pop()
+        text, is_back = f"{owning(holder.text)} {step.text}", holder.is_back or step.is_back
+        found.append(replace(step, text=text, holder=holder.text, thing=step.text, is_back=is_back))
     return found
 
 

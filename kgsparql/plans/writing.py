@@ -22,12 +22,12 @@ from kgsparql.plans.english import (
     Phrase,
     both,
     either,
+    lacking,
     leads,
     listed,
     minus,
     names,
     of_class,
-    lacking,
     reached,
     say,
 )
@@ -244,7 +244,8 @@ def _features(part: Any, before: str = "") -> set[str]:
         if name in {"measure", "left", "right"} and value is not None:
             found |= _features(value, f"{name}.")
         else:
-            found.add(f"{before}{name}={value if isinstance(value, str | int | Decimal | None) else type(value).__name__}")
+            is_plain = isinstance(value, str | int | Decimal | None)
+            found.add(f"{before}{name}={value if is_plain else type(value).__name__}")
     return found
 
 
