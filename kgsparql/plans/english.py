@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.plans.relations import Relation, folded, many, marked, one
+from kgsparql.linking.english_forms import singular
+from kgsparql.plans.relations import Relation, bare, folded, many, marked, one
 
 _BEGINNINGS = ("whose ", "that ", "with ", "without ", "where ", "either ")
 """How a clause begins that may stand behind another one."""
@@ -30,17 +32,34 @@ def _rules() -> Mapping[str, Sequence[tuple[frozenset[str], str]]]:
     return found
 
 
-class _Saying(dict[str, Any]):
-    """Values for the places of a rule; where there is none, another rule, or what is said tells."""
+_FORMS: Mapping[str, Callable[[str], str]] = {
+    "": str, "many": many, "one": singular, "a": one, "bare": bare,
+    "first": lambda text: text.partition(" ")[0], "rest": lambda text: text.partition(" ")[2],
+}  # fmt: skip
 
-    def __init__(self, features: set[str], of: Sequence[object], values: Mapping[str, object]) -> None:
-        super().__init__(values)
-        self.features, self.of = features, of
+
+class _Words(str):
+    """Words in a sentence, written in a form: ``{text:many}``."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        return _FORMS[form](self)
+
+
+class _Saying(dict[str, Any]):
+    """What may stand in the places of a rule: what is told, or other rules."""
+
+    def __init__(self, features: set[str], told: Sequence[object]) -> None:
+        super().__init__()
+        self.features, self.told = features, told
 
     def __missing__(self, name: str) -> Any:
-        if name not in _rules():
-            return next(getattr(one, name) for one in self.of if hasattr(one, name))
-        return next(text for needed, text in _rules()[name] if needed <= self.features).format_map(self)
+        if name in _rules():
+            found = next(text for needed, text in _rules()[name] if needed <= self.features).format_map(self)
+        else:
+            found = next(getattr(one, name) for one in self.told if hasattr(one, name))
+        return _Words(found) if isinstance(found, str) else found
 
 
 def say(rule: str, features: set[str], *of: object, **values: object) -> str:
@@ -51,8 +70,7 @@ def say(rule: str, features: set[str], *of: object, **values: object) -> str:
     >>> say("best", {"time", "summary=max"}), say("amount", {"comparison=>="}, n="5")
     ('latest', '5 or more')
     """
-    text: str = _Saying(features, of, values)[rule]
-    return text
+    return str(_Saying(features, (SimpleNamespace(**values), *of))[rule])
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +157,6 @@ class Phrase:
         return said + "".join(f", except {text}" for text in self.exceptions)
 
     @property
-    def a_single(self) -> str:
-        """One of them, whichever."""
-        return one(self.single)
-
-    @property
     def left_out(self) -> str:
         """What is left out, as a choice."""
         return listed(self.exceptions, "or")
@@ -213,7 +226,7 @@ def condition(step: Relation, end: Phrase) -> Clause:
     'that are capitals of Germany'
     """
     led = ends(end, step.reversed) if step.is_inverse and (step.form == "noun" or step.thing) else end
-    return Clause(say("clause", step.features | end.features, step, end=end, ends=led), is_open=end.needs_room)
+    return Clause(say("clause", step.features | end.features, step, end=end, led=led), is_open=end.needs_room)
 
 
 def leads(steps: Sequence[Relation], end: Phrase) -> Clause:

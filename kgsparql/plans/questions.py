@@ -54,7 +54,7 @@ def question_text(
         many=noun != singular(noun) if last.is_noun else are_many, many_starts=are_many_starts, kind=kind,
         person=is_person(kind or last.text * last.is_noun), anybody=is_anybody, counted=is_counted,
     )  # fmt: skip
-    return say("ask", features, last, start=start, things=things, asked=noun, single_noun=singular(last.text))
+    return say("ask", features, last, start=start, things=things, asked=noun)
 
 
 def can_be_asked(path: PropertyPath, wordings: Mapping[Any, Wording]) -> bool:

@@ -63,45 +63,11 @@ class Relation:
         first, second = f"{self.text} ".split(" ")[:2]
         return {self.form, f"'{self.text}'", f"{first.lower()}…"} | marked(
             inverse=self.is_inverse, of=self.is_of, back=self.is_back, owned=self.holder, thing=self.thing,
+            told=self.number,
             ends_in_ed=re.fullmatch(r"\w+ed by", self.text),
             done=second in {"by", "been"} or first == "born" or is_past_form(second),
             list=singular(self.text) != self.text,
         )  # fmt: skip
-
-    @property
-    def participle(self) -> str:
-        """What is done, of *directed by*."""
-        return self.text.partition(" ")[0]
-
-    @property
-    def rest(self) -> str:
-        """All but the first word."""
-        return self.text.partition(" ")[2]
-
-    @property
-    def nouns(self) -> str:
-        """Its noun for several."""
-        return many(self.text)
-
-    @property
-    def a_noun(self) -> str:
-        """Its noun with an article."""
-        return one(self.text)
-
-    @property
-    def a_thing(self) -> str:
-        """What the end is, with an article."""
-        return one(self.thing)
-
-    @property
-    def things(self) -> str:
-        """What several ends are."""
-        return many(self.thing)
-
-    @property
-    def for_many(self) -> str:
-        """The verb behind a plural."""
-        return f"{singular(self.text.partition(' ')[0])} {self.rest}".strip()
 
 
 def relation(label: str) -> Relation:
@@ -227,3 +193,13 @@ def one(noun: str) -> str:
         return noun
     is_vowel = re.match(r"[aeio]|u(?!ni|s|r)|[AEFHILMNORSX](?=[A-Z]+\b)", noun if noun[:2].isupper() else noun.lower())
     return f"{'an' if is_vowel and not noun.lower().startswith(('eu', 'one')) else 'a'} {noun}"
+
+
+def bare(verb: str) -> str:
+    """A verb as it stands behind a plural.
+
+    >>> bare("belongs to"), bare("worked at")
+    ('belong to', 'worked at')
+    """
+    first, _, rest = verb.partition(" ")
+    return f"{singular(first)} {rest}".strip()

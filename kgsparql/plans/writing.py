@@ -32,7 +32,7 @@ from kgsparql.plans.english import (
     say,
 )
 from kgsparql.plans.list_members import without_places
-from kgsparql.plans.relations import Relation, folded, many, marked, relation
+from kgsparql.plans.relations import Relation, folded, marked, relation
 from kgsparql.rdf.literals import number_text, value_text
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
@@ -129,7 +129,7 @@ class Writer:
         if path := getattr(measure, "path", None):
             counted = self._counted(measure)
             noun = f"{counted}" if isinstance(measure, a.HowMany) else self._noun(path)
-            more = SimpleNamespace(counted=counted, noun=noun, nouns=many(noun))
+            more = SimpleNamespace(counted=counted, noun=noun)
             features |= marked(
                 short=counted.kind == "theirs" and counted.is_plain, chained=len(path.steps) > 1,
                 long=re.search(" (?:whose|that) ", noun), says_year=_YEAR.search(noun),
