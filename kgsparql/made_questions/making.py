@@ -192,7 +192,7 @@ class _Maker:
         namer, path, topic = self.namer, walk.path, self.topics[walk.start]
         return question_text(
             path, topic, namer.wordings, [namer.kind(path, i) for i in range(len(path.steps))],
-            several=answers > 1, leads_to_many=namer.many, dates=namer.dates, is_counted=is_counted,
+            several=answers > 1, leads_to_many=namer.many, is_counted=is_counted,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from kgsparql.exploration import labels, neighbours
+from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import Wording, is_done_by_persons, is_person, wording
@@ -26,16 +27,6 @@ _ENOUGH_UNSHARED = 0.2
 
 _MAJORITY = 0.7  # if at least this share of the terms are in a class, the step leads to things of that name
 _OFTEN = 0.4  # if at least this share of the terms are in a class, it is one of those that the step leads to
-
-_PERSON_CLASSES = frozenset(
-    IRI(value)
-    for value in (
-        "http://xmlns.com/foaf/0.1/Person", "http://schema.org/Person", "https://schema.org/Person",
-        "http://dbpedia.org/ontology/Person", "http://www.wikidata.org/entity/Q5",
-        "http://www.w3.org/2000/10/swap/pim/contact#Person", "http://www.cidoc-crm.org/cidoc-crm/E21_Person",
-    )
-)  # fmt: skip
-"""These may have no label where they are used."""
 
 _PERSON_LABELS = frozenset({"human", "human being", "people", "persons", "natural person"})
 
@@ -88,13 +79,11 @@ def _shared_names(graph: KnowledgeGraph, names: Mapping[Term, str], languages: S
     owners: dict[str, set[Term]] = defaultdict(set)
     for entity, text in names.items():
         owners[text].add(entity)
-    tags = tuple(dict.fromkeys((None, *languages, "en", "mul")))  # English is what labels fall back on
+    tags = dict.fromkeys((None, *languages, "en", "mul"))  # English is what labels fall back on
     literals = [Literal(text, language=tag) for text in sorted(owners) for tag in tags]
-    query, size = Query.load("namesakes").bind(predicate=graph.naming.names), graph.chunk_size
-    for at in range(0, len(literals), size):
-        for solution in graph.select(query.bind(label=literals[at : at + size]).limit(20 * size)):  # any two owners do
-            if isinstance(label := solution["label"], Literal):
-                owners[label.value].add(solution["entity"])
+    query = Query.load("namesakes").bind(predicate=graph.naming.names)
+    for solution in select_about(graph, [query], literals, parameter="label").seen:
+        owners[str(getattr(solution["label"], "value", ""))].add(solution["entity"])
     return {text for text, entities in owners.items() if len(entities) > 1}
 
 
@@ -103,22 +92,23 @@ class Namer:
 
     :ivar wordings: the predicates that a question can name.
     :ivar many: steps that mostly lead to more than one term.
-    :ivar dates: steps that mostly lead to dates or years.
     """
 
     def __init__(self, knowledge: KnowledgeBase, starts: Starts) -> None:
         graph, languages = knowledge.graph, knowledge.languages
         self.many = starts.many
-        self.dates = frozenset(step for step, near in starts.near.items() if _are_dates(near))
         said = labels(graph, {step.predicate for step in starts.near}, languages=languages).items()
         found = {predicate: wording(label.text) for predicate, label in said if _is_plain_name(label.text)}
         self.wordings: dict[Term, Wording] = {predicate: words for predicate, words in found.items() if words}
         classes = _classes_of(graph, starts)
         used = Counter(kind for own in classes.values() for kind in own)
-        called = labels(graph, used, languages=languages)
-        self._names = _class_names({kind: label.text for kind, label in called.items()})
+        self._names = {
+            kind: "person" if label.text.casefold() in _PERSON_LABELS else _kind_text(label.text)
+            for kind, label in labels(graph, used, languages=languages).items()
+            if _is_plain_name(label.text) and len(label.text.split()) <= _MAX_CLASS_WORDS
+        }
         self._classes: dict[Step, frozenset[Term]] = {}
-        self._kinds: dict[Step, str] = {}
+        self._kinds = {step: "date" for step, near in starts.near.items() if _are_dates(near)}
         # Who works somewhere is a person, even without a class.
         persons = {
             term
@@ -154,17 +144,6 @@ class Namer:
         joints = [(self._classes[step], self._classes[following.reversed]) for step, following in pairwise(path.steps)]
         is_apart = any(reached and left and reached.isdisjoint(left) for reached, left in joints)
         return not is_apart and can_be_asked(path, self.wordings)
-
-
-def _class_names(labels_: Mapping[Term, str]) -> dict[Term, str]:
-    """Name classes as they stand in the middle of a sentence, if a person would name them so."""
-    found: dict[Term, str] = {}
-    for kind, label in labels_.items():
-        if kind in _PERSON_CLASSES or label.casefold() in _PERSON_LABELS:
-            found[kind] = "person"
-        elif _is_plain_name(label) and len(label.split()) <= _MAX_CLASS_WORDS:
-            found[kind] = _kind_text(label)
-    return found
 
 
 def _classes_of(graph: KnowledgeGraph, starts: Starts) -> dict[Term, set[IRI]]:

@@ -18,12 +18,12 @@ _CONVERSE = {"subclass": "superclass", "subproperty": "superproperty"}
 
 def question_text(
     path: PropertyPath, topic: str, wordings: Mapping[Any, Wording], kinds: Sequence[str], *, several: bool,
-    leads_to_many: Collection[Step] = (), dates: Collection[Step] = (), is_counted: bool = False,
+    leads_to_many: Collection[Step] = (), is_counted: bool = False,
 ) -> str:  # fmt: skip
     """Ask for the ends of a path, or how many there are.
 
-    :param kinds: what each step leads to: a class in the singular; empty if unknown.
-    :param leads_to_many: steps that mostly lead to more than one term; ``dates``: to dates or years.
+    :param kinds: what each step leads to: a class in the singular, or ``date``; empty if unknown.
+    :param leads_to_many: steps that mostly lead to more than one term.
 
     >>> from kgsparql.linking.english_forms import wording
     >>> from kgsparql.rdf.terms import IRI
@@ -42,11 +42,10 @@ def question_text(
     *before, last = _relations(path, wordings, kinds, leads_to_many)
     start = reduce(reached, before, names([_quoted_topic(topic)]))
     are_many_starts = "many" in start.features
-    if path.steps[-1] in dates and not is_counted:
-        asked = when_asked(Wording("passive", last.text), f"{start:subject}", are_many=are_many_starts)
-        if asked and last.form != "noun":
-            return asked[0].upper() + asked[1:]
     kind = last.subject if last.is_inverse else last.thing
+    when = when_asked(Wording("passive", last.text), f"{start:subject}", are_many=are_many_starts)
+    if kind == "date" and last.form != "noun" and when and not is_counted:
+        return when[0].upper() + when[1:]
     things, noun = (many(own) if several else own for own in (kind, last.text))
     is_anybody = is_person(kind) and not is_counted
     are_many = several and bool(kind) and not is_anybody if last.is_inverse and not last.is_of else are_many_starts

@@ -7,6 +7,7 @@ in it alone.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from functools import reduce
@@ -124,7 +125,9 @@ class Writer:
     def _told(self, part: Any) -> tuple[set[str], *tuple[object, ...]]:
         """What rules ask of a part of a plan: its features, its items, what is said of its measure, what is in it."""
         measure, columns = getattr(part, "measure", getattr(part, "left", part)), getattr(part, "columns", ())
-        value, phrase = getattr(part, "value", None), self.phrase(part.items) if hasattr(part, "items") else None
+        # The items of a comparison are said beside it; here they would be said anew in each one that is around them.
+        is_within = hasattr(part, "items") and not isinstance(part, a.Where)
+        value, phrase = getattr(part, "value", None), self.phrase(part.items) if is_within else None
         features, more = _features(part) | (phrase.features if phrase else set()), SimpleNamespace()
         if path := getattr(measure, "path", None):
             counted = self._counted(measure)
@@ -152,7 +155,8 @@ class Writer:
             case a.Instances(of):
                 return of_class(self.label(of))
             case a.Items(terms):
-                return names([*dict.fromkeys(map(self.label, terms))])
+                nodes = Counter(map(self.label, terms))
+                return names([name if n == 1 else f"{name} ({n} nodes)" for name, n in nodes.items()])
             case a.Ends(start, path):
                 found = reduce(reached, self.relations(path), self.phrase(start))
                 return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
@@ -215,7 +219,8 @@ class Writer:
 
     def _noun(self, path: PropertyPath) -> str:
         """What stands at the end of a path from an item, as a noun: *author's date of birth*."""
-        *steps, last = folded(self.relations(path))
+        relations = self.relations(path)
+        *steps, last = one if len(one := folded(relations)) == 1 else relations
         before = reduce(reached, steps, THEY)
         if last.is_inverse and not last.is_of:
             return f"{reached(before, last)}"
