@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 QUESTION := Which scientists worked at the same institution as Richard Feynman?
 
-.PHONY: help demo test test-deep lint types layers tests clean
+.PHONY: help demo test test-deep lint types layers tests frameworks clean
 
 help:
 	@echo "make demo       set up, then answer a question over a bundled graph"
@@ -30,7 +30,7 @@ demo: $(VENV)/.installed
 
 # mypy takes one processor for a minute: the tests run beside it.
 test: lint
-	@$(MAKE) --no-print-directory -j 2 tests types layers
+	@$(MAKE) --no-print-directory -j 2 tests types layers frameworks
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -45,7 +45,13 @@ layers: $(VENV)/.installed-dev
 
 # Two processes more than the two processors that there are at least: many tests wait for a server or a clock.
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder $(FRAMEWORKS:%=--ignore=%)
+
+# Apart: what they import makes each process of the tests larger, and so each that it forks slower.
+FRAMEWORKS := kgsparql/langchain.py kgsparql/llamaindex.py tests/serving/test_langchain.py
+
+frameworks: $(VENV)/.installed-dev
+	$(BIN)/pytest --quiet $(FRAMEWORKS)
 
 test-deep: $(VENV)/.installed-dev
 	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or longer or hypothesis"

@@ -28,5 +28,5 @@ def crossed(first: Iterable[Any], second: Iterable[Any], *, times: int = 1) -> l
 
 
 def examples(most: int, *, short: int | None = None, **more: Any) -> settings:
-    """So many examples of a property in the deep tests, elsewhere a tenth, but 20 at least."""
-    return settings(max_examples=most if DEEP else short or max(20, most // 10), deadline=None, **more)
+    """So many examples of a property in the deep tests, elsewhere a tenth, but 12 at least."""
+    return settings(max_examples=most if DEEP else short or max(12, most // 10), deadline=None, **more)

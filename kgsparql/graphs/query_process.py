@@ -35,7 +35,6 @@ _ENDING = {signal.SIGINT, signal.SIGTERM}
 _MEMORY_BYTES = 4 * 2**30  # what queries may take beside what the graph takes
 _OPEN_FILES = "/dev/fd"
 _LENGTHS = struct.Struct(">IQ")  # of a header and of what belongs to it
-_ERRORS: dict[str, type[Exception]] = {one.__name__: one for one in (SyntaxError, OSError, RuntimeError, ValueError)}
 
 Frame: TypeAlias = tuple[dict[str, Any], bytes]
 """What processes send each other: a header, and the bytes that belong to it."""

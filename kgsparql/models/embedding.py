@@ -216,13 +216,13 @@ class SentenceTransformerEmbedder:
                 from huggingface_hub import HfApi
                 from huggingface_hub.utils import logging as hub_logging
 
-                hub_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+                hub_logging.set_verbosity_error()
                 repository = where if "/" in where else f"sentence-transformers/{where}"
                 HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
-            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.disable_progress_bar()
             return SentenceTransformer(where, device="cpu", local_files_only=is_offline)
         except Exception as error:
             raise EmbeddingError(

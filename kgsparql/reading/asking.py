@@ -67,7 +67,7 @@ class Asked:
     @property
     def sort(self) -> str:
         """What the question word asks for: a key of the question words of the lexicon."""
-        return self.language.question_words.get(self.clauses.phrase.asked, "")
+        return str(self.language.question_words.get(self.clauses.phrase.asked, ""))
 
     @property
     def noun(self) -> tuple[int, ...]:
@@ -108,9 +108,9 @@ class Asked:
         """
         own, noun = self.language, self.words(self.clauses.phrase.kinds[:1] or self.noun)  # the `kind` of film
         if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.read.texts)):
-            return own.sorts["job"][0]
+            return str(own.sorts["job"][0])
         if self.sort in own.sorts:
-            return own.sorts[self.sort][0]
+            return str(own.sorts[self.sort][0])
         if noun in own.identity_nouns and self.clauses.phrase.of is not None:
             noun = self.words(p for one in self.clauses.phrase.of.chunks if not one.is_name for p in one.span) or noun
         noun = noun if own.word_nouns.isdisjoint(noun.split()) else ""  # `a few words` are of no kind

@@ -300,46 +300,11 @@ def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_
     return replace(last, preposition=preposition, object=other, more=[], is_negated=is_negated)
 
 
-def share_argument(last: Predication, found: Predication, *, is_adjacent: bool) -> None:
-    """Give a verb the argument of the next one: ``wrote and directed Jaws``, ``more than 4 but less than 8 cities``."""
-    counted, other = last.object, found.object
-    if is_adjacent and counted is None and found.verb:
-        last.object, last.preposition, last.more = other, found.preposition, list(found.more)
-    elif counted is not None and counted.quantity and not counted.chunks and other is not None:
-        counted.chunks = list(other.chunks)
-
-
-def name_value(noun: NounPhrase) -> None:
-    """Take ``their place of birth in Bonn`` for ``the place of birth Bonn``: what is in it is no other thing."""
-    last = noun if noun.of is None or not noun.of.restrictions else noun.of
-    said = last.restrictions[-1] if last.restrictions else None
-    is_plain = isinstance(said, Predication) and said.preposition and not (said.verb or said.is_negated or said.more)
-    value = said.object if is_plain and isinstance(said, Predication) else None
-    if value is not None and value.head is not None and value.head.is_name:
-        del last.restrictions[-1]
-        (noun.of or noun).chunks += value.chunks
-
-
 def is_adverb(relation: Predication) -> bool:
     """Tell whether a relation compares what it is said of: ``older``, ``born first``."""
     compared, other = relation.compared, relation.object
     is_extreme = other is not None and (other.superlative is not None or other.most is not None)
     return (compared is not None and other is None) or is_extreme
-
-
-def is_computed(question: Clauses) -> bool:
-    """Tell whether something is to be counted, compared, ordered, summed up or denied, not only looked up."""
-    if question.form != "set" or question.each is not None or question.columns or question.order:
-        return True
-    phrases = list(phrases_in(question))
-    said = [one for phrase in phrases for one in relations(phrase.restrictions)]
-    is_ordered = any(one.superlative or one.quantity or one.most or one.summary for one in phrases)
-    return is_ordered or any(one.compared or one.is_negated or _has_value(one) for one in said)
-
-
-def _has_value(said: Predication) -> bool:
-    others = (said.object, *(phrase for _, phrase in said.more))
-    return any(one is not None and one.head is not None and one.head.is_value for one in others)
 
 
 def positions_in(question: Clauses) -> set[int]:

@@ -41,9 +41,9 @@ def render(  # noqa: PLR0911 - one arm a format
 
             return answer_to_trig(answer, at=at)
         case "svg":
-            from kgsparql.rendering.drawing import drawing_of, drawing_to_svg
+            from kgsparql.rendering.drawing import answer_to_svg
 
-            return drawing_to_svg(drawing_of(answer), title=answer.question)
+            return answer_to_svg(answer)
         case "mermaid":
             return answer.tree.mermaid() if answer.tree else 'flowchart LR\n  nothing["nothing to draw"]'
         case "html":

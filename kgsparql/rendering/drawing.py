@@ -18,6 +18,7 @@ from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.paths import Direction, Hop
 from kgsparql.rdf.terms import IRI, Labels, Literal, Term, Triple, local_name, printable
+from kgsparql.rendering.text import own_step_lines
 
 Role: TypeAlias = OneOf["question", "answer", "literal", "other"]
 
@@ -349,6 +350,7 @@ def _curve_point(curve: _Curve, at: float) -> tuple[float, float]:
 _SHOWN_MARKERS = 4  # of an answer
 _TEXT_LENGTH = 20_000  # characters of a text, of which most are a few
 _LINE = "#5b6472"
+_LINE_HEIGHT, _LONGEST_LINE = 22, 110  # of a text below the drawing: pixels, characters that are shown
 _LOOKS = {  # fill, line and its width on a light page, fill and line on a dark one
     "question": ("#ffffff", "#1a5fb4", 2.5, "#23262d", "#7db4ff"),
     "answer": ("#c6ecd6", "#1b7f4b", 2.0, "#1d4f36", "#5fd39a"),
@@ -366,32 +368,40 @@ _DARK = "\n".join([
 ])  # fmt: skip
 
 
-def drawing_to_svg(drawing: Drawing, *, title: str) -> str:
-    """Write the drawing as one SVG element; the same drawing gives the same text."""
+def answer_to_svg(answer: Answer) -> str:
+    """Write what an answer rests on as SVG, and below it the steps that only a model says."""
+    return drawing_to_svg(drawing_of(answer), title=answer.question, below=own_step_lines(answer))
+
+
+def drawing_to_svg(drawing: Drawing, *, title: str, below: Sequence[str] = ()) -> str:
+    """Write the drawing as one SVG element, with lines of text below; the same drawing gives the same text."""
     boxes = node_boxes(drawing)
     shapes = edge_shapes(drawing, boxes)
     left, top, right, bottom = _picture_bounds(shapes, boxes.values())
-    nothing = "" if drawing else "Nothing to draw: the answer rests on no facts."
-    below = f"+{drawing.left_out:,} more" if drawing.left_out else nothing
-    bottom += 22 if below else 0
+    more = f"+{drawing.left_out:,} more" if drawing else "Nothing to draw: the answer rests on no facts."
+    below = [*([more] if drawing.left_out or not drawing else []), *below]
+    shown = [shortened(line, _LONGEST_LINE) for line in below]
+    bottom += _LINE_HEIGHT * len(shown)
+    right = max([right, *(ceil(left + 2 * MARGIN + _text_width(line, 13)) for line in shown)])
     names = {node.id: node.label for node in drawing.nodes}
-    joined = {end for edge in drawing.edges for end in (edge.source, edge.target)}
     said = [f"{names[edge.source]} — {edge.label} → {names[edge.target]}" for edge in drawing.edges]
-    said += [label for number, label in names.items() if number not in joined] + ([below] if below else [])
-    key = f"{title}\n{drawing}".encode("utf-8", "replace")
+    key = f"{title}\n{drawing}{below}".encode("utf-8", "replace")
     name = "kgsparql-" + hashlib.sha256(key).hexdigest()[:12]  # two may be on one page
     size = f'width="{right - left}" height="{bottom - top}"'
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="kgsparql" role="img" aria-labelledby="{name}-t {name}-d"',
         f'  {size} viewBox="{left} {top} {right - left} {bottom - top}" font-family="system-ui, sans-serif">',
         f'<title id="{name}-t">{svg_text(title)}</title>',
-        f'<desc id="{name}-d">{svg_text(". ".join(said))}</desc>',
+        f'<desc id="{name}-d">{svg_text(". ".join([*said, *below]))}</desc>',
         f"<style>{_DARK}</style>",
         f'<rect class="ground" x="{left}" y="{top}" {size} fill="#ffffff"/>',
         *map(_edge_line, shapes),
         *(_edge_label(shape.edge, shape.label) for shape in shapes if shape.label),
         *(_node_element(node, boxes[node.id]) for node in drawing.nodes),
-        *([_text_element(below, left + MARGIN, bottom - MARGIN, anchor="start")] if below else []),
+        *(
+            _text_element(line, left + MARGIN, bottom - MARGIN + _LINE_HEIGHT * at, anchor="start")
+            for at, line in enumerate(shown, 1 - len(shown))
+        ),
         "</svg>",
     ])  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 from kgsparql.answering.answer import Answer
 from kgsparql.rdf.literals import value_text
 from kgsparql.rdf.terms import Literal, Term, printable
-from kgsparql.rendering.drawing import drawing_of, drawing_to_svg, svg_text
+from kgsparql.rendering.drawing import answer_to_svg, svg_text
 from kgsparql.rendering.text import prose_title, text_lines
 
 _SHOWN_ROWS, _SHOWN_NAMES = 20, 10  # rows of a table, and candidates that are named before it
@@ -18,7 +18,6 @@ _CELL_LENGTH = 600
 
 def answer_to_html(answer: Answer) -> str:
     """Write the answer, a table of what it names or computed, its evidence, and the drawing; no script, no link."""
-    is_ranked = answer.is_ranked and answer.answers
     said = answer.text.splitlines()
     if answer.is_ranked and answer.best:  # what keeps the best of them from being the answer, and these
         more = " …" if len(answer.best) > _SHOWN_NAMES else ""
@@ -30,7 +29,7 @@ def answer_to_html(answer: Answer) -> str:
     if computed is not None and computed.is_table:
         head = tuple(computed.columns)
         rows = [["" if t is None else _shown_name(t, answer.labels.get(t, "")) for t in row] for row in computed.rows]
-    ranked = " (by rank: no model chose)" if is_ranked else ""
+    ranked = " (by rank: no model chose)" if answer.is_ranked and answer.answers else ""
     return "\n".join([
         '<div class="kgsparql-answer">',
         f"<p>{svg_text(answer.question)} <small>{answer.status}{ranked}</small></p>",
@@ -38,7 +37,7 @@ def answer_to_html(answer: Answer) -> str:
         *(f"<p>{svg_text(line)}</p>" for line in ([prose_title(answer.model), *answer.prose] if answer.prose else ())),
         *_html_table(head, rows),
         *_html_table(("", "Evidence"), [(own.marker, own.sourced_text) for own in answer.evidence.keep(answer.cited)]),
-        drawing_to_svg(drawing_of(answer), title=answer.question),
+        answer_to_svg(answer),
         "</div>",
     ])  # fmt: skip
 
@@ -64,7 +63,7 @@ def mime_bundle(answer: Answer, *_: object) -> dict[str, str]:
     return {
         "text/plain": "\n".join(text_lines(answer)),
         "text/html": answer_to_html(answer),
-        "image/svg+xml": drawing_to_svg(drawing_of(answer), title=answer.question),
+        "image/svg+xml": answer_to_svg(answer),
     }
 
 

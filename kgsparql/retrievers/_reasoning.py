@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from kgsparql.answering import coverage
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Gap, InferenceStep, Retrieval
@@ -207,35 +207,28 @@ def only_numbers(said: SaidAnswer, sheet: FactSheet) -> SaidAnswer:
     return replace(said, answers=tuple(values), quote=said.quote if found is None else found[1])
 
 
-@dataclass(slots=True)
-class _FactGraph:
-    """The facts of some lines as a graph: from each term the hops away from it."""
+_Hops: TypeAlias = Mapping[Term, Iterable[Hop]]
 
-    hops: dict[Term, dict[Hop, None]] = field(default_factory=lambda: defaultdict(dict))
 
-    @classmethod
-    def of(cls, lines: Iterable[ReadLine]) -> _FactGraph:
-        made = cls()
-        cited = (c.hop for line in lines if line.item for c in line.item.triples)
-        for hop in (*(hop for line in lines for way in line.ways for hop in way.hops), *cited):
-            made.hops[hop.start].setdefault(hop)
-            made.hops[hop.end].setdefault(hop.reversed)
-        return made
+def _hops_of(lines: Iterable[ReadLine]) -> _Hops:
+    """Return the facts of some lines as a graph: from each term the hops away from it."""
+    made = defaultdict[Term, dict[Hop, None]](dict)
+    for line in lines:
+        cited = [one.hop for one in line.item.triples] if line.item else []
+        for hop in (*(hop for way in line.ways for hop in way.hops), *cited):
+            made[hop.start][hop] = made[hop.end][hop.reversed] = None
+    return made
 
-    def chains_from(self, start: Term, ends: Collection[Term], most: int = _MAX_HOPS) -> dict[Term, Path]:
-        """Find the shortest chain from a term to each of some others."""
-        found, level, met = dict[Term, Path](), [Path(start)], {start}
-        for _ in range(most):
-            onward = []
-            for path in level:
-                for hop in self.hops.get(path.end, ()):
-                    if hop.end not in met:
-                        met.add(hop.end)
-                        longer = Path(path.start, (*path.hops, hop))
-                        onward.append(longer)
-                        found |= {hop.end: longer} if hop.end in ends else {}
-            level = onward
-        return found
+
+def _chains_from(start: Term, ends: Collection[Term], hops: _Hops, most: int = _MAX_HOPS) -> dict[Term, Path]:
+    """Find the shortest chain from a term to each of some others."""
+    found, level = {start: Path(start)}, [Path(start)]
+    for path in level:  # which grows
+        for hop in hops.get(path.end, ()) if len(path) < most else ():
+            if hop.end not in found:
+                found[hop.end] = Path(start, (*path.hops, hop))
+                level.append(found[hop.end])
+    return {end: path for end, path in found.items() if path.hops and end in ends}
 
 
 def answered(
@@ -262,7 +255,7 @@ def answered(
     wanted = dict.fromkeys(sheet.things[number - 1] for number in said.answers)
     of_steps = (marker for step in said.steps for marker in step.used)
     used = [sheet.lines[marker] for marker in dict.fromkeys((*said.used, *of_steps))]
-    chains = _chains_to(wanted, used, sheet, session)
+    chains = _chains_to(wanted.keys(), used, sheet, session)
     every = (*(way for line in sheet.lines.values() for way in line.ways), *seen)
     parts = _parts_of(chains, _ends_by_fact((*every, *map(_reversed_path, every)), session), known, session)
     apart = [term for term in wanted if term not in {way.end for way in chains}]
@@ -286,21 +279,17 @@ def answered(
     return replace(made, draft=draft, gaps=gaps)
 
 
-def _topics_of(session: Session) -> dict[Term, None]:
-    return dict.fromkeys((*(link.term for link in session.links), *(same.other for same in session.same)))
-
-
 def _reversed_path(path: Path) -> Path:
     return Path(path.end, tuple(hop.reversed for hop in reversed(path.hops)))
 
 
-def _chains_to(wanted: Collection[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
+def _chains_to(wanted: Set[Term], used: Sequence[ReadLine], sheet: FactSheet, session: Session) -> list[Path]:
     """Find the chains from what the question names to what is wanted, by the facts that were used, else by any."""
-    named = _topics_of(session)
+    named = dict.fromkeys((*(link.term for link in session.links), *(same.other for same in session.same)))
     chains: list[Path] = []
     for lines in (used, sheet.lines.values()):  # a model may leave out what is plain
-        facts, left = _FactGraph.of(lines), set(wanted) - {way.end for way in chains} - named.keys()
-        chains += [path for start in named if start in facts.hops for path in facts.chains_from(start, left).values()]
+        hops, left = _hops_of(lines), wanted - {way.end for way in chains} - named.keys()
+        chains += [path for start in named for path in _chains_from(start, left, hops).values()]
     return chains
 
 
@@ -353,11 +342,9 @@ def _part_of(item: EvidenceItem, terms: Sequence[Term], session: Session) -> Ret
 
 def _part_with(term: Term, used: Sequence[ReadLine], found: Retrieval, session: Session) -> Retrieval | None:
     """Answer with a term to which no chain leads: by a piece of evidence that was used, and has it."""
-    triples = {triple for line in used for way in line.ways for triple in way.triples}
-    for item in found.evidence:
-        if term in item.terms and not triples.isdisjoint(own.triple for own in item.triples):
-            return _part_of(item, [term], session)
-    return None
+    told = {triple for line in used for way in line.ways for triple in way.triples}
+    items = (i for i in found.evidence if term in i.terms and not told.isdisjoint(own.triple for own in i.triples))
+    return next((_part_of(item, [term], session) for item in items), None)
 
 
 def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tuple[list[InferenceStep], list[str]]:
@@ -368,7 +355,7 @@ def checked_steps(said: SaidAnswer, sheet: FactSheet, evidence: Evidence) -> tup
     for step in (one for one in said.steps if one.says and not (one.used and one.start == one.end > 0)):
         lines = [sheet.lines[marker] for marker in step.used]
         start, end = (sheet.things[number - 1] if number else None for number in (step.start, step.end))
-        chain = None if start is None or end is None else _FactGraph.of(lines).chains_from(start, [end], 2).get(end)
+        chain = None if start is None or end is None else _chains_from(start, [end], _hops_of(lines), 2).get(end)
         if chain is not None and set(chain.triples) <= known.keys():
             checked |= dict.fromkeys(known[triple] for triple in chain.triples)
         else:

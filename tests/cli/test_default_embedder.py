@@ -61,6 +61,7 @@ def test_an_absence_rests_on_no_guess_and_literal_answers_are_literals(
     assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
 
 
+@pytest.mark.deep  # imports torch
 def test_the_embedder_may_be_named_in_the_environment_and_one_that_is_not_here_is_not_downloaded(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

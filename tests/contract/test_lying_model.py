@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.documents import Document
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -14,7 +13,6 @@ import kgsparql
 from kgsparql import AskOptions, KnowledgeBase, LanguageModel, answer_to_json
 from kgsparql.answering.answer import COMPUTED_MARKER, Answer
 from kgsparql.cli import app
-from kgsparql.langchain import EvidenceRetriever
 from kgsparql.models.trust import Trust
 from kgsparql.retrievers._trial import Trial, bundled
 from kgsparql.serving.app import ServedPage
@@ -163,8 +161,10 @@ def test_by_the_tools(nobel: KnowledgeBase, liar: LanguageModel) -> None:
 
 
 def test_by_a_retriever(nobel: KnowledgeBase, liar: LanguageModel) -> None:
+    from kgsparql.langchain import EvidenceRetriever
+
     for method in ("auto", "mindmap", "entity"):
         options = {"model": liar, "retriever": method}
-        documents: list[Document] = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)
+        documents = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)
         assert documents
         assert told_lies(json.dumps([(one.page_content, one.metadata) for one in documents]), LIES["a name"]) == []

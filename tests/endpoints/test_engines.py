@@ -23,9 +23,6 @@ from kgsparql.graphs.user_query import check, run_on_endpoint
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import run
 from kgsparql.rdf.vocabulary import LABEL_NODES, LABELS, RDF_TYPE
-from kgsparql.reading.chunks import chunked
-from kgsparql.reading.clauses import is_computed
-from kgsparql.reading.parser import read_question
 from kgsparql.retrievers import names
 from tests.contract.conftest import SMALL
 from tests.deep import deep
@@ -215,8 +212,7 @@ def test_a_method_finds_the_same_on_virtuoso(nobel: KnowledgeBase, on_virtuoso: 
     remote = KnowledgeBase(on_virtuoso(NOBEL), embedder="none")
     first = WALKING.index(method) % every
     asked = [question["question"] for question in QUESTIONS[first::every]]
-    linker = nobel.indexes.linker
-    looked_up = [text for text in asked if not is_computed(read_question(chunked(text, linker)))]
+    looked_up = [text for text in asked if nobel.ask(text).computed is None]
     check_same(nobel, remote, method, looked_up)
 
 

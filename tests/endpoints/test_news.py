@@ -179,7 +179,7 @@ def test_fresh_means_that_what_was_kept_is_not_used(server: str, run: Run, monke
     kept = EndpointProfile(name="kept", aliases=("kept",), urls=(server,), keep_s=3_600.0)
     monkeypatch.setattr("kgsparql.graphs.sources.endpoint_named", lambda _: kept)
     add(server)
-    ask = ("ask", ZORBLAX, "-k", server, "--no-model")
+    ask = ("ask", ZORBLAX, "-k", server, "--no-model", "--embedder", "none")
     assert "Warsaw" in run(*ask).stdout
     rename(server)
     assert "Warsaw" in run(*ask).stdout

@@ -34,6 +34,7 @@ print(vectors.shape, {"torch", "transformers", "sentence_transformers"} & {*sys.
 """
 
 
+@pytest.mark.deep
 def test_the_order_of_texts_and_the_batch_they_are_in_change_nothing() -> None:
     embedder = open_embedder("auto")
     assert embedder is not None

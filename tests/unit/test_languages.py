@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -24,7 +23,7 @@ from kgsparql.plans.running import LEFT_OUT_SENTENCES
 from kgsparql.reading import values
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.glossary import glossary, glossary_of, languages
-from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.translation import language_in, translated
 from tests.world import FIXTURES, PREFIXES, graph_of
 
@@ -152,7 +151,9 @@ def test_descriptions_are_in_the_language_of_the_reader() -> None:
 
 
 def test_signs_of_numbers_and_dates_are_those_of_the_language() -> None:
-    german = replace(lexicon(), decimal_sign=",", grouping_sign=".", date_orders={".": "day", "/": "day"})
+    german = Lexicon(
+        {**lexicon().tables, "decimal_sign": ",", "grouping_sign": ".", "date_orders": {".": "day", "/": "day"}}
+    )
     found = chunked("5,5 and 10.000 and 1.234,5 on 05.06.1990 or 05/13/1990", None, german).chunks
     assert [str(one.number or (one.date and one.date.value)) for one in found] == [
         "5.5", "10000.0", "1234.5", "1990-06-05", "None",

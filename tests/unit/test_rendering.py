@@ -414,6 +414,7 @@ TEXTS = st.text(max_size=60) | st.sampled_from([HOSTILE, "", "\u202e" * 3, "ب" 
 def test_any_drawing_is_well_formed_and_all_text_is_text(triples: Triples, texts: list[str]) -> None:
     terms: list[Term] = [*map(node, range(10)), *(predicate(i) for i in range(4))]
     made = replace(graph(triples), labels=dict(zip(terms, texts, strict=True)), question=texts[0], text=texts[1])
+    made = replace(made, own_steps=tuple(texts[2:4]))
     svg, html = render(made, "svg"), answer_to_html(made)
     assert svg == render(made, "svg")
     for element in [*ET.fromstring(svg).iter(), *ET.fromstring(html).iter()]:  # noqa: S314
@@ -436,11 +437,14 @@ def test_the_picture_says_in_words_what_it_shows_and_needs_nothing_from_outside(
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-labelledby"] == f"{title.attrib['id']} {desc.attrib['id']}"
     assert (title.text, desc.text) == ("Who?", f"{('Bob ' * 30).strip()} — knows → ann")
-    assert "url(" not in svg
-    assert "href" not in svg
     assert "prefers-color-scheme: dark" in svg
+    assert not re.search(r"url\(|href", svg)
     shown = [one.text for one in root.iter(f"{SVG}text")]
     assert any(text and text.startswith("Bob Bob") and text.endswith("…") and len(text) <= 40 for text in shown)
+    own = ET.fromstring(render(replace(made, own_steps=("Ann is near Bob.", "So is Cy. " * 30)), "svg"))  # noqa: S314
+    *_, first, second = [one.text or "" for one in own.iter(f"{SVG}text")]
+    assert (first, len(second)) == ("the model's own: “Ann is near Bob.”", 110)
+    assert own[1].text == f"{desc.text}. {first}. the model's own: “{'So is Cy. ' * 30}”"
 
 
 def test_real_answers_are_drawn_with_terms_that_can_be_read_again() -> None:

@@ -1,0 +1,440 @@
+"""Makes clauses of what a grammar found: labels are fields of phrases, of what is said of them, and of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, TypeVar
+
+from kgsparql.dataclasses import replace
+from kgsparql.reading.clauses import (
+    Alternatives,
+    Chunk,
+    Clauses,
+    Comparative,
+    NounPhrase,
+    Predication,
+    Quantity,
+    Restriction,
+    Superlative,
+    is_adverb,
+    with_preposition,
+)
+from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.peg import Edge, Labelled
+
+T = TypeVar("T")
+
+
+class Gapped(NamedTuple):
+    """A phrase of which the same is said as before: ``but not in 1922``."""
+
+    preposition: str
+    object: NounPhrase | None
+    is_negated: bool
+    compared: Comparative | None
+
+
+def _as_chunks(edges: Sequence[Edge]) -> list[Chunk]:
+    return [own if isinstance(own := edge.value, Chunk) else Chunk(edge.start, edge.end, edge.text) for edge in edges]
+
+
+def _as_positions(edges: Sequence[Edge]) -> tuple[int, ...]:
+    return tuple(at for edge in edges for at in range(edge.start, edge.end))
+
+
+def _as_text(found: Sequence[Any]) -> str:
+    return found[0].text if isinstance(found[0], Edge) else found[0]
+
+
+def _as_value(edges: Sequence[Edge]) -> Any:
+    """Tell what the lexicon says of a word; of a superlative, whether the largest is meant."""
+    return edges[0].value[0] if isinstance(edges[0].value, tuple) else edges[0].value
+
+
+def _as_list(found: Sequence[Any]) -> list[Restriction]:
+    return [one for said in found for one in (said if isinstance(said, list) else [said])]
+
+
+_CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
+    **dict.fromkeys(("restrictions", "said"), _as_list),
+    **dict.fromkeys(("verb", "kinds", "same", "measured", "event"), _as_positions),
+    **dict.fromkeys(("asked", "preposition"), _as_text),
+    "chunks": _as_chunks,
+    "unit": _as_value,
+    "most": lambda edges: (edges[0].start, _as_value(edges)),
+    "summary": lambda edges: (edges[0].start, edges[0].value),
+    "every": lambda edges: edges[0].start,
+    "measures": lambda edges: edges[0].value,
+    "digits": lambda edges: int(getattr(edges[0].value, "number", edges[0].value)),
+    "columns": lambda phrases: phrases[0].parts or (phrases[0],),
+    "is_negated": lambda words: len(words) % 2 == 1,
+}
+"""How the values of a label become that of a field; else the first is."""
+
+
+class Labels(dict[str, list[Any]]):
+    """What a rule found: the values of each label, and all in ``order``."""
+
+    def __init__(self, found: Sequence[Labelled]) -> None:
+        super().__init__()
+        self.order = found
+        for label, value in found:
+            self.setdefault(label, []).append(value)
+
+    def __missing__(self, label: str) -> list[Any]:
+        return []
+
+    def one(self, label: str) -> Any:
+        """Return the first value of a label; None without one."""
+        return self[label][0] if label in self else None
+
+    def fields_of(self, made: type) -> dict[str, Any]:
+        """Return the values of the labels that are fields of a class."""
+        names = [field.name for field in fields(made) if field.name in self]
+        return {name: self.field(name) for name in names}
+
+    def field(self, name: str) -> Any:
+        """Return the value of a label as its field has it."""
+        if name in _CONVERTERS:
+            return _CONVERTERS[name](self[name])
+        return self[name][0] if not name.startswith(("is_", "asks_")) else True
+
+
+class Builders:
+    """The builders that a grammar names: each makes a value of what a rule found; None where it is none after all."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon = lexicon
+
+    def build(self, name: str, found: Sequence[Labelled]) -> Any:
+        """Make the value of a rule by the builder that it names."""
+        return getattr(self, name)(Labels(found))
+
+    # --- Phrases
+
+    def phrase(self, found: Labels) -> NounPhrase:
+        """Make a noun phrase of its nouns, and what stands before them."""
+        return NounPhrase(**found.fields_of(NounPhrase))
+
+    def owned(self, found: Labels) -> NounPhrase:
+        """Make the phrase of what belongs to an owner, who may belong to another one."""
+        owner: NounPhrase = found["phrase"][0]
+        for own in found["phrase"][1:]:
+            owner = replace(own, of=owner, of_form="'s")
+        return owner
+
+    def modified(self, found: Labels) -> NounPhrase:
+        """Add to a phrase what stands after it."""
+        phrase: NounPhrase = found.one("phrase")
+        for label, value in found.order:
+            if label == "of":
+                phrase = replace(phrase, of=phrase.of or value, of_form=phrase.of_form or "of")
+            elif label == "chunks":
+                phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
+            elif label == "said" and phrase.superlative and self._is_measure(value):
+                measure = " ".join(chunk.text.lower() for chunk in value.object.chunks)
+                phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
+            elif label == "said":
+                phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list([value])])
+            elif label == "sum":
+                phrase = replace(phrase, summary=(value.start, "sum"))
+            elif label.startswith("is_"):
+                flags: dict[str, Any] = {label: True}
+                phrase = replace(phrase, **flags)
+        return phrase
+
+    def _is_measure(self, said: Any) -> bool:
+        """Tell whether a measure follows ``by``, and not who did it: ``the heaviest elements by atomic number``."""
+        is_by = isinstance(said, Predication) and said.preposition in self.lexicon.by_words and not said.verb
+        head = said.object.head if is_by else None
+        return head is not None and not (head.entities or head.classes)
+
+    def joined(self, found: Labels) -> NounPhrase:
+        """Join phrases; the owner of the last belongs to all: ``the director and writer of Jaws``."""
+        parts: list[NounPhrase] = [value for label, value in found.order if label in {"phrase", "and", "or"}]
+        if len(parts) == 1:
+            return parts[0]
+        if parts[0].joined_by == "and":
+            parts[:1] = parts[0].parts
+        if parts[0].is_theirs:
+            parts = [replace(part, is_theirs=not part.asked) for part in parts]
+        *others, last = parts
+        if last.of is not None and last.of_form == "of" and not last.is_theirs:
+            parts = [*(self._owned_by(part, last.of) for part in others), last]
+        is_both, is_negated = "is_both" in found, parts[0].is_negated
+        parts[0] = _without_no(parts[0])
+        is_or = "or" in found and not is_both
+        return NounPhrase(
+            parts=tuple(parts), joined_by="or" if is_or else "and", is_both=is_both, is_negated=is_negated
+        )
+
+    def _owned_by(self, part: NounPhrase, owner: NounPhrase) -> NounPhrase:
+        """Give a phrase an owner, unless it is a name, or has one: name, place of birth."""
+        words = {chunk.text.lower() for chunk in owner.chunks}
+        of_itself = words | self.lexicon.identity_nouns if words & self.lexicon.facets else set()
+        is_own = any(chunk.text.lower() in of_itself for chunk in part.chunks)
+        is_open = part.of is None and not is_own and not (part.head and part.head.is_name)
+        return replace(part, of=owner, of_form="of") if is_open else part
+
+    def quantity(self, found: Labels) -> Quantity:
+        """Make a quantity of a number and how it compares."""
+        how: Any = found.one("how").value if "how" in found else "="
+        comparison = getattr(how, "comparison", {True: ">=", False: "<="}.get(how, how))
+        edges = [value for _, value in found.order if isinstance(value, Edge)]
+        positions = tuple(range(min(edge.start for edge in edges), max(edge.end for edge in edges)))
+        value = found.one("number").value
+        if "unit" in found and not value.unit:
+            value = replace(value, unit=found.one("unit").text)
+        return Quantity(comparison, value, positions, "is_of_value" in found, "is_share" in found)
+
+    def extreme(self, found: Labels) -> Superlative:
+        """Make ``the second oldest``, ``the three largest``, ``top 5``."""
+        word, number, rank, last = (found.one(label) for label in ("word", "number", "rank", "last"))
+        which, measures = word.value if isinstance(word.value, tuple) else (word.value is not False, ())
+        several = last.value - rank.value + 1 if last else 1
+        return Superlative(
+            word.start,
+            which in {True, ">"},
+            measures,
+            rank=rank.value if rank else 1,
+            number=int(number.value.number) if number else several,
+            is_share="is_share" in found,
+        )
+
+    # --- What is said
+
+    def argument(self, found: Labels) -> tuple[str, NounPhrase]:
+        """Make an argument of its preposition and phrase."""
+        return found.one("adverb").value if "adverb" in found else found.field("preposition"), found.one("object")
+
+    def said(self, found: Labels) -> Predication:
+        """Make what is said with one verb, or without: a negated phrase denies it."""
+        own, arguments = found.fields_of(Predication), [*found["argument"]]
+        if "object" not in own and arguments and not found.keys() & {"subject", "after_subject"}:
+            (own["preposition"], own["object"]), *arguments = arguments
+        elif "object" in own:
+            own["is_passive"] = False
+        phrases = [own.get("object"), *(phrase for _, phrase in arguments)]
+        own["is_negated"] = own.get("is_negated", False) or any(one is not None and one.is_negated for one in phrases)
+        own["object"] = phrases[0] and _without_no(phrases[0])
+        own["more"] = [(word, _without_no(phrase)) for word, phrase in arguments]
+        if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
+            own["is_passive"] = True
+        if "later" in found and "subject" in own:
+            later = [*own["subject"].restrictions, *_as_list(found["later"])]
+            own["subject"] = replace(own["subject"], restrictions=later)
+        return Predication(**own)
+
+    def compared(self, found: Labels) -> Predication:
+        """Make a comparison with a phrase, a number, another measure, or nothing."""
+        how, quantity, own = found.one("how"), found.one("quantity"), found.one("own")
+        comparison: Any
+        if "adjective" in found:
+            comparison, measures = quantity.comparison, how.value
+        else:
+            comparison, measures = (how.value, ()) if isinstance(how.value, str) else how.value
+            quantity = quantity and replace(quantity, comparison=comparison)
+        compared = Comparative(
+            how.start, comparison, measures, quantity, _as_positions(found["event"]), own.value if own else ()
+        )
+        is_bare = "verb" in found or not (own or quantity or "object" in found)
+        return Predication(**{"light": "" if is_bare else "be", **found.fields_of(Predication), "compared": compared})
+
+    def denied(self, found: Labels) -> Predication:
+        """Deny what is said."""
+        said: Predication = found.one("said")
+        is_negated = "is_negated" in found and found.field("is_negated")
+        return replace(said, is_negated=said.is_negated != is_negated, is_only=said.is_only or "is_only" in found)
+
+    def shared(self, found: Labels) -> list[Predication]:
+        """Give one subject, and a preposition, to all that is said of it."""
+        word = found.one("adverb").value if "adverb" in found else _as_text(found["preposition"] or [""])
+        return [
+            replace(one, subject=found.one("subject"), preposition=one.preposition or word) for one in found["said"]
+        ]
+
+    def gapped(self, found: Labels) -> Gapped:
+        """Make the phrase of which the same is said as before."""
+        said = found.one("said") or Predication(object=found.one("object"))
+        return Gapped(_as_text(found["preposition"] or [""]), said.object, "is_negated" in found, said.compared)
+
+    def all_said(self, found: Labels) -> list[Restriction]:
+        """Join what is said: ``or`` begins another branch; ``there`` is the place named last."""
+        branches: list[list[Restriction]] = [[]]
+        place: tuple[str, NounPhrase | None] = "", None
+        last: Predication | None = None
+        for label, value in found.order:
+            one = _said_again(last, value) if isinstance(value, Gapped) and last is not None else value
+            if last is not None:
+                branches[-1][-1] = _with_argument(last, one)
+            if one.object is None and one.preposition in self.lexicon.anaphors:
+                one = replace(one, preposition=place[0], object=place[1])
+            if one.preposition in self.lexicon.locatives and one.object is not None:
+                is_moving = one.preposition in self.lexicon.moving
+                place = min(self.lexicon.relative_adverbs.values()) if is_moving else one.preposition, one.object
+            branches += [[]] if label == "or" else []
+            branches[-1].append(one)
+            last = one
+        return branches[0] if len(branches) == 1 else [Alternatives(branches)]
+
+    # --- Questions
+
+    def question(self, found: Labels) -> Clauses:
+        """Note that a list is asked for; of a text that is no question, nothing is."""
+        question: Clauses = found.one("body") or Clauses("set", NounPhrase())
+        if "said" in found:
+            said = [*question.phrase.restrictions, *_as_list(found["said"])]
+            question = replace(question, phrase=replace(question.phrase, restrictions=said))
+        return replace(question, is_listing="is_listing" in found)
+
+    def asked(self, found: Labels) -> Clauses:
+        """Make a question for a phrase, of which something is said."""
+        phrase = found.one("phrase") or NounPhrase()
+        first, *others = phrase.parts or (phrase,)
+        first = replace(first, **{name: found.field(name) for name in ("asked", "kinds") if name in found})
+        head = first.head
+        is_next = head is not None and "asked" in found and found.one("asked").next == first.chunks[0].start
+        if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
+            first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
+        phrase = replace(phrase, parts=(first, *others)) if others else first
+        phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list(found["said"])])
+        if "of" in found and phrase.of is None:
+            phrase = replace(phrase, of=found.one("of"), of_form="of")
+        head = phrase.head
+        is_bare = not (phrase.of or phrase.restrictions or phrase.superlative)
+        is_one = head is not None and bool(head.entities or (head.classes and "is_a" in found))
+        own = {"form": "set", **found.fields_of(Clauses), "phrase": phrase, "said": []}
+        return Clauses(**own | {"is_definition": "is_definition" in found and is_bare and is_one})
+
+    def yes_no(self, found: Labels) -> Clauses:
+        """Make a question whether something holds, or which of two, or whether one has more than another."""
+        phrase, said = found.one("phrase"), _as_list(found["said"])
+        said = [_turned_round(one) for one in said] if "is_negated" in found else said
+        only = said[0] if len(said) == 1 and isinstance(said[0], Predication) else None
+        if only is not None and phrase.joined_by == "or" and is_adverb(only):
+            asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
+            return Clauses("choose", NounPhrase(asked=asked, restrictions=[only]), choices=phrase)
+        if only is not None and only.compared and only.object and not only.is_negated:
+            other = _with_nouns(only.object, phrase) if only.object.of else only.object
+            return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
+        return Clauses("ask", phrase, said=said, asks_existence="asks_existence" in found)
+
+    def difference(self, found: Labels) -> Clauses | None:
+        """Make a question how much more one has than the other: of a comparison, of two sets, or of what they have."""
+        body, phrase, other, how = (found.one(label) for label in ("body", "phrase", "other", "how"))
+        if body is not None:
+            return replace(body, form="difference", **found.fields_of(Clauses)) if body.other else None
+        if "pair" in found:
+            sides = self._pair_between(found.one("pair"), found.one("of"))
+            return Clauses("difference", sides[0], other=sides[1], **found.fields_of(Clauses)) if sides else None
+        compared, head = Comparative(how.start, *how.value), phrase.head
+        if "is_set" in found and other.head and other.head.classes and head and not head.classes:
+            phrase = replace(phrase, chunks=[*phrase.chunks, other.head])  # more vegan than vegetarian recipes
+        other = _with_nouns(other, phrase)
+        if "is_set" in found and compared.comparison == "<":
+            phrase, other = other, phrase
+        own = {**found.fields_of(Clauses), "phrase": phrase, "other": other}
+        return Clauses("difference", **own, comparative=compared) if head else None
+
+    def _pair_between(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:
+        """Tell the two that something lies between, each with its measure: ``between the births of A and B``."""
+        pair = [self._without_count(part) for part in phrase.parts]
+        if phrase.of is not None and len(phrase.of.parts) == 2:
+            pair = [self._without_count(part) if part.of else replace(phrase, of=part) for part in phrase.of.parts]
+        elif measure is not None:
+            pair = [replace(self._without_count(measure), of=part, of_form="of") for part in pair]
+        return pair if len(pair) == 2 and all(part.of is not None and part.chunks for part in pair) else None
+
+    def _without_count(self, phrase: NounPhrase) -> NounPhrase:
+        """Take ``the number of children of Ann`` for ``the children of Ann``."""
+        words = {chunk.text.lower() for chunk in phrase.chunks}
+        return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
+
+    def each(self, found: Labels) -> Clauses:
+        """Make a question of something that is asked of each of some things."""
+        each: NounPhrase = replace(found.one("each"), is_each=True)
+        question: Clauses = found.one("body")
+        phrase, has_it = question.phrase, Predication(light="have", subject=each)
+        own: dict[str, Any] = {}
+        if (inner := self._without_count(phrase)) is not phrase:
+            own["phrase"] = replace(phrase, of=replace(inner, restrictions=[*inner.restrictions, has_it]))
+        elif question.form == "count":
+            own["phrase"] = replace(phrase, restrictions=[*phrase.restrictions, has_it])
+        elif phrase.summary is not None:
+            own["phrase"] = replace(phrase, of=phrase.of or each)
+        elif question.form == "set" and not (phrase.superlative or any(map(_has_extreme, phrase.restrictions))):
+            own["columns"], own["phrase"] = phrase.parts or (phrase,), each
+        return replace(question, each=each, **own)
+
+    def fronted(self, found: Labels) -> Clauses:
+        """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
+        question: Clauses = found.one("body")
+        preposition = found.field("preposition")
+        said: list[Restriction] = []
+        for one in question.phrase.restrictions:
+            own = one
+            if isinstance(own, Predication):
+                if own.light == "be" and own.subject is None and not own.preposition:
+                    own = replace(own, subject=own.object, object=None)
+                if own.subject is not None and not own.preposition:
+                    own, preposition = replace(own, preposition=preposition), ""
+            said.append(own)
+        return replace(question, phrase=replace(question.phrase, restrictions=said))
+
+    def word(self, found: Labels) -> Any:
+        """Return the only value."""
+        return found.order[0][1]
+
+    def fields(self, found: Labels) -> dict[str, Any]:
+        """Make fields of a question of what stands at its end."""
+        return found.fields_of(Clauses)
+
+    def order(self, found: Labels) -> Superlative:
+        """Make what the answers are ordered by, and whether the largest comes first."""
+        best, order = found.one("best"), found.one("orders")
+        is_largest, measures = best.value if best else (False, ())
+        words = [edge.text for edge in found["chunks"]]
+        start = min(edge.start for _, edge in found.order)
+        return Superlative(start, order.value if order else is_largest, (*words, *measures))
+
+
+def _without_no(phrase: NounPhrase) -> NounPhrase:
+    return replace(phrase, is_negated=False) if phrase.is_negated else phrase
+
+
+def _turned_round(said: Restriction) -> Restriction:
+    if isinstance(said, Predication):
+        return replace(said, is_negated=not said.is_negated)
+    return Alternatives([[_turned_round(one) for one in branch] for branch in said.branches])
+
+
+def _has_extreme(said: Restriction) -> bool:
+    other = said.object if isinstance(said, Predication) else None
+    return other is not None and (other.superlative is not None or other.most is not None)
+
+
+def _with_nouns(phrase: NounPhrase, other: NounPhrase) -> NounPhrase:
+    """Give a phrase the nouns of another one, if it has none: ``than that of Ann``."""
+    return phrase if phrase.chunks else replace(phrase, chunks=list(other.chunks))
+
+
+def _with_argument(last: Predication, found: Predication) -> Predication:
+    """Give a verb the argument of the next one: ``wrote and directed Jaws``, ``more than 4 but less than 8 cities``."""
+    counted = last.object
+    is_adjacent = bool(last.verb and found.verb) and found.verb[0] == last.verb[-1] + 2
+    if is_adjacent and counted is None:
+        return replace(last, object=found.object, preposition=found.preposition, more=list(found.more))
+    if counted is not None and counted.quantity and not counted.chunks and found.object is not None:
+        return replace(last, object=_with_nouns(counted, found.object))
+    return last
+
+
+def _said_again(last: Predication, gap: Gapped) -> Predication:
+    """Say of another phrase what was said."""
+    if gap.compared is not None:
+        light = last.light if last.verb else "be"
+        return replace(last, object=gap.object, compared=gap.compared, light=light, is_negated=gap.is_negated, more=[])
+    if gap.preposition and gap.object is not None:
+        return with_preposition(last, gap.preposition, _without_no(gap.object), gap.is_negated)
+    return replace(last, object=gap.object and _without_no(gap.object), is_negated=gap.is_negated, more=[])

@@ -1,0 +1,216 @@
+"""A packrat parser of grammars that are text: rules over tagged words, tried in order, each place once.
+
+``Name <- part part => builder key=constant`` is a rule, and a line below that begins with ``/`` its next alternative.
+A part is a tag of words, or a rule; ``label:part`` keeps its value for the builder; ``? * + ( / ) & !`` are as usual,
+and ``&`` keeps labels. A rule without a builder hands its labels on, and its last value. ``name = tag tag`` names tags
+of which any will do. A line in quotation marks below a rule is an example, with what is made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+_PART = re.compile(r"<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+")
+_MAX_DEPTH = 60  # of rules within rules; a rule that is deeper does not fit
+_FAILED = -1
+
+Labelled = tuple[str, Any]
+Build = Callable[[str, Sequence[Labelled]], Any]
+
+
+class Edge(NamedTuple):
+    """Words with a tag. :param next: where the word after them begins. :param value: what the tag says of them."""
+
+    start: int
+    end: int
+    next: int
+    text: str
+    value: Any = None
+
+
+Lattice = Sequence[Mapping[str, Edge]]
+"""For each position the tags there, each with its words."""
+
+
+class Grammar:
+    """The rules of a grammar, ready to parse; and its examples.
+
+    >>> ann, knows, bea = Edge(0, 1, 1, "ann"), Edge(1, 2, 2, "knows"), Edge(2, 3, 3, "bea")
+    >>> words = [{"name": ann}, {"verb": knows}, {"name": bea}, {}]
+    >>> show = lambda builder, found: [builder, *(f"{label}:{getattr(own, 'text', own)}" for label, own in found)]
+    >>> RuleReader(Grammar("S <- who:name verb what:name => fact sure=yes"), words, show).rule("S", 0)
+    (3, ['fact', 'sure:yes', 'who:ann', 'what:bea'], [])
+    """
+
+    def __init__(self, text: str) -> None:
+        self.examples: list[tuple[str, str]] = []
+        self.tags: dict[str, tuple[str, ...]] = {}
+        bodies: dict[str, str] = {}
+        for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
+            if line.startswith('"'):
+                question, _, form = line[1:].partition('"')
+                self.examples.append((question, form.strip()))
+            elif " <- " in line:
+                name, _, body = line.partition(" <- ")
+                bodies[name.strip()] = body
+            elif " = " in line:
+                name, _, tags = line.partition(" = ")
+                self.tags[name.strip()] = tuple(own for tag in tags.split() for own in self.tags.get(tag, (tag,)))
+            else:
+                bodies[[*bodies][-1]] += f" {line}"
+        self.names = bodies.keys()
+        self.rules = {name: self._alternatives_in(_PART.findall(body)) for name, body in bodies.items()}
+
+    def _alternatives_in(self, parts: list[str]) -> list[tuple[_Match, str, list[Labelled]]]:
+        found = []
+        while parts:
+            match, builder, constants = self._sequence_in(parts), "", list[Labelled]()
+            if parts[:1] == ["=>"]:
+                builder = parts[1]
+                del parts[:2]
+            while parts and "=" in parts[0]:
+                name, _, value = parts.pop(0).partition("=")
+                constants.append((name, value))
+            found.append((match, builder, constants))
+            del parts[:1]
+        return found
+
+    def _sequence_in(self, parts: list[str]) -> _Match:
+        found = list[_Match]()
+        while parts and parts[0] not in {"/", ")", "=>"}:
+            found.append(self._part_in(parts))
+        return found[0] if len(found) == 1 else _all_of(found)
+
+    def _part_in(self, parts: list[str]) -> _Match:
+        first = parts.pop(0)
+        if first in {"&", "!"}:
+            return _looking_ahead(self._part_in(parts), is_wanted=first == "&")
+        if first == "(":
+            options = [self._sequence_in(parts)]
+            while parts.pop(0) == "/":
+                options.append(self._sequence_in(parts))
+            part = _any_of(options)
+        elif first.endswith(":"):
+            part = _label_match(first[:-1], self._part_named(parts.pop(0)))
+        else:
+            part = self._part_named(first)
+        return _repeated_match(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
+
+    def _part_named(self, name: str) -> _Match:
+        return _rule_match(name) if name in self.names else _tag_match(self.tags.get(name, (name,)))
+
+
+class RuleReader:
+    """Reads some words by a grammar.
+
+    :ivar known: what each rule found at each place: where it ends, its value, and labels that it hands on.
+    :ivar value: what was found last.
+    """
+
+    def __init__(self, grammar: Grammar, words: Lattice, build: Build) -> None:
+        self.rules, self.words, self.build = grammar.rules, words, build
+        self.known: dict[tuple[str, int], tuple[int, Any, list[Labelled]] | None] = {}
+        self.depth = 0
+        self.value: Any = None
+
+    def rule(self, name: str, at: int) -> tuple[int, Any, list[Labelled]] | None:
+        """Read a rule at a place; one that begins with itself does not fit, nor one whose builder makes nothing."""
+        key = name, at
+        if key in self.known:
+            return self.known[key]
+        self.known[key] = None
+        if self.depth > _MAX_DEPTH:
+            return None
+        self.depth += 1
+        for match, builder, constants in self.rules[name]:
+            caught: list[Labelled] = []
+            self.value = None
+            end = match(self, at, caught)
+            value = self.build(builder, constants + caught) if builder and end != _FAILED else self.value
+            if end != _FAILED and not (builder and value is None):
+                self.known[key] = end, value, [] if builder else caught
+                break
+        self.depth -= 1
+        return self.known[key]
+
+
+_Match = Callable[[RuleReader, int, list[Labelled]], int]
+"""Reads on from a place, and notes labels; returns where it ends, or -1."""
+
+
+def _tag_match(tags: Sequence[str]) -> _Match:
+    def match(parse: RuleReader, at: int, _caught: list[Labelled]) -> int:
+        here = parse.words[at]
+        for tag in tags:
+            if tag in here:
+                parse.value = here[tag]
+                return here[tag].next
+        return _FAILED
+
+    return match
+
+
+def _rule_match(name: str) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        found = parse.rule(name, at)
+        if found is None:
+            return _FAILED
+        end, parse.value, labels = found
+        caught += labels
+        return end
+
+    return match
+
+
+def _label_match(label: str, part: _Match) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        end = part(parse, at, [])
+        if end != _FAILED:
+            caught.append((label, parse.value))
+        return end
+
+    return match
+
+
+def _any_of(options: Sequence[_Match]) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        return next((end for option in options if (end := option(parse, at, caught)) != _FAILED), _FAILED)
+
+    return match
+
+
+def _all_of(parts: Sequence[_Match]) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        mark = len(caught)
+        for part in parts:
+            at = part(parse, at, caught)
+            if at == _FAILED:
+                del caught[mark:]
+                break
+        return at
+
+    return match
+
+
+def _repeated_match(part: _Match, times: str) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        begun = at
+        while (end := part(parse, at, caught)) > at:
+            at = end
+            if times == "?":
+                break
+        return _FAILED if times == "+" and at == begun else at
+
+    return match
+
+
+def _looking_ahead(part: _Match, *, is_wanted: bool) -> _Match:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
+        before = parse.value
+        end = part(parse, at, caught if is_wanted else [])
+        parse.value = before
+        return at if (end != _FAILED) == is_wanted else _FAILED
+
+    return match
