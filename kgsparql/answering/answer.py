@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgsparql.linking.linked_entity import LinkedEntity
     from kgsparql.models.trust import Trust
     from kgsparql.plans.running import Computed
-    from kgsparql.plans.set_words import Label
+    from kgsparql.plans.writing import Label
 
 
 AnswerType = OneOf["entities", "number", "boolean", "date", "text", "table"]

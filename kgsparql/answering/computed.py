@@ -12,9 +12,8 @@ from kgsparql.graphs.notes import Cut
 from kgsparql.linking.words import counted
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import NO_NUMBER, Computed
-from kgsparql.plans.set_words import Label
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.plans.writing import Label, in_words, none_in_words
 from kgsparql.rdf.terms import Literal, Triple, printable
 
 _MAX_CITED, _CITED_SAMPLE = 100, 20  # facts that an item cites, at most; of more, a sample

@@ -19,7 +19,7 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.english_forms import is_past_form, plural, singular
 from kgsparql.linking.words import roots_of
-from kgsparql.plans.phrases import listed
+from kgsparql.plans.english import listed
 from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon

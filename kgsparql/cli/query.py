@@ -124,7 +124,7 @@ def _run_file(
     """Compute the plan in a file; return the outcome as JSON, and as lines."""
     from kgsparql.plans.arrays import read_plan_file, written_plan
     from kgsparql.plans.type_check import terms_in
-    from kgsparql.plans.wording import in_words
+    from kgsparql.plans.writing import in_words
 
     asked = read_plan_file(_json_in(file))
     with graph.opened(languages=languages, embedder="none") as knowledge:
@@ -204,7 +204,7 @@ def _computed_lines(
     found: Computed, words: str, labels: Mapping[Term, str], *, doubts: Sequence[str] = (), verbose: bool
 ) -> list[str]:
     from kgsparql.plans.running import NO_NUMBER
-    from kgsparql.plans.wording import none_in_words
+    from kgsparql.plans.writing import none_in_words
 
     name = labels.__getitem__
     lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
@@ -221,7 +221,7 @@ def _computed_lines(
 
 def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
     from kgsparql.answering.answer_json import term_json
-    from kgsparql.plans.wording import in_words
+    from kgsparql.plans.writing import in_words
 
     return {
         "words": words, "columns": list(found.columns),

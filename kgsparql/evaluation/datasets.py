@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +36,9 @@ from kgsparql.evaluation.question_formats import (
 from kgsparql.evaluation.runs.directory import check_folder, store_errors
 from kgsparql.graphs.files import has_rdf_suffix
 from kgsparql.knowledge_base import KnowledgeBase
+from kgsparql.linking.words import in_turn
+from kgsparql.made_questions.frequent_paths import drawn
 from kgsparql.made_questions.making import MadeQuestion, MadeQuestions
-from kgsparql.made_questions.patterns import drawn, equal_shares
 from kgsparql.rdf.terms import IRI, printable
 from kgsparql.storage.files import replace_text
 
@@ -299,8 +300,7 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> t
     for question in drawn(questions, seed, key=lambda question: question.id):
         groups.setdefault(question.hops, []).append(question.id)
     ordered = [groups[hops] for hops in sorted(groups, key=lambda hops: (hops is None, hops or 0))]
-    shares = equal_shares(list(map(len, ordered)), limit)
-    taken = {own for group, share in zip(ordered, shares, strict=True) for own in group[:share]}
+    taken = set(islice(in_turn(ordered), max(0, limit)))
     return tuple(question for question in questions if question.id in taken)
 
 

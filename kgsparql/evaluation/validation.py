@@ -25,7 +25,7 @@ from kgsparql.exploration.batched_select import lookup, select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.made_questions.patterns import Progress, no_progress
+from kgsparql.made_questions.frequent_paths import Progress, no_progress
 from kgsparql.rdf.paths import Walk
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, Triple, printable

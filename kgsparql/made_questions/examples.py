@@ -17,9 +17,8 @@ from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
 from kgsparql.exploration import degrees, predicate_counts, types
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.linking.english_forms import is_past_form, is_person
+from kgsparql.made_questions.frequent_paths import SampleSize
 from kgsparql.made_questions.making import MadeQuestion, make
-from kgsparql.made_questions.patterns import SampleSize
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import IRI, Literal, Term
 
@@ -69,16 +68,6 @@ _OF_ONTOLOGIES = re.compile(
 """Types of RDFS or OWL, other than those that any thing may have."""
 
 _STILTED = re.compile(r"\b(?:has|have) .* as\b")  # a wording that is right, but shown only where there is no better one
-
-_PAST_FORMS = {
-    "written": "wrote", "made": "made", "sung": "sang", "given": "gave", "known": "knew", "seen": "saw",
-    "spoken": "spoke", "taken": "took", "won": "won",
-}  # fmt: skip
-"""Past forms by participles, where they differ or the ending does not show them."""
-
-_SINGULAR_VERBS = {"were": "was", "have": "has"}
-
-_MAX_CLASS_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +166,9 @@ def _example_forms(question: MadeQuestion) -> Iterator[_Example]:
     hops, direction = question.cell
     inverse = hops == 1 and direction == "inverse"
     kind: Kind = "inverse" if inverse else "one hop" if hops == 1 else "two hops"
-    yield _Example(as_asked(question.text), kind, walk.start, walk.path, terms, names)
-    if inverse and len(terms) > 1 and question.text.startswith("Which "):
-        yield _Example(how_many(question.text), "count", walk.start, walk.path, terms, names)
+    yield _Example(question.text, kind, walk.start, walk.path, terms, names)
+    if inverse and len(terms) > 1 and question.how_many.startswith("How many "):
+        yield _Example(question.how_many, "count", walk.start, walk.path, terms, names)
 
 
 def _is_readable(text: str, topic: str) -> bool:
@@ -199,41 +188,3 @@ def _ranked_examples(examples: Iterable[_Example], sizes: Counter[Term]) -> list
         return bool(_STILTED.search(example.text)) + has_lost_capital, -sizes[example.topic], example.text
 
     return sorted(examples, key=key)
-
-
-def as_asked(text: str) -> str:
-    """Ask who did something, where that is what a made question asks.
-
-    >>> as_asked("Who was Jaws directed by?"), as_asked("Which Nobel laureates were born in Rome?")
-    ('Who directed Jaws?', 'Who was born in Rome?')
-    >>> as_asked("What is the capital of France?"), as_asked("Which person has Rome as birth place?")
-    ('What is the capital of France?', 'Who has Rome as birth place?')
-    """
-    done = re.fullmatch(r"Who (?:was|were) (.+) (\w+) by\?", text)
-    if done and (past := _PAST_FORMS.get(done[2]) or (done[2] if done[2].endswith("ed") else "")):
-        return f"Who {past} {done[1]}?"
-    found = _said_of_persons(text)
-    if found is None:
-        return text
-    verb, _, rest = found.partition(" ")
-    return f"Who {_SINGULAR_VERBS.get(verb, verb)} {rest}"
-
-
-def how_many(text: str) -> str:
-    """Ask how many answers a question has that asks which.
-
-    >>> how_many("Which films were directed by Ann?"), how_many("Which Nobel laureates worked at Bell Labs?")
-    ('How many films were directed by Ann?', 'How many people worked at Bell Labs?')
-    """
-    found = _said_of_persons(text)
-    return f"How many {text.removeprefix('Which ')}" if found is None else f"How many people {found}"
-
-
-def _said_of_persons(text: str) -> str | None:
-    """Return what is said of the persons asked for, from the verb on, if it can be said of one as of many."""
-    which, _, rest = text.partition(" ")
-    words = rest.split() if which == "Which" else []
-    for at, verb in enumerate(words[1 : _MAX_CLASS_WORDS + 1], 1):
-        if is_person(words[at - 1]) and (verb in {"was", "were", "has", "have"} or is_past_form(verb)):
-            return " ".join(words[at:])
-    return None

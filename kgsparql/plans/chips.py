@@ -21,14 +21,13 @@ from kgsparql.errors import PlanError
 from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
+from kgsparql.plans.english import listed
 from kgsparql.plans.expressions import decimal, read_as, term_text
-from kgsparql.plans.phrases import listed
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered
-from kgsparql.plans.set_words import DATES_COMPARED, NUMBERS_COMPARED, Label, SetWords, is_time
 from kgsparql.plans.type_check import check, kind_of, terms_in
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.plans.wording import UNNAMED, order_text
+from kgsparql.plans.writing import UNNAMED, Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -139,13 +138,13 @@ def _plan_with(plan: Any, place: Place, part: Any) -> Any:
     return type(plan)(*made) if hasattr(plan, "_fields") else made
 
 
-def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911, PLR0912 - one arm a kind
+def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911 - one arm a kind
     """Say what stands at a chip.
 
     >>> part_words("class", a.Instances(IRI("http://e.org/Poet")), lambda term: term.value)
     'http://e.org/Poet'
     """
-    say = SetWords(label)
+    say = Writer(label)
     match kind, part:
         case "class", a.Instances(of):
             return label(of)
@@ -161,21 +160,16 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
         case "condition", _:
             return "+"
-        case "column", a.Column(_, measure):
-            return say.measure(measure).strip("'")
-        case "column", a.GroupColumn(_, summary, measure):
-            return "how many of them" if summary is None or measure is None else say.summary_of_them(summary, measure)
+        case "column", a.Column() | a.GroupColumn():
+            return say.word(part).strip("'")
         case "order", a.ItemTable() | a.Grouped():
-            return order_text(part, say).removeprefix(", ") or "in no order"
+            return say.word(part, "order").removeprefix(", ") or "in no order"
         case _, a.Has() | a.Lacks():
             return "has" if isinstance(part, a.Has) else "has no"
-        case _, a.Top() | a.BestOfEach():
-            return say.summary_word("max" if part.largest else "min", part.measure)
-        case _, a.SummaryOf() | a.Summarised():
-            return say.summary_word(part.summary, part if isinstance(part, a.Summarised) else part.measure)
-        case _, a.Where(_, measure, sign) | a.Compares(measure, sign):
-            in_time = is_time(measure, label, getattr(part, "value", None))
-            return (DATES_COMPARED if in_time else NUMBERS_COMPARED)[sign]
+        case _, a.Top() | a.BestOfEach() | a.SummaryOf() | a.Summarised():
+            return say.word(part, "best")
+        case _, a.Where() | a.Compares():
+            return say.word(part, "sign")
     return "any" if kind == "operator" else "without it" if part is None else "+"
 
 

@@ -15,9 +15,9 @@ from kgsparql.plans.dates import coarser_pattern
 from kgsparql.plans.expressions import term_text
 from kgsparql.plans.list_members import without_places
 from kgsparql.plans.plan_compiler import ITEM, VALUE, PlanCompiler, classes_below, compiled
-from kgsparql.plans.set_words import Label, SetWords
 from kgsparql.plans.type_check import check, class_of_all, parts, terms_in, too_large
 from kgsparql.plans.vocabulary import GraphVocabulary
+from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.literals import value_text
@@ -69,7 +69,7 @@ class LeftOut:
 
     def sentence(self, label: Label) -> tuple[str, ...]:
         """The sentence with places for the values, which it is followed by."""
-        of, amount = SetWords(label).measure(self.measure), f"{self.number:,}{'+' * (self.number == MOST_LEFT_OUT)}"
+        of, amount = Writer(label).said(self.measure), f"{self.number:,}{'+' * (self.number == MOST_LEFT_OUT)}"
         if not isinstance(self.example, Literal):
             return LEFT_OUT_SENTENCES["zero"], amount, of, printable(label(self.example), 80)
         kind = "coarse" if self.is_coarse else self.measure.kind if isinstance(self.measure, a.Value) else "date"

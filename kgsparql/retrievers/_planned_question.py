@@ -17,7 +17,7 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.plans.algebra import Plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.type_check import terms_in
-from kgsparql.plans.wording import in_words
+from kgsparql.plans.writing import in_words
 from kgsparql.rdf.terms import IRI, Literal, Term
 from kgsparql.reading.clauses import Chunk
 from kgsparql.reading.showing import described

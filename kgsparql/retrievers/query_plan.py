@@ -42,7 +42,7 @@ from kgsparql.plans.arrays import MAX_DEPTH, read_plan
 from kgsparql.plans.running import Computed, run
 from kgsparql.plans.term_lists import TermLists
 from kgsparql.plans.type_check import check, parts, terms_in
-from kgsparql.plans.wording import none_in_words
+from kgsparql.plans.writing import none_in_words
 from kgsparql.rdf.terms import IRI, Literal, printable
 from kgsparql.rdf.units import ratios
 from kgsparql.reading.lexicon import lexicon

@@ -20,9 +20,8 @@ from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Plan, Table, Value
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
-from kgsparql.plans.set_words import SetWords
 from kgsparql.plans.type_check import check, terms_in
-from kgsparql.plans.wording import in_words
+from kgsparql.plans.writing import Writer, in_words
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Term, iri, printable
 from kgsparql.retrievers._planned_question import GivenPlan
@@ -81,7 +80,7 @@ def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     if answer.computed is None or not isinstance(plan := answer.computed.plan, Table):
         return []
     try:
-        say = SetWords(knowledge.labels(terms_in(plan)).__getitem__)
+        say = Writer(knowledge.labels(terms_in(plan)).__getitem__)
     except KgsparqlError:  # the endpoint has gone since: the answer stands
         return [*answer.computed.columns]
     sets = {"item": plan.items} | ({} if isinstance(plan, ItemTable) else {"group": Ends(plan.items, plan.key)})

@@ -32,7 +32,7 @@ from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.words import STOP_WORDS
 from kgsparql.made_questions.examples import example_questions
-from kgsparql.made_questions.wording import can_be_asked, question_text
+from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED

@@ -30,7 +30,7 @@ from kgsparql import (
 from kgsparql.errors import NotFoundError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import NO_NUMBER, run
-from kgsparql.plans.wording import in_words, none_in_words
+from kgsparql.plans.writing import in_words, none_in_words
 from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
 from kgsparql.rendering.drawing import drawing_of
@@ -124,7 +124,7 @@ def test_what_has_no_items_is_said_not_to_be() -> None:
 COLLEAGUES = a.Has(PEOPLE, path("worked at", "^worked at"), ANN)
 BACK: list[tuple[Any, str]] = [
     (a.Ends(ANN, path("author", "^author")), "others whose author is one of the authors of Ann"),
-    (a.Ends(ANN, path("member of", "^member of")), "other members of those whose member is Ann"),
+    (a.Ends(ANN, path("member of", "^member of")), "other members of those that Ann is a member of"),
     (COLLEAGUES, "people that worked at one of those that Ann worked at (not counting themselves)"),
     (a.Has(PEOPLE, path("member of", "^member of")), "people that are members of those with another member"),
     (

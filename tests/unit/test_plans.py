@@ -21,7 +21,7 @@ from kgsparql.plans.plan_compiler import compiled
 from kgsparql.plans.running import rows_from_facts, witnesses
 from kgsparql.plans.type_check import MAX_PARTS, check, kind_of, parts
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.plans.wording import in_words
+from kgsparql.plans.writing import in_words
 from kgsparql.rdf.vocabulary import LABELS, RDF_TYPE, SUBCLASS_OF
 from tests.deep import examples
 from tests.plan_oracle import Facts

@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from kgsparql.dataclasses import dataclass
 from kgsparql.errors import NotFoundError
-from kgsparql.exploration import PredicateCount, neighbours, predicate_counts, predicates
-from kgsparql.exploration.predicate_paths import far_ends
+from kgsparql.exploration import NeighbourGroup, neighbours, predicate_counts
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -44,7 +43,7 @@ _NOT_ASKED = re.compile(
 )
 _NAMES = frozenset({"name", "label", "title", "pref label", "alt label", "full name", "alternative name", "id"})
 
-_Way = tuple[IRI, PropertyPath, Term, Term | None]
+_Way = tuple[IRI, PropertyPath, IRI, IRI | None]
 """Where it starts, the path, where it is now, and where it was before."""
 
 
@@ -93,23 +92,6 @@ def drawn(items: Iterable[T], seed: object, *, key: Callable[[T], Hashable] = st
     (True, ['a', 'b', 'c'])
     """
     return sorted(items, key=lambda item: hashlib.sha256(f"{seed}\0{key(item)}".encode("utf-8", "replace")).digest())
-
-
-def equal_shares(sizes: Sequence[int], limit: int) -> list[int]:
-    """Divide ``limit`` among groups: equally, but for groups that have fewer; what is left over goes to the first.
-
-    >>> equal_shares([300, 300, 10], 90), equal_shares([5, 5, 5], 7)
-    ([40, 40, 10], [3, 2, 2])
-    """
-    shares = [0] * len(sizes)
-    left = max(0, limit)
-    while left and (open_ := [i for i, size in enumerate(sizes) if shares[i] < size]):
-        each, more = divmod(left, len(open_))
-        for place, i in enumerate(open_):
-            added = min(sizes[i] - shares[i], each + (place < more))
-            shares[i] += added
-            left -= added
-    return shares
 
 
 def cell_of(path: PropertyPath) -> Cell:
@@ -172,68 +154,33 @@ def patterns_of(
     From each start a few ways are walked on, drawn by the seed; none through blank nodes.
     """
     patterns: Patterns = defaultdict(dict)
-    level: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
-    for hops in range(1, max_hops + 1):
-        progress("looking for paths", hops - 1, max_hops)
-        ends = sorted({end for _, _, end, _ in level if isinstance(end, IRI)}, key=str)
-        if hops == max_hops and hops > 1:
-            _add_last_hop(patterns, level, graph, ends, starts)
-            return patterns
-        groups: dict[Term, list[tuple[Step, tuple[Term, ...], int]]] = defaultdict(list)
+    ways: list[_Way] = [(start, PropertyPath(()), start, None) for start in starts.entities]
+    for hops in range(max_hops):
+        progress("looking for paths", hops, max_hops)
+        groups: dict[Term, list[NeighbourGroup]] = defaultdict(list)
+        ends = sorted({end for _, _, end, _ in ways}, key=str)
         for group in neighbours(graph, ends, skip=starts.skip, limit=_WAYS_OF_A_START).items:
             if group.step in starts.near:
-                groups[group.entity].append((group.step, group.neighbours, group.count))
+                groups[group.entity].append(group)
         grown: list[_Way] = []
-        for start, path, end, before in level:
-            ways: list[_Way] = []
-            for step, far, count in groups.get(end, ()):
-                is_back = path.is_back(step)
-                onward = [term for term in far if not (is_back and term == before) and term != start]
-                if not onward or (is_back and count < 2):
+        for start, path, end, before in ways:
+            longer: list[_Way] = []
+            for group in groups[end]:
+                is_back = path.is_back(group.step)
+                onward = [term for term in group.neighbours if term != start and not (is_back and term == before)]
+                if not onward or (is_back and group.count < 2):
                     continue
-                longer = PropertyPath((*path.steps, step))
-                _add_path(patterns, longer, start)
-                if count <= _MAX_ENDS:
-                    ways += [(start, longer, term, end) for term in onward if isinstance(term, IRI)]
-            one_of_each_path = {way[1]: way for way in drawn(ways, seed, key=_way_key)}
-            grown += islice(one_of_each_path.values(), _WAYS_OF_A_START)
-        level = _with_few_ends(drawn(grown, seed, key=_way_key), size)
+                way = PropertyPath((*path.steps, group.step))
+                known = patterns[cell_of(way)].setdefault(way, [])
+                known += [start] if start not in known[-1:] else []
+                if group.count <= _MAX_ENDS:
+                    longer += [(start, way, term, end) for term in onward if isinstance(term, IRI)]
+            grown += islice({way[1]: way for way in drawn(longer, seed, key=_way_key)}.values(), _WAYS_OF_A_START)
+        grown = drawn(grown, seed, key=_way_key)
+        walked_on = set(islice(dict.fromkeys(way[2] for way in grown), size.frontier))
+        ways = [way for way in grown if way[2] in walked_on][: size.ways]
     return patterns
-
-
-def _add_path(patterns: Patterns, path: PropertyPath, start: IRI) -> None:
-    starts = patterns[cell_of(path)].setdefault(path, [])
-    if start not in starts[-1:]:
-        starts.append(start)
-
-
-def _add_last_hop(
-    patterns: Patterns, level: Iterable[_Way], graph: KnowledgeGraph, ends: Iterable[IRI], starts: Starts
-) -> None:
-    """Add the paths one step longer, without looking up their ends, which would be most of the work at a hub."""
-    steps: dict[Term, list[PredicateCount]] = defaultdict(list)
-    for count in predicates(graph, ends, skip=starts.skip).items:
-        if count.step in starts.near:
-            steps[count.entity].append(count)
-    back = (count for _, path, end, _ in level for count in steps.get(end, ()) if path.is_back(count.step))
-    beyond = far_ends(graph, back)
-    for start, path, end, before in level:
-        for count in steps.get(end, ()):
-            leads_on = count.count > 1 and beyond.get((count.entity, count.step)) != {before}
-            if leads_on or not path.is_back(count.step):
-                _add_path(patterns, PropertyPath((*path.steps, count.step)), start)
 
 
 def _way_key(way: _Way) -> str:
     return f"{way[0]} {way[1]} {way[2]}"
-
-
-def _with_few_ends(ways: Iterable[_Way], size: SampleSize) -> list[_Way]:
-    """Keep the first ways that end at no more than ``size.frontier`` entities."""
-    ends: set[Term] = set()
-    kept: list[_Way] = []
-    for way in ways:
-        if way[2] in ends or len(ends) < size.frontier:
-            ends.add(way[2])
-            kept.append(way)
-    return kept[: size.ways]

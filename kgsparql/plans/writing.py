@@ -1,0 +1,275 @@
+"""Plans in English: what was computed, as a person would say it, by the rules of ``english.txt``.
+
+Nothing is left out, and a name that fits no English pattern is quoted. What is said depends on the plan and the names
+in it alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from functools import reduce
+from types import SimpleNamespace
+from typing import Any
+
+from kgsparql.dataclasses import dataclass, replace
+from kgsparql.plans import algebra as a
+from kgsparql.plans.english import (
+    ANYTHING,
+    THEY,
+    Clause,
+    Phrase,
+    both,
+    either,
+    lacking,
+    leads,
+    listed,
+    minus,
+    names,
+    of_class,
+    reached,
+    say,
+)
+from kgsparql.plans.list_members import without_places
+from kgsparql.plans.relations import Relation, folded, marked, relation
+from kgsparql.rdf.literals import number_text, value_text
+from kgsparql.rdf.paths import PropertyPath
+from kgsparql.rdf.terms import IRI, Literal, Term
+from kgsparql.rdf.vocabulary import LABELS
+
+Label = Callable[[Term], str]
+
+UNNAMED = frozenset({"value", "number"})
+"""Names of columns that say nothing."""
+_BOOLEAN = "http://www.w3.org/2001/XMLSchema#boolean"
+_YEAR = re.compile(r"(?<!light )\byear\b", re.IGNORECASE)
+
+
+def in_words(plan: a.Plan, label: Label) -> str:
+    """What a plan computes.
+
+    :param label: what a class, a predicate or an item is called.
+
+    >>> city, size = IRI("http://e.org/City"), PropertyPath.of("http://e.org/size")
+    >>> called = {city: "city", IRI("http://e.org/size"): "size"}.__getitem__
+    >>> in_words(a.Top(a.Instances(city), a.Value(size)), called)
+    'the city with the largest size'
+    >>> in_words(a.Count(a.Where(a.Instances(city), a.Value(size), ">", Literal("50000"))), called)
+    'the number of cities whose size is more than 50,000'
+    """
+    said = Writer(label).said(without_places(plan), "in_number" if isinstance(plan, a.ItemSet) else "")
+    return f"whether {said}" if isinstance(plan, a.Condition) else said
+
+
+def none_in_words(items: a.ItemSet, label: Label) -> str:
+    """That a set has no items.
+
+    >>> from kgsparql.rdf.terms import IRI
+    >>> none_in_words(a.Instances(IRI("http://e.org/City")), lambda term: "city")
+    'there are no cities'
+    """
+    return Writer(label).said(a.Not(a.Exists(items)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a plan in a sentence; what is in it is written when it is its turn."""
+
+    writer: Writer
+    part: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return _Part(self.writer, getattr(self.part, name))
+
+    def __getitem__(self, place: int) -> _Part:
+        return _Part(self.writer, self.part[place])
+
+    def __format__(self, case: str) -> str:
+        return self.writer.said(self.part, case)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Says sets of items, what is measured of them, and what is computed of them."""
+
+    label: Label
+
+    def said(self, part: Any, case: str = "") -> str:
+        """A part of a plan, by the rule of its type; in a case that phrases have, or by another rule.
+
+        >>> Writer(str).said(a.Constant(Decimal(12000)))
+        '12,000'
+        """
+        match part:
+            case a.Not(a.Exists() as inner):
+                return self.word(inner, "none")
+            case a.Compares(a.Count(items), comparison, a.Constant(value)):
+                return _so_many("there", self.phrase(items), comparison, str(value))
+            case a.Column(name) | a.GroupColumn(name) if not case:
+                text = self.word(part)
+                return text if name in {"", *UNNAMED, text.strip("'")} else f"{text} ({name})"
+            case tuple():
+                return listed([self.said(own) for own in part], case or "and")
+            case int() | str():
+                return part if isinstance(part, str) else f"{part:,}"
+            case Decimal():
+                return number_text(str(part))
+        return format(self.phrase(part), case) if isinstance(part, a.ItemSet) else self.word(part, case)
+
+    def word(self, part: Any, rule: str = "") -> str:
+        """What a rule makes of a part of a plan, such as which is the ``best``."""
+        return say(rule or type(part).__name__, *self._told(part))
+
+    def _told(self, part: Any) -> tuple[set[str], *tuple[object, ...]]:
+        """What rules ask of a part of a plan: its features, its items, what is said of its measure, what is in it."""
+        measure, columns = getattr(part, "measure", getattr(part, "left", part)), getattr(part, "columns", ())
+        # The items of a comparison are said beside it; here they would be said anew in each one that is around them.
+        is_within = hasattr(part, "items") and not isinstance(part, a.Where)
+        value, phrase = getattr(part, "value", None), self.phrase(part.items) if is_within else None
+        features, more = _features(part) | (phrase.features if phrase else set()), SimpleNamespace()
+        if path := getattr(measure, "path", None):
+            counted = self._counted(measure)
+            noun = f"{counted}" if isinstance(measure, a.HowMany) else self._noun(path)
+            more = SimpleNamespace(counted=counted, noun=noun)
+            features |= marked(
+                short=counted.kind == "theirs" and counted.is_plain, chained=len(path.steps) > 1,
+                long=re.search(" (?:whose|that) ", noun), says_year=_YEAR.search(noun),
+            )  # fmt: skip
+        if isinstance(value, IRI | Literal):
+            more.quantity = self.quantity(measure, value)
+        if key := getattr(part, "key", None):
+            more.group = self.phrase(a.Ends(part.items, key))
+        if having := getattr(part, "having", None):
+            features.add(f"comparison={having[1]}")
+        timed = [own.measure for own in columns if own.name == part.order_by] if columns else [measure]
+        in_time = any(is_time(own, self.label, value) for own in timed)
+        return features | marked(time=in_time, several=len(columns) > 1), phrase, more, _Part(self, part)
+
+    # --- sets
+
+    def phrase(self, items: a.ItemSet | None) -> Phrase:  # noqa: PLR0911 - one arm a form
+        """A set of items; none stands for whatever there is."""
+        match items:
+            case a.Instances(of):
+                return of_class(self.label(of))
+            case a.Items(terms):
+                nodes = Counter(map(self.label, terms))
+                return names([name if n == 1 else f"{name} ({n} nodes)" for name, n in nodes.items()])
+            case a.Ends(start, path):
+                found = reduce(reached, self.relations(path), self.phrase(start))
+                return replace(found, is_one=found.is_one and path.steps[-1].direction == "forward")
+            case a.Where():
+                return self._where(items)
+            case a.Named(inner, word):
+                return self.phrase(inner).with_clause(Clause(f'with the word "{word}" in their name'))
+            case a.Has(inner, path, to):
+                return self.phrase(inner).with_clause(leads(self.relations(path), self.phrase(to)))
+            case a.Lacks(inner, path, to):
+                return lacking(self.phrase(inner), self.relations(path), self.phrase(to))
+            case a.Both(sets) | a.Either(sets):
+                return (both if isinstance(items, a.Both) else either)([self.phrase(own) for own in sets])
+            case a.Minus(inner, without):
+                return minus(self.phrase(inner), self.phrase(without))
+            case a.Top():
+                text = self.word(items)
+                return Phrase(text, text, "best", is_one=items.number == 1)
+            case None:
+                return ANYTHING
+
+    def _where(self, where: a.Where) -> Phrase:
+        """The items of which a comparison is true."""
+        items, measure, comparison, value = where.items, where.measure, where.comparison, where.value
+        steps = self.relations(measure.path) if isinstance(measure, a.Value | a.HowMany) else []
+        said = self.word(where, "compared")
+        match items, comparison, value:
+            case a.Where(rest, other, ">=", Literal() as low), "<=", Literal() if other == measure:
+                items, said = rest, f"is from {self.quantity(measure, low)} to {self.quantity(measure, value)}"
+        match measure, comparison, value:
+            case a.HowMany(_, among), "=", a.Count(every) if among == every:
+                clause = leads(steps, names([f"all {self.phrase(every):in_number}"]))
+            case a.HowMany(), _, Literal():
+                clause = Clause(f"with {_so_many('so_many', self._counted(measure), comparison, value.value)}")
+            case a.Value(path), "=", Literal() if value.datatype.value == _BOOLEAN:
+                said = "yes" if value.value in {"true", "1"} else "no"
+                flag = Relation("flag", self.label(path.steps[-1].predicate))
+                clause = leads([*steps[:-1], flag], Phrase(said, said, said))
+            case a.Value(), "=", IRI() | Literal() if measure.kind != "year":
+                clause = leads(steps, names([self.quantity(measure, value)]))
+            case a.Value(path), _, _:
+                last = steps[-1] if steps[-1].is_noun else Relation("noun", f"'{self.label(path.steps[-1].predicate)}'")
+                clause = leads([*steps[:-1], last], Phrase(said, said, "said"))
+            case _:
+                clause = Clause(f"whose {self.said(measure)} {said}")
+        return self.phrase(items).with_clause(clause)
+
+    # --- measures
+
+    def relations(self, path: PropertyPath) -> list[Relation]:
+        """How each step of a path is said; that the ends are read by their names is not."""
+        steps = path.steps
+        if len(steps) > 1 and steps[-1].predicate in LABELS and steps[-1].direction == "forward":
+            steps = steps[:-1]
+        found = [relation(self.label(step.predicate)) for step in steps]
+        return [
+            replace(own.reversed if step.direction == "inverse" else own, is_back=i > 0 and step.inverts(steps[i - 1]))
+            for i, (own, step) in enumerate(zip(found, steps, strict=True))
+        ]
+
+    def _noun(self, path: PropertyPath) -> str:
+        """What stands at the end of a path from an item, as a noun: *author's date of birth*."""
+        relations = self.relations(path)
+        *steps, last = one if len(one := folded(relations)) == 1 else relations
+        before = reduce(reached, steps, THEY)
+        if last.is_inverse and not last.is_of:
+            return f"{reached(before, last)}"
+        name = last.text if last.is_noun else f"'{self.label(path.steps[-1].predicate)}'"
+        return f"{name} of {before:owner}" if steps else name
+
+    def _counted(self, measure: Any) -> Phrase:
+        """What is counted or measured of an item."""
+        found, among = reduce(reached, self.relations(measure.path), THEY), getattr(measure, "among", None)
+        return both([found, self.phrase(among)]) if among else found
+
+    def quantity(self, measure: a.Measure | a.Number, value: IRI | Literal) -> str:
+        """A value that is compared with a measure, in its unit."""
+        if isinstance(value, IRI):
+            return self.label(value)
+        if isinstance(measure, a.Value) and (measure.kind != "number" or is_time(measure, self.label, value)):
+            return value_text(value)
+        return f"{number_text(value.value)} {getattr(measure, 'unit', '')}".strip()
+
+
+def _features(part: Any, before: str = "") -> set[str]:
+    """What kinds of parts a part of a plan is of, and the words, numbers and absences in it."""
+    found = {f"{before}{type(part).__name__}"}
+    for name in getattr(part, "__slots__", ()):
+        value = getattr(part, name)
+        if name in {"measure", "left", "right"} and value is not None:
+            found |= _features(value, f"{name}.")
+        else:
+            is_plain = isinstance(value, str | int | Decimal | None)
+            found.add(f"{before}{name}={value if is_plain else type(value).__name__}")
+    return found
+
+
+def _so_many(rule: str, phrase: Phrase, comparison: str, number: str) -> str:
+    """So many of some items: *5 or more employees*."""
+    return say(rule, {f"comparison={comparison}", number, *phrase.features}, phrase, n=number_text(number))
+
+
+def is_time(measure: a.Measure | a.Number | None, label: Label, value: object = None) -> bool:
+    """Whether what is measured is before or after, and not less or more: a date, or what is called a year.
+
+    >>> path = PropertyPath.of("http://e.org/p")
+    >>> is_time(a.Value(path, "date"), lambda term: "born"), is_time(a.Value(path), lambda term: "release year")
+    (True, True)
+    >>> is_time(a.Value(path), lambda term: "year"), is_time(a.Value(path), lambda term: "year", Literal("5"))
+    (True, False)
+    """
+    measure = getattr(measure, "measure", measure)
+    if not isinstance(measure, a.Value) or measure.kind != "number":
+        return getattr(measure, "kind", "") in {"date", "time", "year"}
+    is_year = not isinstance(value, Literal) or re.fullmatch(r"[12]\d{3}", value.value) is not None
+    return is_year and _YEAR.search(label(measure.path.steps[-1].predicate)) is not None
