@@ -61,19 +61,6 @@ def test_an_absence_rests_on_no_guess_and_literal_answers_are_literals(
     assert Literal("+49-6200-33069465") in [a.term for a in answer.answers]
 
 
-@pytest.mark.deep  # imports torch
-def test_the_embedder_may_be_named_in_the_environment_and_one_that_is_not_here_is_not_downloaded(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KGSPARQL_EMBEDDER", "nobody/no-such-model")
-    done = run("find", "Curie", "-k", NOBEL)
-    assert (done.exit_code != 0, "pip install" in done.stderr) == (True, True)
-    assert run("find", "Curie", "-k", NOBEL, "--embedder", "none").exit_code == 0
-    monkeypatch.setenv("KGSPARQL_EMBEDDER", "")  # auto; what that loads is tried in test_doctor
-    monkeypatch.setattr("kgsparql.models.embedders.find_model", lambda name: None)
-    assert run("find", "Curie", "-k", NOBEL).exit_code == 0
-
-
 RECORDS = """
 @prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :artist rdfs:label "artist" . :member rdfs:label "member" . :home rdfs:label "home town" . :Record rdfs:label "album" .
