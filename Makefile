@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 QUESTION := Which scientists worked at the same institution as Richard Feynman?
 
-.PHONY: help demo test test-deep lint types layers tests frameworks clean
+.PHONY: help demo test test-deep lint types layers tests apart clean
 
 help:
 	@echo "make demo       set up, then answer a question over a bundled graph"
@@ -28,9 +28,9 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/kgsparql ask "$(QUESTION)" -k fixtures/nobel.ttl --no-model
 
-# mypy takes one processor for a minute: the tests run beside it.
+# What is not in `tests` takes one processor for a minute: it runs beside them.
 test: lint
-	@$(MAKE) --no-print-directory -j 2 tests types layers frameworks
+	@$(MAKE) --no-print-directory -j 2 tests types layers apart
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -45,13 +45,13 @@ layers: $(VENV)/.installed-dev
 
 # Two processes more than the two processors that there are at least: many tests wait for a server or a clock.
 tests: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder $(FRAMEWORKS:%=--ignore=%)
+	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder $(APART:%=--ignore=%)
 
 # Apart: what they import makes each process of the tests larger, and so each that it forks slower.
-FRAMEWORKS := kgsparql/langchain.py kgsparql/llamaindex.py tests/serving/test_langchain.py
+APART := kgsparql/langchain.py kgsparql/llamaindex.py tests/serving/test_langchain.py tests/test_notebook.py
 
-frameworks: $(VENV)/.installed-dev
-	$(BIN)/pytest --quiet $(FRAMEWORKS)
+apart: $(VENV)/.installed-dev
+	$(BIN)/pytest --quiet $(APART)
 
 test-deep: $(VENV)/.installed-dev
 	KGSPARQL_DEEP=1 $(BIN)/pytest -n 3 --dist loadscope -m "deep or longer or hypothesis"
