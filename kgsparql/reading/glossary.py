@@ -25,14 +25,15 @@ _KEYS = {
         "meanings": "closed adjectives names nouns verbs",
     }.items()
 }
-_LAST_KEYS = {"words": frozenset("accusatives agents become".split())}
-"""More of languages whose verbs stand last; below, of the others."""
-_OTHER_KEYS = {
-    "words": frozenset(
-        "articles clitics compares doers impersonal more partitives personal reflexives verb_openers whether".split()
-    ),
-    "endings": frozenset("many participles we".split()),
+_KEYS_BY_ORDER = {
+    "de": {"words": "accusatives become"},
+    "romance": {
+        "words": "articles clitics compares more partitives passives reflexives verb_openers whether",
+        "endings": "many participles we",
+        "pairs": "personal",
+    },
 }
+"""More that a grammar of the order of words knows."""
 _SHORTEST = 3  # letters of a part of a compound, and of the stem of an inflected word, at least
 
 
@@ -48,7 +49,7 @@ class Glossary:
     """The words of one language; ``docs/languages.md`` says what each field is for."""
 
     language: str
-    verb_last: bool
+    order: str
     noun_capitals: bool
     decimal_comma: bool
     possessive: str
@@ -135,10 +136,6 @@ class Glossary:
         table = self.meanings[kind]
         return next((table[stem] for stem in stems if stem in table and (stem == word or len(stem) >= _SHORTEST)), None)
 
-    def is_plural(self, word: str) -> bool:
-        """Tell whether a finite verb has a plural subject."""
-        return word in self.words["plural"] or word.endswith(self.endings["plural"])
-
     def stems_of(self, word: str) -> list[str]:
         """Return a noun without each of its endings: what a name in the graph may be."""
         ends = self.endings["nouns"]
@@ -165,10 +162,10 @@ def glossary_of(document: Mapping[str, Any], name: str) -> Glossary:
     """
     _check_keys(document, frozenset(field.name for field in fields(Glossary)), name)
     for table, keys in _KEYS.items():
-        own = keys | (_LAST_KEYS if document["verb_last"] else _OTHER_KEYS).get(table, frozenset())
-        _check_keys(document[table], own, f"{name}, [{table}],")
+        more = _KEYS_BY_ORDER.get(document["order"], {}).get(table, "").split()
+        _check_keys(document[table], keys.union(more), f"{name}, [{table}],")
     endings = {key: tuple(sorted(text.split(), key=len)) for key, text in document["endings"].items()}
-    words = {key: frozenset(text.split()) for key, text in document["words"].items()}
+    words = {key: frozenset(w.replace("_", " ") for w in text.split()) for key, text in document["words"].items()}
     inflected = endings["infinitives"], words["accented"]
     meanings = _Meanings(document["meanings"], inflected)
     pairs = {

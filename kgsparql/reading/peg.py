@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-_PART = re.compile(r"<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+")
+_PART = re.compile(r'"[^"]*"|<-|=>|\w+=\S+|[()/?*+!&]|\w+:(?=\S)|[\w.]+')
 _MAX_DEPTH = 60  # of rules within rules; a rule that is deeper does not fit
 _FAILED = -1
 
@@ -87,15 +87,15 @@ class Grammar:
         first = parts.pop(0)
         if first in {"&", "!"}:
             return _looking_ahead(self._part_in(parts), is_wanted=first == "&")
+        label, first = (first[:-1], parts.pop(0)) if first.endswith(":") else ("", first)
         if first == "(":
             options = [self._sequence_in(parts)]
             while parts.pop(0) == "/":
                 options.append(self._sequence_in(parts))
             part = _any_of(options)
-        elif first.endswith(":"):
-            part = _label_match(first[:-1], self._part_named(parts.pop(0)))
         else:
             part = self._part_named(first)
+        part = _label_match(label, part) if label else part
         return _repeated_match(part, parts.pop(0)) if parts and parts[0] in {"?", "*", "+"} else part
 
     def _part_named(self, name: str) -> _Match:
@@ -105,12 +105,13 @@ class Grammar:
 class RuleReader:
     """Reads some words by a grammar.
 
+    :param keeps_all: parts without a label are kept, too, with an empty one, and a label is of all that its part kept.
     :ivar known: what each rule found at each place: where it ends, its value, and labels that it hands on.
     :ivar value: what was found last.
     """
 
-    def __init__(self, grammar: Grammar, words: Lattice, build: Build) -> None:
-        self.rules, self.words, self.build = grammar.rules, words, build
+    def __init__(self, grammar: Grammar, words: Lattice, build: Build, *, keeps_all: bool = False) -> None:
+        self.rules, self.words, self.build, self.keeps_all = grammar.rules, words, build, keeps_all
         self.known: dict[tuple[str, int], tuple[int, Any, list[Labelled]] | None] = {}
         self.depth = 0
         self.value: Any = None
@@ -128,9 +129,12 @@ class RuleReader:
             caught: list[Labelled] = []
             self.value = None
             end = match(self, at, caught)
-            value = self.build(builder, constants + caught) if builder and end != _FAILED else self.value
+            value = caught if self.keeps_all else self.value
+            if builder and end != _FAILED:
+                value = self.build(builder, constants + caught)
             if end != _FAILED and not (builder and value is None):
-                self.known[key] = end, value, [] if builder else caught
+                kept = [("", value)] if self.keeps_all else []
+                self.known[key] = end, value, kept if builder else caught
                 break
         self.depth -= 1
         return self.known[key]
@@ -141,11 +145,13 @@ _Match = Callable[[RuleReader, int, list[Labelled]], int]
 
 
 def _tag_match(tags: Sequence[str]) -> _Match:
-    def match(parse: RuleReader, at: int, _caught: list[Labelled]) -> int:
+    def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         here = parse.words[at]
         for tag in tags:
             if tag in here:
                 parse.value = here[tag]
+                if parse.keeps_all:
+                    caught.append(("", parse.value))
                 return here[tag].next
         return _FAILED
 
@@ -166,9 +172,10 @@ def _rule_match(name: str) -> _Match:
 
 def _label_match(label: str, part: _Match) -> _Match:
     def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
-        end = part(parse, at, [])
+        own: list[Labelled] = []
+        end = part(parse, at, own)
         if end != _FAILED:
-            caught.append((label, parse.value))
+            caught.append((label, own if parse.keeps_all else parse.value))
         return end
 
     return match
@@ -209,7 +216,7 @@ def _repeated_match(part: _Match, times: str) -> _Match:
 def _looking_ahead(part: _Match, *, is_wanted: bool) -> _Match:
     def match(parse: RuleReader, at: int, caught: list[Labelled]) -> int:
         before = parse.value
-        end = part(parse, at, caught if is_wanted else [])
+        end = part(parse, at, caught if is_wanted and not parse.keeps_all else [])
         parse.value = before
         return at if (end != _FAILED) == is_wanted else _FAILED
 

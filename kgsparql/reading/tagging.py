@@ -88,7 +88,7 @@ class _Tagger:
 
     def _tags_by_list(self, at: int) -> dict[str, tuple[int, Any]]:
         """Tell in which lists of the lexicon a word is, and the phrases that begin with it."""
-        (words, phrases), texts = _tags_of(self.lexicon), self.read.texts
+        (words, phrases), texts = word_tags(self.lexicon), self.read.texts
         found = {tag: (at + 1, value) for tag, value in words.get(texts[at], {}).items()}
         for own, tag, value in phrases.get(texts[at], ()):
             end = at + len(own)
@@ -156,7 +156,7 @@ def _kinds_of(chunk: Chunk) -> set[str]:
 
 
 @lru_cache(maxsize=8)
-def _tags_of(
+def word_tags(
     lexicon: Lexicon,
 ) -> tuple[Mapping[str, dict[str, Any]], Mapping[str, list[tuple[tuple[str, ...], str, Any]]]]:
     """Tell the tags of each word of a lexicon, and of the phrases that begin with it, the shortest first."""

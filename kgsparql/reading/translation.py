@@ -16,8 +16,7 @@ from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
 from kgsparql.reading.glossary import Kind as WordKind
 from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
-from kgsparql.reading.romance_order import RomanceOrder
-from kgsparql.reading.word_order import Kind, Unit, VerbLastOrder
+from kgsparql.reading.ordering import Kind, Unit, in_order, kind_of
 
 _QUOTED = re.compile(r'["“„«]([^"”“„»«]+)["”“»]')
 _STOPS = re.compile(r"[,;:?!]")
@@ -227,15 +226,12 @@ class _Translator:
     def translated(self) -> Translation:
         """Return the question in English."""
         units = self._with_names(self.units())
-        order = VerbLastOrder if self.words.verb_last else RomanceOrder
         text, places = "", list[tuple[int, int, int, int]]()
-        for unit in order(self.words, self.lexicon).question(units):
+        for unit in in_order(units, self.words, self.lexicon):
             if not unit.english:
                 continue
-            sign = f"{unit.sign} " if text else ""
-            word = unit.english if text else unit.english[:1].upper() + unit.english[1:]
-            start = len(text) + len(sign)
-            text += sign + word
+            start = len(text) + bool(text and unit.kind != "sign")
+            text = f"{text:{start}}" + (unit.english if text else unit.english[:1].upper() + unit.english[1:])
             places.append((start, len(text), unit.start, unit.end))
         last = "?" if self.question.rstrip().endswith("?") else ""
         return Translation(text + last, self.question, self.words.language, tuple(places))
@@ -253,8 +249,11 @@ class _Translator:
             unit, end = self._unit_at(at)
             before = self.question[self.tokens[at - 1].end : self.tokens[at].start] if at else ""
             if unit is not None:
+                if (sign := _STOPS.search(before)) is not None:
+                    start = self.tokens[at - 1].end + sign.start()
+                    yield Unit(start, start + 1, sign[0], sign[0], "sign")
                 self.before = unit
-                yield replace(unit, sign=sign[0] if (sign := _STOPS.search(before)) else "")
+                yield unit
             at = end
 
     def _unit_at(self, at: int) -> tuple[Unit | None, int]:
@@ -288,7 +287,10 @@ class _Translator:
             (before.kind in {"auxiliary", "negation", "joint"} and is_simple) or before.said in words["verb_openers"]
         ):
             return "verbs"
-        is_after_noun = before is not None and (before.kind == "noun" or before.said in words["more"])
+        is_noun = (
+            before is not None and before.kind == "noun" and before.english.split()[-1] not in self.lexicon.prepositions
+        )
+        is_after_noun = is_noun or (before is not None and before.said in words["more"])
         return "adjectives" if is_after_noun else "nouns"
 
     def _is_like_name(self, at: int) -> bool:
@@ -375,7 +377,7 @@ class _Translator:
             english = plural(english)
         kinds: dict[str, Kind] = {"nouns": "noun", "adjectives": "adjective", "names": "name"}
         forms = (english, *degrees) if degrees else ()
-        return self._unit_of(start, end, english, kinds.get(meaning.kind) or self._kind_of(english), forms)
+        return self._unit_of(start, end, english, kinds.get(meaning.kind) or kind_of(english, self.lexicon), forms)
 
     def _is_plural(self, start: int, end: int) -> bool:
         """Tell whether a noun has the ending of a plural, and no word before it that only one thing has."""
@@ -384,21 +386,6 @@ class _Translator:
         is_known = text in nouns or end - start > 1 or before in self.words.words["singular"]
         return not is_known and text.endswith(self.words.endings["plural_nouns"])
 
-    def _kind_of(self, english: str) -> Kind:
-        """Return what a word of English is that shapes a sentence."""
-        first, own = english.split(maxsplit=1)[0], self.lexicon
-        kinds: tuple[tuple[Kind, bool], ...] = (
-            ("asking", first in own.question_words and english not in own.as_words), ("number", first in own.months),
-            ("auxiliary", first in own.auxiliaries), ("joint", first in own.and_words | own.or_words | own.but_words),
-            ("determiner", first in own.determiners | own.no_words | own.quantifiers.keys()),
-            ("negation", first in own.negations - own.without_words),
-            ("preposition", first in own.prepositions | own.without_words | own.except_words),
-            ("pronoun", first in own.subject_pronouns | own.pronouns),
-            ("adjective", first in own.superlatives or first in own.comparatives), ("number", first in own.numbers),
-            ("adverb", first in own.adverbs | own.time_adverbs | own.together_words),
-        )  # fmt: skip
-        return next((kind for kind, holds in kinds if holds), "word")
-
     # --- Names
 
     def _with_names(self, units: list[Unit]) -> list[Unit]:
@@ -406,7 +393,7 @@ class _Translator:
         the, of = self.lexicon.written["the"], self.lexicon.written["of"]
         places: dict[str, int] = {}
         for at, (first, last) in enumerate(itertools.pairwise(units)):
-            if last.kind == "name" and not last.sign and (first.kind == "noun" or first.english.endswith(the)):
+            if last.kind == "name" and (first.kind == "noun" or first.english.endswith(the)):
                 joint = f"{first.english} {of}" if first.kind == "noun" else the
                 places[normalised(f"{joint} {last.english}")] = at
         asked = {at + 1 for at, unit in enumerate(units) if unit.kind == "asking"}  # which coil: no name
@@ -423,7 +410,7 @@ class _Translator:
             first, last = units[at : at + 2]
             joint = first.english.removesuffix(the).rstrip()
             kept = [replace(first, english=joint)] if first.kind == "preposition" else []
-            units[at : at + 2] = [*kept, replace(last, start=first.start, sign=first.sign, english=name)]
+            units[at : at + 2] = [*kept, replace(last, start=first.start, english=name)]
         return units
 
     # --- Possession
@@ -438,14 +425,14 @@ class _Translator:
                 found.append(replace(unit, english=self.lexicon.written["than"]))
                 continue
             is_owner = after != "adjective" or units[at + 1].said.endswith(self.words.endings["owners"])
-            if unit.said in self.words.words["genitives"] and before == "noun" and is_owner and not unit.sign:
+            if unit.said in self.words.words["genitives"] and before == "noun" and is_owner:
                 found.append(replace(unit, english=f"{of} {unit.english}", kind="preposition"))
             elif unit.kind == "name" and mark and unit.start in self.owners:
                 name = unit.english.removesuffix(mark)
                 if after in {"noun", "adjective"}:
                     found.append(replace(unit, english=f"{name}'{self.lexicon.possessive}"))
                 elif before == "noun":
-                    found += [replace(unit, english=of, kind="preposition", sign=""), replace(unit, english=name)]
+                    found += [replace(unit, english=of, kind="preposition"), replace(unit, english=name)]
                 else:
                     found.append(unit)
             else:
