@@ -21,7 +21,7 @@ Kind = OneOf[
 ]  # fmt: skip
 BASE, PAST, PARTICIPLE = range(3)  # forms of a verb
 
-_FORMS = {"base": BASE, "past": PAST, "participle": PARTICIPLE, "comparative": 1, "superlative": 2}
+_FORMS = {"participle": PARTICIPLE, "comparative": 1, "superlative": 2}
 _TEMPLATE_PART = re.compile(r"\{(\w*)([.=]?)(\w*)\}|([^\s{}\"]+)")
 
 
@@ -90,7 +90,7 @@ class _Writer:
         found: list[dict[str, Edge]] = []
         before: list[str] = []
         for at, unit in enumerate(units):
-            is_governed = at > 0 and self._after_verb(unit, units[at - 1]) != unit
+            is_governed = at > 0 and self._after_verb(unit, units[at - 1]) is not unit
             own = [*self.tags(unit), *["governed"] * is_governed]
             found.append(dict.fromkeys([*own, *before], Edge(at, at + 1, at + 1, unit.said, unit)))
             before = [f"after.{tag}" for tag in own]
@@ -148,7 +148,8 @@ class _Writer:
     def _after_verb(self, unit: Unit, verb: Unit) -> Unit:
         """Say the preposition that English has after a verb."""
         key = f"{verb.forms[BASE] if verb.forms else verb.said}.{unit.said}"
-        return replace(unit, english=self.glossary.pairs["governed"].get(key, unit.english))
+        english = self.glossary.pairs["governed"].get(key)
+        return unit if english is None else replace(unit, english=english)
 
     def _verb_parts(
         self, verbs: Sequence[Unit], particle: Sequence[Unit], *, is_split: bool

@@ -282,16 +282,13 @@ class _Translator:
         before, words = self.before, self.words.words
         if self.words.noun_capitals:
             return "nouns" if (at > 0 or self.is_label) and self._text_of(at, at + 1)[0].isupper() else "verbs"
-        is_simple = before is not None and " " not in before.english
-        if before is not None and (
-            (before.kind in {"auxiliary", "negation", "joint"} and is_simple) or before.said in words["verb_openers"]
-        ):
+        if before is None:
+            return "nouns"
+        is_simple = before.kind in {"auxiliary", "negation", "joint"} and " " not in before.english
+        if is_simple or before.said in words["verb_openers"]:
             return "verbs"
-        is_noun = (
-            before is not None and before.kind == "noun" and before.english.split()[-1] not in self.lexicon.prepositions
-        )
-        is_after_noun = is_noun or (before is not None and before.said in words["more"])
-        return "adjectives" if is_after_noun else "nouns"
+        is_noun = before.kind == "noun" and before.english.split()[-1] not in self.lexicon.prepositions
+        return "adjectives" if is_noun or before.said in words["more"] else "nouns"
 
     def _is_like_name(self, at: int) -> bool:
         """Tell whether a capital within a sentence begins a name, where nouns have none: *Marie*, *Roman Polanski*."""
@@ -418,23 +415,19 @@ class _Translator:
     def _with_owners(self, units: list[Unit]) -> list[Unit]:
         """Say whose something is: *der Vater des Königs*, *Deutschlands Hauptstadt*, *die Hauptstadt Deutschlands*."""
         of, mark, found = self.lexicon.written["of"], self.words.possessive, list[Unit]()
+        degrees = self.lexicon.comparatives.keys() | self.lexicon.quantifiers.keys()
         for at, unit in enumerate(units):
+            found.append(unit)
             before, after = (units[at - 1].kind if at else ""), (units[at + 1].kind if at + 1 < len(units) else "")
-            degrees = self.lexicon.comparatives.keys() | self.lexicon.quantifiers.keys()
-            if unit.said in self.words.words["than"] and any(one.english in degrees for one in units[:at]):
-                found.append(replace(unit, english=self.lexicon.written["than"]))
-                continue
             is_owner = after != "adjective" or units[at + 1].said.endswith(self.words.endings["owners"])
-            if unit.said in self.words.words["genitives"] and before == "noun" and is_owner:
-                found.append(replace(unit, english=f"{of} {unit.english}", kind="preposition"))
-            elif unit.kind == "name" and mark and unit.start in self.owners:
-                name = unit.english.removesuffix(mark)
-                if after in {"noun", "adjective"}:
-                    found.append(replace(unit, english=f"{name}'{self.lexicon.possessive}"))
-                elif before == "noun":
-                    found += [replace(unit, english=of, kind="preposition"), replace(unit, english=name)]
-                else:
-                    found.append(unit)
-            else:
-                found.append(unit)
+            is_named = unit.kind == "name" and mark and unit.start in self.owners
+            name = unit.english.removesuffix(mark)
+            if unit.said in self.words.words["than"] and any(one.english in degrees for one in units[:at]):
+                found[-1] = replace(unit, english=self.lexicon.written["than"])
+            elif unit.said in self.words.words["genitives"] and before == "noun" and is_owner:
+                found[-1] = replace(unit, english=f"{of} {unit.english}", kind="preposition")
+            elif is_named and after in {"noun", "adjective"}:
+                found[-1] = replace(unit, english=f"{name}'{self.lexicon.possessive}")
+            elif is_named and before == "noun":
+                found[-1:] = [replace(unit, english=of, kind="preposition"), replace(unit, english=name)]
         return found
