@@ -27,14 +27,11 @@ class IgnoredPredicates:
     references and a rank. Only direct claims are walked, unless ``qualifiers`` are wanted too.
 
     :param terms: such predicates: external identifiers, and what an endpoint's profile calls noise.
-    :param identifiers: predicates whose values only one thing has, which are looked up in other graphs all the same:
-        external identifiers of a Wikibase, inverse functional ones of OWL.
     :param hidden: filled with the entities of statements that were met and not walked.
     """
 
     terms: frozenset[IRI] = frozenset()
     qualifiers: bool = False
-    identifiers: frozenset[IRI] = frozenset()
     notes: tuple[str, ...] = ()
     hidden: set[Term] = field(default_factory=set, init=False, compare=False)
 
@@ -42,13 +39,10 @@ class IgnoredPredicates:
     def of(cls, graph: KnowledgeGraph, terms: Iterable[IRI] = ()) -> IgnoredPredicates:
         """Ask a graph that declares its external identifiers itself: one query; a note says if the result was cut."""
         found = graph.select(Query.load("external_ids"))
-        direct, keys = ({term for s in found if isinstance(term := s.get(name), IRI)} for name in ("predicate", "key"))
+        direct = {term for solution in found if isinstance(term := solution["predicate"], IRI)}
         external = (part for predicate in direct for part in _predicates_of(predicate))
         cut = f"{graph.name} cut what it says identifies things: {found.cut}; some identifiers may be missing"
-        identifiers = keys.union(predicate for predicate in direct if claim_kind(predicate) == "direct")
-        return cls(
-            frozenset((*terms, *external)), identifiers=frozenset(identifiers), notes=(cut,) if found.cut else ()
-        )
+        return cls(frozenset((*terms, *external)), notes=(cut,) if found.cut else ())
 
     @classmethod
     def of_profile(cls, graph: KnowledgeGraph) -> IgnoredPredicates:
@@ -73,12 +67,8 @@ class IgnoredPredicates:
     def together(cls, parts: Iterable[IgnoredPredicates]) -> IgnoredPredicates:
         """Join those of several graphs."""
         each = list(parts)
-        terms, identifiers = (
-            frozenset[IRI]().union(*some) for some in ([p.terms for p in each], [p.identifiers for p in each])
-        )
-        return cls(
-            terms, identifiers=identifiers, notes=tuple(dict.fromkeys(note for part in each for note in part.notes))
-        )
+        terms = frozenset[IRI]().union(*(part.terms for part in each))
+        return cls(terms, notes=tuple(dict.fromkeys(note for part in each for note in part.notes)))
 
     def drops(self, predicate: Term) -> bool:
         """Tell whether a predicate is ignored."""

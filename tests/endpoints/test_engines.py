@@ -122,7 +122,7 @@ def test_rdflib_endpoint_is_sent_no_form_which_it_decodes_twice(tmp_path: Path) 
     data = tmp_path / "data.nt"
     data.write_text('<http://e.org/a%40b> <http://e.org/p> "%40" .', encoding="utf-8")
     with SERVERS["rdflib-endpoint"](data, tmp_path) as url:
-        found = EndpointGraph(url).select(Query.load("plain_values").bind(entity=[IRI("http://e.org/a%40b")]))
+        found = EndpointGraph(url).select(Query.load("known").bind(entity=[IRI("http://e.org/a%40b")]))
     assert len(found) == 1
 
 
