@@ -61,8 +61,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
     Parameters are those of :func:`open`.
 
     :ivar indexes: finds things by name: the label indexes, and the passages and vectors that are kept with them.
-    :ivar opened_with: arguments of :func:`open` with which another process opens the same; ``None`` where that cannot
-        be: an object in memory, standard input.
 
     >>> with open("fixtures/nobel.ttl", embedder="none") as knowledge:
     ...     print(knowledge.ask("Where was Marie Curie born?").answers[0].label)
@@ -75,7 +73,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         progress: Callable[[str, int, int | None], None] | None = None, index: str | Path | None = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, languages=languages, prefixes=prefixes)
-        self.opened_with: Mapping[str, Any] | None = None
         self._note = note
         self._running: list[threading.Event] = []
         self.indexes = GraphIndexes(
@@ -448,12 +445,7 @@ def open(
     given = [RdflibCopy(source) if is_of_rdflib(source) else source for source in sources]
     bound = {prefix: name for graph in reversed(of_rdflib) for prefix, name in prefixes_from_rdflib(graph).items()}
     graph = open_graph(given, notes=note, progress=progress, **options)
-    knowledge = KnowledgeBase(
+    return KnowledgeBase(
         graph, languages=languages, embedder=embedder, prefixes={**bound, **(prefixes or {})}, note=note,
         progress=progress, index=index,
     )  # fmt: skip
-    is_named = all(isinstance(source, str | Path) and str(source) != "-" for source in given)
-    if is_named and isinstance(embedder, str | None) and "transport" not in options:
-        named = {"languages": languages, "embedder": embedder, "index": index, "prefixes": prefixes, **options}
-        knowledge.opened_with = {"sources": [str(source) for source in given], **named}
-    return knowledge

@@ -50,7 +50,6 @@ from kgsparql.serving.page_facts import (
     beginnings,
     graph_facts,
     node_neighbours,
-    query_ways,
 )
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
@@ -143,7 +142,7 @@ class ServedPage:
     ) -> None:  # fmt: skip
         self.knowledge, self.kept, self.log = knowledge, kept, log
         self.asking = replace(asking, own_words=not needs_token)  # those of one are not for all who have the token
-        self.has_sparql, self.needs_token = queries is not None, needs_token
+        self.has_sparql = queries is not None
         self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)
         self._streams = Counter[str]()
@@ -156,7 +155,7 @@ class ServedPage:
             Route("/api/graph", self.graph), Route("/api/ask", self.ask, methods=["POST"]),
             Route(run, self.run, methods=["GET"]), Route(run, self.stop, methods=["DELETE"]),
             Route(run + "/events", self.events), Route(run + "/recheck", self.recheck, methods=["POST"]),
-            Route(run + "/queries/{marker}", self.queries), Route(run + "/chips", self.chips),
+            Route(run + "/chips", self.chips),
             Route(run + "/chips/{number:int}", self.chips),
             Route(run + "/drawing", self.drawing, methods=["POST"]), Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
@@ -283,18 +282,6 @@ class ServedPage:
         async with self._rechecking:
             outcome = await run_in_threadpool(recheck, kept_answer(found["answer"]), graph)
         return JSONResponse(recheck_words(outcome))
-
-    async def queries(self, request: Request) -> Response:
-        """Tell how the queries of a piece of evidence are run outside the page, and whether they can be run on it."""
-        found = await self._run_of(request)
-        if self.knowledge is None or "answer" not in found:
-            return JSONResponse({"ways": [], "is_served": False})
-        served_at = f"{request.base_url}sparql" if self.has_sparql else None
-        ways = query_ways(
-            self.knowledge, found["answer"], request.path_params["marker"], served_at=served_at,
-            needs_token=self.needs_token,
-        )  # fmt: skip
-        return JSONResponse({"ways": ways, "is_served": any(ways) and served_at is not None})
 
     async def chips(self, request: Request) -> Response:
         """Tell the parts of what a run was understood as; of a part with a number, what else could stand there."""

@@ -1,18 +1,16 @@
-"""What a page tells beside its answers: of the graph, of a node, and how a query is run elsewhere."""
+"""What a page tells beside its answers: of the graph, of a node, and names that complete what is written."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 from typing import Literal as OneOf
-from urllib.parse import quote
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -21,10 +19,9 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Usage
-from kgsparql.errors import InputError, KgsparqlError, NotFoundError
+from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.graphs import EndpointGraph, groups_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.manifest import MANIFEST
 from kgsparql.knowledge_base import KnowledgeBase
@@ -226,68 +223,6 @@ class WiderDrawing(Sent):
             node.update(place._asdict())
         left = drawing["left_out"] + len(left_out)
         return with_shapes({"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left})
-
-
-def query_ways(
-    knowledge: KnowledgeBase, answer: Mapping[str, Any], marker: str, *, served_at: str | None, needs_token: bool
-) -> list[dict[str, str]]:
-    """Tell for each query of a piece of evidence, by ``curl`` and ``Python``, what to copy."""
-    item = next((item for item in answer["evidence"] if item["marker"] == marker), None)
-    if item is None:
-        raise NotFoundError("this run has no such evidence", hint="open the run again")
-    queries = [(own["query"], own["source"]) for own in item["queries"]]
-    if not queries and item["query"]:
-        queries = [(item["query"], _holding_graph(knowledge, item, answer["graphs"]))]
-    members, opened = [member.name for member in knowledge.graph.members], knowledge.opened_with
-    found = []
-    for query, graph in queries:
-        ways: dict[str, str] = {}
-        member = knowledge.graph.members[members.index(graph)] if graph in members else None
-        if isinstance(member, EndpointGraph):  # is asked where it is, without the credentials that it was opened with
-            ways = {"curl": curl_command(member.url, query), "Python": python_code([member.name], {}, query)}
-        elif member is not None:
-            if served_at is not None:
-                ways["curl"] = curl_command(served_at, query, needs_token=needs_token)
-            if opened and (sources := [str(own) for own in groups_of(opened["sources"])[members.index(graph)]]):
-                reading = ("format", "base", "encoding", "skip_bad", "context")
-                options = {name: opened[name] for name in reading if opened.get(name)}
-                ways["Python"] = python_code(sources, options, query)
-        found.append(ways)
-    return found
-
-
-def _holding_graph(knowledge: KnowledgeBase, item: Mapping[str, Any], graphs: Sequence[str]) -> str:
-    """Find the graph that all triples of a piece of evidence are in; of one answered from a single graph, that."""
-    if len(graphs) == 1:
-        return graphs[0]
-    sources = [{source["graph"] for source in triple["sources"]} for triple in item["triples"]]
-    for member in knowledge.graph.members:
-        names = {member.name, *(stored.source for stored in member.stored)}
-        if sources and member.name in graphs and all(names & each for each in sources):
-            return member.name
-    return ""
-
-
-def curl_command(url: str, query: str, *, needs_token: bool = False) -> str:
-    """Write a command line for a POSIX shell; the token is read from the environment."""
-    token = ' -H "Authorization: Bearer $KGSPARQL_TOKEN"' if needs_token else ""
-    # What a terminal would act on when it is pasted, and what would not be seen, is sent encoded.
-    is_plain = _is_plain(query)
-    data = f"--data-urlencode {shlex.quote('query=' + query)}" if is_plain else f"--data query={quote(query, '')}"
-    return f"curl {shlex.quote(url)} -H 'Accept: application/sparql-results+json'{token} \\\n  {data}"
-
-
-def python_code(sources: list[str], options: dict[str, object], query: str) -> str:
-    """Write a program that prints the solutions."""
-    given = [*map(repr, sources), *(f"{name}={value!r}" for name, value in options.items())]
-    is_safe = _is_plain(query) and "\\" not in query and "'''" not in query
-    text = f"'''\n{query}\n'''" if is_safe else repr(query)
-    return f"import kgsparql\n\nknowledge = kgsparql.open({', '.join(given)})\nprint(knowledge.query({text}))"
-
-
-def _is_plain(text: str) -> bool:
-    """Tell whether all of a text can be seen, and pasted: a tab would complete a word in a terminal."""
-    return all(line.isprintable() for line in text.split("\n"))
 
 
 # -- Names that complete what somebody is writing ----------------------------------------------------------------------

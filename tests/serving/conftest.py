@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -130,15 +129,6 @@ def answered(page: Page, address: str, ask: Callable[[str], None]) -> None:
     """The page shows the answer to a question."""
     page.goto(address)
     ask(SPOUSE)
-
-
-def run_in_shell(command: str, **environment: str) -> str:
-    if shutil.which("curl") is None:
-        (pytest.fail if os.environ.get(ALL_ENGINES) else pytest.skip)("there is no curl on this machine")
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
-    return done.stdout
 
 
 def asked(address: str, question: str = SPOUSE, **headers: str) -> str:

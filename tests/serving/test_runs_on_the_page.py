@@ -158,8 +158,6 @@ def test_a_permalink_opens_on_another_graph_and_without_one(page: Page, tmp_path
         assert page.locator(".card > button >> visible=true").count() == 0
         page.wait_for_function("() => document.querySelectorAll('#method option').length > 1")
         assert not page.is_visible("#open-sparql")
-        with urllib.request.urlopen(f"{address}api/runs/{name}/queries/P1") as reply:  # noqa: S310 - of this test
-            assert json.load(reply) == {"ways": [], "is_served": False}
     assert len(trouble) == 2  # Chromium writes refusals to its console
     trouble.clear()
 

@@ -19,7 +19,6 @@ export const recheck = (id) => json(at(id, "/recheck"), { method: "POST" });
 const post = (path, value) => json(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value) });
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
 export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));
-export const queries = (id, marker) => json(at(id, `/queries/${marker}`));
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
 export const words = () => json("/api/words");
