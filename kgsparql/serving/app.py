@@ -45,7 +45,6 @@ from kgsparql.serving.guiding import SaidWord, asked_plan, column_heads, own_wor
 from kgsparql.serving.page_facts import (
     Completions,
     Sent,
-    WiderDrawing,
     asked_instead,
     beginnings,
     graph_facts,
@@ -157,7 +156,7 @@ class ServedPage:
             Route(run + "/events", self.events), Route(run + "/recheck", self.recheck, methods=["POST"]),
             Route(run + "/chips", self.chips),
             Route(run + "/chips/{number:int}", self.chips),
-            Route(run + "/drawing", self.drawing, methods=["POST"]), Route("/api/neighbours", self.neighbours),
+            Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
             Route("/api/words", self.words, methods=["GET", "POST"]),
             Mount("/static", StaticFiles(directory=STATIC)), *([] if queries is None else [sparql_route(queries)]),
@@ -348,14 +347,6 @@ class ServedPage:
     @cached_property
     def _name_completions(self) -> Completions:
         return Completions(self._open_knowledge.indexes.linker.index.search.held_rows())
-
-    async def drawing(self, request: Request) -> Response:
-        """Draw a finished run, to which neighbours are added."""
-        found, wider = await self._run_of(request), await _sent_object(WiderDrawing, request)
-        if not found.get("drawing"):
-            raise NotFoundError("this run has no drawing", hint="it is made of the evidence of a finished run")
-        async with self._looking:
-            return JSONResponse(await run_in_threadpool(wider.of, found))
 
     async def file(self, request: Request) -> Response:
         """Send a finished run as a file."""

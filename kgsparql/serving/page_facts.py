@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
-from typing import Literal as OneOf
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, term_json
@@ -33,11 +32,9 @@ from kgsparql.plans.questions import can_be_asked, question_text
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import IRI, BlankNode, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.rendering.drawing import MOST_WHOLE, layout_in_layers, with_shapes
 from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
 
-MOST_WIDENED = 60  # nodes of a drawing to which somebody has added neighbours
 _MOST_INSTEAD = 4
 _PAGE = 12  # neighbours that are shown at once
 _MAX_NEIGHBOURS = 600
@@ -162,67 +159,6 @@ def _in_turn(groups: Iterable[NeighbourGroup]) -> list[Hop]:
 def _node_term(term: Term, labels: Mapping[Term, str]) -> dict[str, Any]:
     label = "[]" if isinstance(term, BlankNode) else printable(labels[term], _MAX_CHARACTERS)
     return {"term": str(term), "label": label, "type": term_json(term, label)["type"]}
-
-
-_SentText: TypeAlias = Annotated[str, Field(max_length=100_000)]
-
-
-class _SentTerm(Sent):
-    """A term as :func:`node_neighbours` tells it."""
-
-    term: _SentText
-    label: _SentText
-    type: str
-
-
-class _SentTriple(Sent):
-    """A triple that was found around the node ``of``."""
-
-    subject: _SentTerm
-    predicate: _SentTerm
-    object: _SentTerm
-    direction: OneOf["forward", "inverse"]
-    of: _SentText
-
-
-class WiderDrawing(Sent):
-    """The triples that a drawing is widened by, and whether more than the usual nodes may be in it."""
-
-    triples: Annotated[list[_SentTriple], Field(max_length=2_000)]
-    is_whole: bool = False
-
-    def of(self, run: Mapping[str, Any]) -> dict[str, Any]:
-        """Draw a finished run, its evidence first, then these triples as far as there is room."""
-        drawing = (run["whole_drawing"] if self.is_whole else None) or run["drawing"]
-        most = MOST_WHOLE if self.is_whole else MOST_WIDENED
-        nodes = {node["term"]: dict(node) for node in drawing["nodes"]}
-        edges = {(edge["source"], edge["predicate"], edge["target"]): edge for edge in drawing["edges"]}
-        left_out = set()
-        for triple in self.triples:
-            for end in (triple.subject, triple.object):
-                if triple.of not in nodes or end.term in nodes:
-                    continue
-                if len(nodes) >= most:
-                    left_out.add(end.term)
-                    continue
-                nodes[end.term] = {
-                    "id": len(nodes), "term": end.term, "label": end.label, "description": "",
-                    "layer": nodes[triple.of]["layer"] + 1, "role": "literal" if end.type == "literal" else "other",
-                    "markers": [],
-                }  # fmt: skip
-            subject, object_ = nodes.get(triple.subject.term), nodes.get(triple.object.term)
-            if subject and object_:
-                key = (subject["id"], triple.predicate.term[1:-1], object_["id"])
-                edges.setdefault(key, {
-                    "id": len(edges), "source": key[0], "target": key[2], "label": triple.predicate.label,
-                    "predicate": key[1], "markers": [], "is_inverse": triple.direction == "inverse",
-                })  # fmt: skip
-        ends = [(edge["source"], edge["target"], edge["label"]) for edge in edges.values()]
-        texts, layers = ([node[name] for node in nodes.values()] for name in ("label", "layer"))
-        for node, place in zip(nodes.values(), layout_in_layers(texts, ends, layers), strict=True):
-            node.update(place._asdict())
-        left = drawing["left_out"] + len(left_out)
-        return with_shapes({"nodes": list(nodes.values()), "edges": list(edges.values()), "left_out": left})
 
 
 # -- Names that complete what somebody is writing ----------------------------------------------------------------------

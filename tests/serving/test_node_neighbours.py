@@ -1,6 +1,5 @@
 """What the page asks for beside an answer: neighbours of a node, and how old a graph is."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -14,8 +13,7 @@ from kgsparql import AskOptions, KnowledgeBase
 from kgsparql.cli import app
 from kgsparql.errors import InputError, NotFoundError
 from kgsparql.serving.page_facts import as_of, node_neighbours
-from tests.serving.conftest import NOBEL, asked
-from tests.serving.test_guards import JSON, send
+from tests.serving.conftest import NOBEL
 
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
 
@@ -80,13 +78,6 @@ def test_what_cannot_be_looked_up(knowledge: KnowledgeBase) -> None:
     ):  # fmt: skip
         with pytest.raises(error):
             node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
-
-
-def test_what_cannot_be_drawn_is_refused(address: str) -> None:
-    path = f"/api/runs/{asked(address)}/drawing"
-    for body in (b"{", b"[]", b"{}", b'{"triples": [1]}', json.dumps({"triples": [{}] * 3000}).encode()):
-        status, _, reply = send(address, "POST", path, body, **JSON)
-        assert (status, "error" in json.loads(reply)) == (400, True)
 
 
 CHANGED = 1_700_000_000  # 2023-11-14T22:13:20Z

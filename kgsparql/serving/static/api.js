@@ -23,7 +23,6 @@ export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeUR
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
 export const words = () => json("/api/words");
 export const sayWord = (text, means) => post("/api/words", { text, ...(means && { means }) });
-export const drawing = (id, added) => post(at(id, "/drawing"), added);
 
 /**
  * Calls `step` for each step of a run; resolves with the run when it is over, or when nobody looks any more (signal):

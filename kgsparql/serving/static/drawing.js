@@ -1,6 +1,5 @@
 // The drawing of what an answer rests on: laid out on the server, and shown here as SVG.
-import * as api from "./api.js";
-import { button, count, el, number, put, shortened, svg, troubleOf } from "./dom.js";
+import { button, count, el, number, put, shortened, svg } from "./dom.js";
 import { tell } from "./node.js";
 
 const ARROW = 9;
@@ -8,11 +7,11 @@ const ARROW = 9;
 export class Drawing {
   /** At most 14 nodes of a run's drawing are shown, until more are asked for. */
   constructor(run, acts) {
-    Object.assign(this, { run, acts, shown: run.drawing, added: [], scale: 1 });
+    Object.assign(this, { run, acts, shown: run.drawing, scale: 1 });
     this.picture = svg("svg", { "aria-hidden": "true" });
     this.canvas = el("div", { class: "canvas", role: "img", tabindex: 0 }, this.picture);
     this.about = el("p", { class: "about quiet" });
-    this.more = button("", () => this.redraw(true));
+    this.more = button("", () => this.drawWhole());
     this.nodes = el("select", { class: "small", "aria-label": "A thing in the drawing" });
     this.element = el("section", { class: "drawing", "aria-label": "Drawing" }, this.canvas,
       el("p", { class: "tools" }, el("span", { class: "zoom tools" }, button("Whole drawing", () => this.zoom(0)), button("Larger", () => this.zoom(1.25)), button("Smaller", () => this.zoom(0.8))), this.more,
@@ -57,7 +56,7 @@ export class Drawing {
       this.acts.light(markers);
     };
     const data = { part: markers.join(" "), full: label, term };
-    return svg("g", { class: `${kind} ${markers.length ? "" : "around"}`, data, onmouseenter, onmouseleave: () => this.acts.light([]), onclick }, ...children);
+    return svg("g", { class: kind, data, onmouseenter, onmouseleave: () => this.acts.light([]), onclick }, ...children);
   }
 
   look(term) {
@@ -71,17 +70,11 @@ export class Drawing {
     if (this.shown.nodes.some((one) => one.term === term)) this.nodes.value = term;
   }
 
-  async redraw(isWhole = this.isWhole, triples = []) {
-    this.isWhole = isWhole;
-    this.added.push(...triples);
-    try {
-      this.shown = this.added.length ? await api.drawing(this.run.id, { is_whole: Boolean(isWhole), triples: this.added }) : this.run.whole_drawing;
-      const hadFocus = document.activeElement === this.more;
-      this.draw();
-      if (hadFocus) (this.more.hidden ? this.nodes : this.more).focus();
-    } catch (error) {
-      this.about.replaceChildren(troubleOf(error));
-    }
+  drawWhole() {
+    this.isWhole = true;
+    this.shown = this.run.whole_drawing;
+    this.draw();
+    (this.more.hidden ? this.nodes : this.more).focus();
   }
 
   /** At 1 all of it is in view; larger, what is left is scrolled to. */
@@ -104,6 +97,6 @@ export class Drawing {
   }
 }
 
-const KEYS = { question: "in the question", answer: "answer", other: "on the way", around: "around, not evidence" };
+const KEYS = { question: "in the question", answer: "answer", other: "on the way" };
 
-const legend = (nodes) => [Object.entries(KEYS).filter(([role]) => nodes.some((one) => one.role === role || (role === "around" && !one.markers.length))).map(([role, text]) => [el("span", { class: `key ${role}` }, text), " "]), "Arrows point as the triples do; dashed: walked back."];
+const legend = (nodes) => [Object.entries(KEYS).filter(([role]) => nodes.some((one) => one.role === role)).map(([role, text]) => [el("span", { class: `key ${role}` }, text), " "]), "Arrows point as the triples do; dashed: walked back."];

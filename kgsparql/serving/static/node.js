@@ -11,9 +11,9 @@ export function tell(parent, label, what, term, ...more) {
 }
 
 export class NodeCard {
-  /** Of a run; neighbours are added to the list of its evidence, and to its drawing by `widen`. */
-  constructor({ graphs, light, open, widen }, list) {
-    Object.assign(this, { graphs, light, open, widen, list, lists: new Map() });
+  /** Of a run; neighbours are added to the list of its evidence. */
+  constructor({ graphs, light, open }, list) {
+    Object.assign(this, { graphs, light, open, list, lists: new Map() });
     this.said = el("p", { role: "status" });
     this.more = button("", () => this.take());
     this.ask = button("Ask about this", () => this.element.dispatchEvent(new CustomEvent("about", { bubbles: true, detail: this.node })));
@@ -53,18 +53,16 @@ export class NodeCard {
   }
 
   /** Adds the neighbours that were fetched. */
-  async take() {
+  take() {
     const { node, next } = this;
     if (!next.length) return;
     this.next = [];
-    this.element.ariaBusy = "true";
     let list = this.lists.get(node.term);
     if (!list) {
       this.lists.set(node.term, list = el("ul", { class: "triples" }));
       this.list.append(el("li", { class: "piece", data: { around: node.term } }, el("p", { class: "quiet" }, "Around ", name(node.label), ", not evidence"), list));
     }
     list.append(...next.map(triple));
-    await this.widen(next.map((one) => ({ ...one, of: node.term })));
     this.element.scrollIntoView({ block: "nearest" });
     if (this.node === node) this.show(node);
   }

@@ -112,8 +112,7 @@ export class RunView {
     this.question = question;
     const evidence = evidencePart(run, light);
     this.drawing = drawing ? new Drawing(run, this.acts) : null;
-    const widen = (triples) => this.drawing?.redraw(undefined, triples);
-    this.card = new NodeCard({ graphs: answer.graphs, light, open, widen }, evidence.querySelector(".pieces"));
+    this.card = new NodeCard({ graphs: answer.graphs, light, open }, evidence.querySelector(".pieces"));
     const hadFocus = this.body.contains(document.activeElement);
     this.body.replaceChildren();
     put(this.body, el("div", { class: "answer-part" }, answerPart(run, this.acts)), this.drawing?.element, this.card.element, evidence);
