@@ -280,10 +280,6 @@ def compare(
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
     baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
-    failures: Annotated[
-        bool, c.option("--failures", "Show questions on which methods differ, and what each found.")
-    ] = False,
-    limit: Annotated[int, c.option("--limit N", "So many of them for each dataset.", min=1)] = 10,
     reproducible: Annotated[
         bool, c.option("--reproducible", "Leave out what differs when the same is run again: time, paid cost.")
     ] = False,
@@ -303,16 +299,11 @@ def compare(
         "csv": report.comparison_csv, "json": report.comparison_json,
     }  # fmt: skip
     form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))
-    if failures and form in {"csv", "json"}:
-        raise OptionError(f"--failures is no part of {form}", hint="-f text or md")
     if not runs:
         raise InputError("no run was given", hint="kgsparql eval compare RUN …")
     opened = {path.resolve(): Run.open(path) for path in runs}.values()  # a run that is named twice is one
     found = compared(opened, metrics=comma_separated(metrics), baseline=baseline, reproducible=reproducible)
-    text = write[form](found)
-    if failures:
-        text += f"\n{report.disagreements_text(found, limit, markdown=form == 'md')}"
-    c.write_bytes(text.encode("utf-8", "replace"), output)
+    c.write_bytes(write[form](found).encode("utf-8", "replace"), output)
 
 
 evaluate = c.group(

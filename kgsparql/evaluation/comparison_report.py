@@ -1,4 +1,4 @@
-"""A comparison for people and programs: tables in text or Markdown, JSON, CSV, and where methods differ."""
+"""A comparison for people and programs: tables in text or Markdown, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kgsparql.evaluation.comparison import ALWAYS, KINDS, Comparison, records, risks
-from kgsparql.evaluation.dataset import Question, first_texts
-from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.matching import name as name_key
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.metrics.judging import judgement
-from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.statistics import COVERAGES, FEW
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
@@ -246,67 +241,3 @@ def _dataset_gaps(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"{100 * share:.0f} % of the gold terms are not in the graph: these are not the figures of the dataset"
     if count := config.get("without_answer"):
         yield f"{counted(count, 'question')} without a right answer: who says nothing is right there"
-
-
-def disagreements_text(comparisons: Sequence[Comparison], limit: int = 10, *, markdown: bool = False) -> str:
-    """Write the questions on which methods differ, first those that about half of the methods got right."""
-    lines = [f"{'## ' * markdown}Where methods differ (✓ is right)"]
-    for title, *others in (own for found in comparisons if found.primary for own in _disagreement_lines(found, limit)):
-        if markdown:
-            lines += ["", f"### {escaped_markdown(title)}", "", *(f"- {escaped_markdown(line)}" for line in others)]
-        else:
-            texts = (wrapped(line, indent="    ") for line in others)
-            lines += ["", *wrapped(title), *(part for first, *more in texts for part in (first[2:], *more))]
-    return "\n".join(lines) + "\n"
-
-
-def _disagreement_lines(found: Comparison, limit: int) -> Iterator[list[str]]:
-    """Yield the lines of each question."""
-    wide = found.scores.pivot_table(index="key", columns="name", values=found.primary, sort=False)
-    differ = wide[wide.nunique(axis=1) > 1]
-    chosen = differ.loc[(differ.mean(axis=1) - 0.5).abs().round(9).sort_values(kind="stable").index[:limit]]
-    ids = {id_ for id_, _ in chosen.index}
-    records = {
-        name: {one.question: one for one in run.each_record(method, ids)} for name, (run, method) in found.rows.items()
-    }
-    questions = {(own.id, own.text): own for run, _ in found.rows.values() for own in run.questions}
-    for key, values in chosen.iterrows():
-        question = questions[key]
-        gold = first_texts([answer.label or str(answer.term) for answer in question.answers or ()])
-        asked = [name for name in found.rows if name in values and not math.isnan(values[name])]
-        outcomes = (f"{name}: {_outcome_text(values[name], question, records[name][key[0]])}" for name in asked)
-        title = f"{printable(question.text, 300)} ({printable(question.id, 60)})"
-        yield [title, f"right: {gold or 'there is no answer'}", *outcomes]
-
-
-def _outcome_text(value: float, question: Question, record: Record) -> str:
-    """Say what a method answered and, where it is not right, where it went wrong."""
-    given = judgement(question, record)  # in the order in which they are scored
-    right = [bool(numbers) for numbers in given.found] if given else []
-    answers = zip(given.answers if given else (), right, strict=True)
-    listed = first_texts([f"{one.label or one.term}{' ✓' * is_right}" for one, is_right in answers])
-    why = "" if value >= 1 else f"; {_failure_reason(question, record, right)}"
-    return f"{value:.3g}, {record.status}: {listed or 'nothing'}{why}"
-
-
-def _failure_reason(question: Question, record: Record, right: Sequence[bool]) -> str:
-    """Say where it went wrong: the call, the choice, the linking, or the retrieval."""
-    if record.has_failed:
-        code, message = record.error or ("E_INTERNAL", "")
-        return f"failed: {printable(message, 160)} [{code}]"
-    if not question.answers:
-        return "there is no answer, and one was given"
-    if any(right):
-        return "not all that counts is right" if right[0] else f"a right answer is number {right.index(True) + 1}"
-    gold = GoldAnswers(question.answers)
-    names = {name_key(answer.label) for answer in question.answers if answer.term is None} - {""}
-    for item in record.evidence:
-        terms = [*item.ends, *(term for triple in item.triples for term in (triple[0], triple[2]))]
-        # where only the name of an answer is known, the text of the evidence has to have it
-        if any(map(gold.found, terms)) or any(name in name_key(item.text) for name in names):
-            return f"found, not chosen: [{item.marker}] {printable(item.text, 160)}"
-    topics = {str(topic.iri) for topic in question.topics}
-    if topics and record.linked is not None and not topics & {link.term for link in record.linked}:
-        linked = printable(", ".join(link.label or link.term for link in record.linked), 120)
-        return f"not found: linked to {linked or 'nothing'}, not to what the question is about"
-    return "not found: no right answer is in the evidence"

@@ -251,14 +251,11 @@ def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_pa
     assert other.stdout.decode() == text["json"], "another process writes the same bytes"
 
 
-def test_metrics_baseline_slices_and_failures(run: Run, made: Path) -> None:
+def test_metrics_baseline_and_slices(run: Run, made: Path) -> None:
     done = run("eval", "compare", made, "--metrics", "f1", "--baseline", "entity")
     assert done.exit_code == 0, done.stderr
     assert "Against entity (the baseline)" in done.stdout
     assert "f1 by hops" in done.stdout
-    shown = run("eval", "compare", made, "--failures", "--limit", 2).stdout
-    assert shown.count("  right: ") == 2
-    assert "## Where methods differ" in run("eval", "compare", made, "--failures", "-f", "md").stdout
 
 
 def test_what_cannot_be_done_is_said_in_a_line(
@@ -274,7 +271,6 @@ def test_what_cannot_be_done_is_said_in_a_line(
         ([], "no run was given"),
         ([tmp_path / "nothing"], "no run is here"),
         ([made, "-f", "xml"], "no output format 'xml'"),
-        ([made, "-f", "json", "--failures"], "--failures is no part of json"),
     ):
         assert message in refused(*arguments)
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -18,10 +18,9 @@ from kgsparql.evaluation.comparison_report import (
     comparison_json,
     comparison_markdown,
     comparison_text,
-    disagreements_text,
 )
 from kgsparql.evaluation.dataset import Question
-from kgsparql.evaluation.record import Record, RecordedEvidence, RecordedLink
+from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.rendering.text import escaped_markdown
 from kgsparql.storage.files import read_sealed_json
@@ -284,8 +283,8 @@ def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: P
         "lost": given("lost", "00", asked, error=("E_MODEL", evil)),
     }
     found = [only(made_run(tmp_path / "\x1b[31mR", asked, methods, dataset=f"films {evil}", model=evil))]
-    assert "\x1b" not in comparison_text(found) + disagreements_text(found)
-    markdown = comparison_markdown(found) + disagreements_text(found, markdown=True)
+    assert "\x1b" not in comparison_text(found)
+    markdown = comparison_markdown(found)
     assert "<script" not in markdown.replace("\\<", "")
     assert "[link]" not in markdown.replace("\\[", "").replace("\\]", "")
     for place, start in enumerate(("=", "-", "@", "\t=", "\x1b=", " @")):
@@ -298,35 +297,3 @@ def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: P
         shown = {line[name] for line in rows for name in ("dataset", "model", "slice")} - {"", "unknown"}
         assert shown
         assert all(cell.startswith("'") and 'HYPERLINK("http://evil", "a b")' in cell for cell in shown)
-
-
-def test_the_questions_on_which_methods_differ_say_where_it_went_wrong(tmp_path: Path) -> None:
-    other = RecordedLink(iri("elsewhere"), "Elsewhere", "Topic", "exact", 1.0)
-    item = RecordedEvidence(marker="P1", kind="path", text="Topic —film→ right", ends=(iri("right"),))
-    methods = {
-        "good": given("good", "rrr"),
-        "second": given("second", "22"),
-        "chooser": given("chooser", "w", evidence=[item]),
-        "finder": given("finder", "w"),
-        "linker": given("linker", "w", linked=(other,)),
-        "lost": given("lost", "0", error=("E_MODEL", "gone")),
-        "silent": given("silent", "0"),
-        "halfway": given("halfway", "r", status="partial", error=("E_MODEL", "lost")),
-    }
-    found = [only(made_run(tmp_path / "R", FOUR[:3], methods))]
-    text = disagreements_text(found)
-    assert "Which film is q3" not in text, "nobody but one was asked the third"
-    said = " ".join(text.split())
-    for outcome in (
-        "Which film is q1? (q1) right: right good: 1, answered: right ✓ ",
-        "second: 0, answered: wrong, right ✓; a right answer is number 2 ",
-        "chooser: 0, answered: wrong; found, not chosen: [P1] Topic —film→ right ",
-        "finder: 0, answered: wrong; not found: no right answer is in the evidence ",
-        "linker: 0, answered: wrong; not found: linked to Elsewhere, not to what the question is about ",
-        "lost: 0, error: nothing; failed: gone [E_MODEL] ",
-        "silent: 0, not_in_graph: nothing; not found: no right answer is in the evidence ",
-        "halfway: 0, partial: nothing; failed: lost [E_MODEL]",
-    ):
-        assert outcome in said
-    assert max(map(len, text.splitlines())) <= 100
-    assert disagreements_text(found, 1).count("right: right") == 1

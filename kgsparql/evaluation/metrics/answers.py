@@ -1,4 +1,4 @@
-"""Whether answers are right, singly and as a whole; and the lenient "exact match" of papers, to compare with them.
+"""Whether answers are right, singly and as a whole.
 
 Given and right answers are compared strictly: IRIs by their characters, literals by value, names only where there is
 no term; duplicates count once. No right answer and none given: 1. No right answer and one given: 0. None given: 0. A
@@ -17,7 +17,6 @@ among the candidates, else all answers.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -25,13 +24,11 @@ from typing import TypeAlias, TypeVar
 from kgsparql.errors import InputError
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.matching import GoldAnswers
-from kgsparql.evaluation.metrics.judging import Judgement, Metric, f1, judgement, without_markers
+from kgsparql.evaluation.metrics.judging import Judgement, Metric, f1, judgement
 from kgsparql.evaluation.record import Record
 from kgsparql.rdf.terms import Literal, parse_term
 
-_BRACES = re.compile(r"\{([^{}]*)\}")
 _BOOLEANS = frozenset({"true", "false"})
-_VERDICTS = _BOOLEANS | {"yes", "no"}
 
 _NEAR = 1e-6  # numbers that differ by less than this share of them are the same
 _ORDERED = "RESULT_ORDER_MATTERS"  # a word of a question's type: its rows are right only in the order of the gold rows
@@ -73,39 +70,6 @@ def _answer_metric(name: str, formula: _Formula) -> Metric:
         return formula(found) if found.settled is None else found.settled
 
     return Metric(name, "answer", "higher", value)
-
-
-def _lenient_em(question: Question, record: Record) -> float | None:
-    """Count a reply as right if it is part of the name of a right answer, or such a name part of it.
-
-    Capitals and spaces aside. It is no exact match, and called so only because papers on Think-on-Graph and its
-    successors do: the reply "a" is right for Paris, and a long reply is right for everything it happens to mention. The
-    reply is what a model wrote, without citations; where it has braces, what is in the first of them, a bare yes or no
-    aside, as in "{Yes} … {X}" (the scripts of those papers take the "Yes"). Without words of a model, each label of the
-    predicted set is a reply. Those scripts count an empty reply as right, since an empty text is part of every text:
-    here it is wrong, as is a failed question. No right answer: 1 if none was given, else 0.
-
-    Source: the evaluation script of Think-on-Graph (Sun et al., ICLR 2024), but for the empty reply and the verdict.
-    """
-    found = judgement(question, record)
-    if found is None or found.settled is not None:
-        return None if found is None else found.settled
-    right = [key for answer in question.answers or () if (key := _bare_text(answer.label))]
-    return float(any(reply in name or name in reply for reply in _reply_texts(record, found) for name in right))
-
-
-def _reply_texts(record: Record, found: Judgement) -> list[str]:
-    if record.ranked or not record.text.strip():
-        replies = [answer.label for answer in found.answers[: found.predicted]]
-    else:
-        text = without_markers(record.text)
-        braced = [content for content in _BRACES.findall(text) if content.strip()]
-        replies = [next((content for content in braced if _bare_text(content) not in _VERDICTS), (braced or [text])[0])]
-    return [bare for reply in replies if (bare := _bare_text(reply))]
-
-
-def _bare_text(text: str) -> str:
-    return "".join(text.split()).lower()
 
 
 def _is_exact(question: Question, record: Record) -> float | None:
@@ -203,7 +167,6 @@ METRICS: tuple[Metric, ...] = (
     _answer_metric("precision", _set_precision),
     _answer_metric("recall", _set_recall),
     _answer_metric("f1", lambda found: f1(_set_precision(found), _set_recall(found))),  # of each question
-    Metric("lenient_em", "answer", "higher", _lenient_em),
     Metric("exact", "answer", "higher", _is_exact),
     Metric("wrong_yes_no", "grounding", "lower", _wrong_verdict),
 )

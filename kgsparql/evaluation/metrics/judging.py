@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
@@ -89,15 +88,6 @@ def is_silent(record: Record) -> bool:
     is_claimed = bool(record.claims) or record.grounding != "graph"
     is_answer = record.status == "answered" or (record.status == "partial" and is_claimed)
     return record.ranked or not record.text.strip() or not is_answer
-
-
-def without_markers(text: str) -> str:
-    """Return a text without its citations.
-
-    >>> without_markers("It is Paris [P1, N2].")
-    'It is Paris.'
-    """
-    return re.sub(r"\s*\[[PNTQ][0-9]+(?:, ?[PNTQ][0-9]+)*\]", "", text)
 
 
 def in_order(answers: Iterable[RecordedAnswer], *, ranked: bool) -> Iterator[tuple[RecordedAnswer, ...]]:

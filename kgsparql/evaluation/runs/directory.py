@@ -15,7 +15,7 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
@@ -113,20 +113,10 @@ class Run:
             raise DataError(f"{self.path / 'run.json'}: {printable(method, 60)!r} is no label of a method")
         return self.path / "answers" / f"{method}.jsonl"
 
-    def each_record(self, method: str, only: Collection[str] | None = None) -> Iterator[Record]:
-        """Yield the records of a method as they were written; of a question asked again, the last one counts.
-
-        :param only: the ids of questions, if not all are wanted.
-        """
-
-        def read(line: dict[str, Any]) -> Record | None:
-            return json_form(Record).validate_python(line) if only is None or line["question"] in only else None
-
-        yield from filter(None, whole_lines(self.answers_file(method), read))
-
     def records(self, method: str) -> dict[str, Record]:
-        """Read the records of a method by the ids of the questions, in the order of the questions."""
-        found = {record.question: record for record in self.each_record(method)}
+        """Read the records of a method by the ids of the questions, in the order of the questions; the last counts."""
+        read = whole_lines(self.answers_file(method), json_form(Record).validate_python)
+        found = {record.question: record for record in read}
         return {question.id: found[question.id] for question in self.questions if question.id in found}
 
     def write_config(self, config: Mapping[str, Any]) -> None:
