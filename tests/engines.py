@@ -45,7 +45,7 @@ class WatchedGraph(KnowledgeGraph):
         return self.graph.select(query, timeout_s)
 
 
-for _name in ("account", "adjacency_view", "chunk_size", "fingerprint", "is_as_loaded", "is_remote", "name", "naming",
+for _name in ("adjacency_view", "chunk_size", "fingerprint", "is_as_loaded", "is_remote", "name", "naming",
               "notes", "prefixes", "profile", "source", "sources_of", "stored", "url"):  # fmt: skip
     setattr(WatchedGraph, _name, property(attrgetter(f"graph.{_name}")))
 

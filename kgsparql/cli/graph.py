@@ -60,10 +60,6 @@ def load(
 @c.command
 def index(
     graph: GraphOptions,
-    class_: Annotated[
-        list[str] | None, c.option("--class CLASS", "Of a large endpoint: only instances of this class; repeat.")
-    ] = None,
-    limit: Annotated[int, c.option("--limit N", "With --class: so many instances of each, at most.", min=1)] = 10_000,
     text: Annotated[Path | None, c.option("--text DIR", "Documents about entities (.txt, .md), for -r entity.")] = None,
     passage_tokens: Annotated[
         int, c.option("--passage-tokens N", "Tokens of a passage of these documents, at most.")
@@ -75,24 +71,18 @@ def index(
     Of a large store or file, it also builds the adjacency that paths are found in, without queries.
 
     With --text it also cuts the documents of a directory into passages, and finds the entities they mention. They take
-    the place of documents that were indexed before. With --class it reads the labels of some classes of an endpoint;
-    they take the place of those that were read before.
+    the place of documents that were indexed before.
     """
-    if class_ and text is not None:
-        raise OptionError("--class is of no use with --text", hint="index documents with a graph that is read whole")
     if text is not None:
         from kgsparql.linking.documents import files_of
         from kgsparql.linking.passages import checked_tokens
 
         files_of(text)  # errors of the directory come before anything long begins
         checked_tokens(passage_tokens)
-    texts, edges = None, 0
+    texts = None
     with graph.opened(embedder=embedder) as knowledge:
-        if class_:
-            built = knowledge.indexes.build_slice(map(knowledge.resolve, class_), limit=limit)
-        else:
-            built = knowledge.indexes.build()
-            edges = knowledge.index_paths()
+        built = knowledge.indexes.build()
+        edges = knowledge.index_paths()
         if text is not None:
             texts = knowledge.indexes.index_texts(text, passage_tokens=passage_tokens)
     _say_what_was_indexed(graph, built, edges, texts)

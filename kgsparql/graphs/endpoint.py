@@ -194,11 +194,6 @@ class EndpointGraph(KnowledgeGraph):
         return self._address.url
 
     @property
-    def account(self) -> str:
-        """A hash of its URL and user, as one user may see what another may not."""
-        return self._hash_with("")
-
-    @property
     def fingerprint(self) -> str:
         """A hash of the URL, the number of triples, and the labels; of today's date, if they are not counted in 5 s.
 

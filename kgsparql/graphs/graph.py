@@ -286,11 +286,6 @@ class KnowledgeGraph(ABC):
         return ""
 
     @property
-    def account(self) -> str:
-        """What an endpoint shows to one user may differ from what it shows to others: a hash of URL and user."""
-        return self.name
-
-    @property
     def fingerprint(self) -> str:
         """A hash that changes with the triples of the graph, as far as that can be told."""
         return hashlib.sha256(self.name.encode()).hexdigest()

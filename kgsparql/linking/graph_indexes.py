@@ -14,9 +14,8 @@ import hashlib
 import os
 import shlex
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from kgsparql.errors import (
     GRAPH_FAILED,
     EndpointError,
     IndexStaleError,
-    InputError,
     KgsparqlError,
     LimitError,
     ModelMismatchError,
@@ -39,9 +37,8 @@ from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Note
 from kgsparql.linking.label_index.lance import Builder, is_of, opened_index
 from kgsparql.linking.label_index.packed import EMBED_AT_ONCE, memory_index
-from kgsparql.linking.label_index.reading import build_slice, read_labels, too_many
+from kgsparql.linking.label_index.reading import read_labels, too_many
 from kgsparql.linking.label_index.search import (
-    CombinedLabels,
     LabelIndex,
     Progress,
     federated_index,
@@ -53,7 +50,6 @@ from kgsparql.linking.passages import PASSAGE_TOKENS, IndexedTexts, Passages, bu
 from kgsparql.linking.ranking import Ranker, ranker_for
 from kgsparql.models.embedders import VECTORS, CachedEmbedder, open_embedder
 from kgsparql.models.embedding import INSTALL_HINT, Embedder
-from kgsparql.rdf.terms import IRI
 from kgsparql.resources import cache_directory
 from kgsparql.storage.lance_tables import Tables
 
@@ -73,18 +69,17 @@ def _key_of(graph: KnowledgeGraph, made_of: str) -> str:
 
 def label_index(
     graph: KnowledgeGraph, directory: Path, *, embedder: Embedder | None = None, progress: Progress = silent,
-    cancel: threading.Event | None = None, slices: Path | None = None,
+    cancel: threading.Event | None = None,
 ) -> LabelIndex:  # fmt: skip
     """Return an index that is ready within seconds, whatever was built before.
 
     :param embedder: embeds the labels if they are few; many get only full-text search until ``kgsparql index`` runs.
-    :param slices: where the slice of a large endpoint is kept.
     :raises IndexStaleError: if the index there was made from other data or by another recipe.
     :raises ModelMismatchError: if the index there only has vectors of another embedder and is too big to embed anew.
     :raises CancelledError: if ``cancel`` is set before the index is ready.
     """
     if is_looked_up(graph, directory):
-        return _index_with_lookup(graph, slices, embedder)
+        return _looked_up_index(graph, embedder)
     if (built := open_label_index(graph, directory, embedder=embedder)) is not None:
         return built
     try:
@@ -95,7 +90,7 @@ def label_index(
         with suppress(OSError):  # without a writable cache, the next process finds out for itself
             directory.parent.mkdir(parents=True, exist_ok=True)
             _large_mark(directory).touch()
-        return _index_with_lookup(graph, slices, embedder)
+        return _looked_up_index(graph, embedder)
     takes_long = graph.is_remote or sum(source.triples for source in graph.stored) >= MIN_TRIPLES
     if len(rows) < (1 if takes_long else KEPT_ROWS):
         return memory_index(rows, embedder)
@@ -119,20 +114,12 @@ def _large_mark(directory: Path) -> Path:
     return directory.with_name(f"{directory.name}.large")
 
 
-def _index_with_lookup(graph: KnowledgeGraph, slices: Path | None, embedder: Embedder | None) -> LabelIndex:
-    """Make an index that looks labels up for each question, beside those of a slice."""
+def _looked_up_index(graph: KnowledgeGraph, embedder: Embedder | None) -> LabelIndex:
+    """Make an index that looks labels up for each question."""
     from kgsparql.linking.label_index.lookup import EndpointLabels  # most questions need none of it
 
     lookup = EndpointLabels(graph, profile=graph.profile, embedder=embedder)
-    index = LabelIndex(lookup, embedder=None if embedder is None else embedder.name)
-    named = {} if slices is None else entities_in_slices(slices)
-    if slices is None or not named:
-        return index
-    tables = Tables(slices)
-    part = opened_index(tables, tables.manifest() or {}, embedder)
-    listed = ", ".join(f"{count:,} of <{class_}>" for class_, count in named.items())
-    note = f"of {graph.name} only the labels of some entities are indexed: {listed}"
-    return replace(part, search=CombinedLabels((lookup, part.search), note=note), embedder=index.embedder)
+    return LabelIndex(lookup, embedder=None if embedder is None else embedder.name)
 
 
 def build_label_index(
@@ -187,16 +174,6 @@ def open_label_index(graph: KnowledgeGraph, directory: Path, *, embedder: Embedd
             path=str(directory),
         )  # fmt: skip
     return opened_index(tables, manifest, embedder)
-
-
-def slice_directory(graph: KnowledgeGraph, parent: Path) -> Path:
-    """Return where the slice of an endpoint is kept for one account there; it stays when the endpoint's data change."""
-    return parent / "labels" / _key_of(graph, f"slice\n{graph.account}")
-
-
-def entities_in_slices(directory: Path) -> dict[str, int]:
-    """Return how many entities of each class are in a slice, by the IRI of the class."""
-    return dict((Tables(directory).manifest() or {}).get("slice", {}))
 
 
 # --- All that is prepared
@@ -316,7 +293,6 @@ class GraphIndexes:
             return self._joint_index(graph, cancel)
         index = label_index(
             graph, self._directory_of(graph), embedder=self._cached_embedder, progress=self.progress, cancel=cancel,
-            slices=self._slices_of(graph) if graph.is_remote else None,
         )  # fmt: skip
         if index.note:
             self._note(index.note)
@@ -350,9 +326,6 @@ class GraphIndexes:
         """Return what the reader of an answer is told about members of the graph whose names could not be read."""
         return tuple(self._missing)
 
-    def _slices_of(self, graph: KnowledgeGraph) -> Path:
-        return slice_directory(graph, cache_directory())
-
     @property
     def directory(self) -> Path:
         """Return where the label index of the graph is kept."""
@@ -364,8 +337,7 @@ class GraphIndexes:
     def description(self) -> str:
         """Say in a few words what is indexed; makes no index."""
         if is_looked_up(self.graph, self.directory):
-            read = entities_in_slices(self._slices_of(self.graph))
-            text = ", ".join(["looked up for each question", *(f"{n:,} of <{class_}>" for class_, n in read.items())])
+            text = "looked up for each question"
         else:
             index = open_label_index(self.graph, self.directory)
             text = "no index yet: the first question makes one" if index is None else f"{index.rows:,} labels indexed"
@@ -382,19 +354,6 @@ class GraphIndexes:
             for graph in self.graph.members
         }
         return federated_index(built) if len(built) > 1 else built[self.graph.name]
-
-    def build_slice(self, classes: Iterable[IRI], *, limit: int) -> LabelIndex:
-        """Index the labels of the instances of some classes of an endpoint, which has too many labels to read them."""
-        from kgsparql.graphs.endpoint import EndpointGraph
-
-        if not isinstance(self.graph, EndpointGraph):
-            raise InputError(
-                f"{self.graph.name} is not an endpoint: its labels are indexed as a whole", hint="leave out --class"
-            )
-        return build_slice(
-            self.graph, list(classes), self._slices_of(self.graph), limit=limit, languages=self._languages,
-            embedder=self.embedder, progress=self.progress,
-        )  # fmt: skip
 
     def index_texts(self, texts: Path, *, passage_tokens: int = PASSAGE_TOKENS) -> IndexedTexts:
         """Cut the documents of a directory into passages, and find what they mention; see :func:`build_passages`."""

@@ -1,4 +1,4 @@
-"""Entities found on endpoints whose labels are not all read: exact labels, the engine's text search, slices, memory."""
+"""Entities found on endpoints whose labels are not all read: exact labels, the engine's text search, memory."""
 
 import json
 import re
@@ -10,16 +10,14 @@ from urllib.parse import parse_qs
 import pyoxigraph as ox
 import pytest
 
-import kgsparql
 from kgsparql import IRI, KnowledgeBase, KnowledgeGraph, Query, Solutions
-from kgsparql.errors import InputError, LimitError, NotFoundError, QueryError
+from kgsparql.errors import InputError, LimitError, QueryError
 from kgsparql.graphs import EndpointGraph, FederatedGraph, open_graph
-from kgsparql.graphs.profiles import EndpointProfile, TextSearch, known_endpoints
+from kgsparql.graphs.profiles import EndpointProfile, TextSearch
 from kgsparql.http.transport import HttpReply, HttpRequest
-from kgsparql.linking.graph_indexes import entities_in_slices, slice_directory
 from kgsparql.linking.label_index.lookup import EndpointLabels
 from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.reading import build_slice, read_labels
+from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
@@ -258,8 +256,8 @@ def test_what_is_written_is_completed_by_the_own_search_of_a_wikibase() -> None:
     ]
 
 
-def answered_by(data: str, *, at: int | None = None, sign: str = "", refused: str = "no such") -> Fake:
-    """An endpoint with these triples, which cuts the instances of a class, says so or not, and refuses some queries."""
+def answered_by(data: str, *, refused: str = "no such") -> Fake:
+    """An endpoint with these triples, which refuses some queries."""
     store = ox.Store()
     store.load(data.encode(), ox.RdfFormat.TURTLE)
 
@@ -267,40 +265,9 @@ def answered_by(data: str, *, at: int | None = None, sign: str = "", refused: st
         query = parse_qs((request.body or b"").decode())["query"][0]
         if refused in query:
             return http(b"no", status=400)
-        result = store.query(query).serialize(format=ox.QueryResultsFormat.JSON)  # type: ignore[union-attr,arg-type]
-        found = json.loads(result or b"")
-        bindings = found.get("results", {}).get("bindings", [])
-        is_cut = at is not None and "?kind" in query and len(bindings) > at
-        if is_cut:
-            del bindings[at:]
-        headers = {"x_sql_state": "S1TAT"} if is_cut and sign == "header" else {}
-        return http(json.dumps(found).encode(), status=206 if is_cut and sign == "status" else 200, **headers)
+        return http(store.query(query).serialize(format=ox.QueryResultsFormat.JSON) or b"")  # type: ignore[union-attr,arg-type]
 
     return Fake(replying)
-
-
-def sliced(graph: KnowledgeGraph, directory: Path, **options: Any) -> tuple[int, set[str]]:
-    """How many scientists are read, and the names of some."""
-    search = build_slice(graph, [SCIENTIST], directory, **options).search
-    found = search.exact(["zora", "miss hurston", "albert einstein", "marie curie", "linus pauling"])
-    return entities_in_slices(directory)[SCIENTIST.value], {row.text for row in found}
-
-
-def test_a_slice_is_of_the_classes_that_the_profile_knows_how_to_find(tmp_path: Path) -> None:
-    profile = known_endpoints().named("wikidata")
-    assert profile is not None
-    fake = answering(b'{"head":{"vars":["entity"]},"results":{"bindings":[]}}')
-    for types in (profile.type_predicates, ()):
-        graph = fake.graph(profile=EndpointProfile(has_union=True, type_predicates=types))
-        with pytest.raises(NotFoundError, match="no instances"):
-            sliced(graph, tmp_path, limit=5)
-    asked = [parse_qs((request.body or b"").decode())["query"][0] for request in fake.asked]
-    assert ["direct/P31>" in query for query in asked if "STR(?entity) >" in query] == [True, False]
-    assert entities_in_slices(tmp_path) == {}
-    with pytest.raises(LimitError, match="too many to be read in order"):
-        sliced(answered_by(NOBEL.read_text("utf-8"), at=0, sign="header").graph(), tmp_path, limit=10)
-    with pytest.raises(InputError, match="not an endpoint"):
-        kgsparql.open(NOBEL, embedder="none").indexes.build_slice([SCIENTIST], limit=5)
 
 
 def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
@@ -322,56 +289,6 @@ def test_a_small_endpoint_is_read_whole_and_a_large_one_is_searched(
         graph = Counting(EndpointGraph(proxy.url))
         assert not is_read(graph)  # type: ignore[arg-type]
         assert [query.name for query in graph.asked] == [], "it is not tried again"
-
-
-def test_a_slice_is_read_by_pages_up_to_a_limit(
-    nobel_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kgsparql.linking.label_index.reading.PAGE", 10)
-    graph = Counting(EndpointGraph(nobel_url))
-    some = sliced(graph, tmp_path / "a", limit=25)
-    pages = [query for query in graph.asked if query.name == "slice_entities"]
-    assert (some[0], [int(query.text.rsplit(" ", 1)[1]) for query in pages]) == (25, [10, 10, 5])
-    monkeypatch.setattr("kgsparql.linking.label_index.reading.PAGE", 1_000)
-    assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=25) == some
-    assert sliced(EndpointGraph(nobel_url), tmp_path / "b", limit=10_000)[0] > 45
-
-
-def test_E09_a_page_that_the_endpoint_cuts_is_not_the_last(nobel_url: str, tmp_path: Path) -> None:
-    expected = sliced(EndpointGraph(nobel_url), tmp_path / "whole", limit=10_000)
-    assert expected[0] > 30
-    for sign in ("header", "status", "nothing"):
-        cutting = answered_by(NOBEL.read_text("utf-8"), at=20, sign=sign).graph()
-        assert sliced(cutting, tmp_path / sign, limit=10_000) == expected
-
-
-def test_a_slice_is_searched_beside_exact_labels_and_says_what_it_is(run: Run, nobel_url: str) -> None:
-    done = run("index", "-k", nobel_url, "--class", SCIENTIST.value, "--limit", "30", "--embedder", "none")
-    assert (done.exit_code, "indexed" in done.stderr) == (0, True)
-    known = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    assert known.info()["label_index"] == f"looked up for each question, 30 of <{SCIENTIST.value}>"
-    built = known.indexes.build_slice(map(known.resolve, [ONTOLOGY + "Scientist", ONTOLOGY + "Writer"]), limit=1_000)
-    assert (built.rows > 50, built.embedder) == (True, "hashed")
-    again = KnowledgeBase(EndpointGraph(nobel_url, profile=PUBLIC), embedder=HashedEmbedder())
-    assert again.indexes.index.rows == built.rows
-    # A typing error is found by the slice, an exact label that is not in it by the endpoint.
-    assert [link.term.value for link in again.indexes.linker.link("Who is Albert Einstien?")] == [D + "Albert_Einstein"]
-    assert [link.term.value for link in again.indexes.linker.link("Where is Warsaw?")] == [D + "Warsaw"]
-    nothing = again.ask("Where is Xyzzyburg?")
-    assert nothing.status == "no_entity"
-    assert [note for note in nothing.notes if "labels of some entities are indexed" in note and SCIENTIST.value in note]
-
-
-def test_a_slice_is_of_one_account_and_of_some_label_predicates(tmp_path: Path) -> None:
-    caption = IRI("http://e.org/caption")
-    named = f'<http://e.org/a> a <{SCIENTIST.value}> ; <{LABEL}> "Zora" ; <{caption.value}> "Miss Hurston" .'
-    texts = []
-    for predicates in ((), (caption,)):
-        graph = answered_by(named).graph(profile=EndpointProfile(has_union=True, label_predicates=predicates))
-        texts.append(sliced(graph, slice_directory(graph, tmp_path), limit=5)[1])
-    assert texts == [{"Zora"}, {"Miss Hurston"}]
-    places = {slice_directory(EndpointGraph(f"http://{who}e.org/q"), tmp_path) for who in ("", "me:one@", "you:one@")}
-    assert len(places) == 3
 
 
 def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back() -> None:

@@ -174,14 +174,13 @@ def row(text: str) -> LabelRow:
 def test_the_layers_of_a_graph_are_searched_as_one() -> None:
     first = PackedLabels.of([row("Ann Lee"), row("Bob")])
     second = PackedLabels.of([row("Ann Lee"), row("Ann Lea"), row("Cy")])
-    joined = CombinedLabels((first, second), note="only a part")
+    joined = CombinedLabels((first, second))
     assert [r.text for r in joined.exact(["ann lee", "cy"])] == ["Ann Lee", "Cy"]
     assert {r.text for r in joined.with_words(["ann"], limit=5)} == {"Ann Lee", "Ann Lea"}
     assert len(joined.with_words(["ann"], limit=1)) == 1
     assert joined.like("bobb", limit=3)[0].text == "Bob"
     vocabulary = joined.vocabulary(["ann", "bob", "nobody"])
     assert (vocabulary.counts, vocabulary.labels) == ({"ann": 3, "bob": 1}, 5)
-    assert (joined.notes(()), joined.notes({"http://e.org/Bob"})) == (("only a part",), ())
     assert not joined.has_vectors
     twice = [LabelRow("http://e.org/a", "Ann", "ann", degree=degree) for degree in (2, 3)]
     other = CombinedLabels(tuple(PackedLabels.of([own]) for own in twice))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs
@@ -32,11 +31,6 @@ def language_tags(languages: Iterable[str]) -> tuple[str, ...]:
     ('de', 'en-gb', 'mul', '', 'en')
     """
     return tuple(dict.fromkeys((*(tag.lower() for tag in languages), "mul", "", "en")))
-
-
-def names_of(graph: KnowledgeGraph, entities: Sequence[IRI], tags: Sequence[str]) -> list[LabelRow]:
-    """Ask for all names that a graph has for some entities, each once."""
-    return names_in(select_about(graph, [names_query(graph, None, tags)], entities).seen)
 
 
 def names_query(graph: KnowledgeGraph, entities: Sequence[IRI] | None, tags: Sequence[str]) -> Query:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import re
 import threading
 from array import array
@@ -12,7 +11,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from kgsparql.dataclasses import dataclass, field
@@ -21,29 +19,23 @@ from kgsparql.errors import (
     EndpointReplyError,
     EndpointTimeoutError,
     LimitError,
-    NotFoundError,
     StoreError,
 )
 from kgsparql.exploration.counting import counted
 from kgsparql.graphs.graph import KnowledgeGraph, Solution, Solutions
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.linking.label_index.lance import Builder
-from kgsparql.linking.label_index.names import language_tags, names_of
 from kgsparql.linking.label_index.search import (
     MAX_DEGREE,
     Kind,
-    LabelIndex,
     LabelRow,
     Progress,
     Role,
     clean_text,
-    recipe,
     silent,
     with_short,
 )
 from kgsparql.linking.words import is_unspaced
-from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.literals import literal_kind, plain_text
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, local_name, normalised, split_camel_case, whole_number
@@ -52,7 +44,6 @@ from kgsparql.storage.lance_tables import arrow, row_tuples
 
 REMOTE_ROWS = 300_000
 """Of an endpoint with more labels none are read: it would be a minute's work for it, and for the network."""
-PAGE = 1_000  # entities of a page of a slice, if the endpoint gives so many solutions at once
 AT_ONCE = 50_000  # rows that are Python objects at a time; fewer never become arrays
 
 _SEVERAL, _OF_A_VOCABULARY = 3, 30  # properties that are no predicates, at least; triples for each, at most
@@ -90,7 +81,7 @@ def too_many(graph: KnowledgeGraph, why: str) -> LimitError:
     """Make the error that the labels of an endpoint cannot all be read, with what can be done instead."""
     return LimitError(
         f"{graph.name}: its labels cannot all be read: {why}",
-        hint="questions look them up; to index a part: kgsparql index -k … --class CLASS", limit="labels",
+        hint="questions look them up, none is indexed", limit="labels",
     )  # fmt: skip
 
 
@@ -397,51 +388,3 @@ def _is_name(name: str) -> bool:
 
 def _term_value(term: object) -> str:
     return str(getattr(term, "value", term))
-
-
-# --- Slices: the labels of the instances of some classes of an endpoint that has too many to read all
-
-
-def build_slice(
-    graph: KnowledgeGraph, classes: Iterable[IRI], directory: Path, *, limit: int, languages: Sequence[str] = ("en",),
-    embedder: Embedder | None = None, progress: Progress = silent,
-) -> LabelIndex:  # fmt: skip
-    """Index the labels of the instances of some classes, read a page at a time, in place of those indexed before."""
-    # A result of as many as the endpoint gives may have been cut. So the last page is an empty one.
-    most = min(PAGE, max(1, (graph.profile.max_solutions or PAGE + 1) - 1))
-    counts: dict[str, int] = {}
-    rows: set[LabelRow] = set()
-    for class_ in classes:
-        last, count = "", 0
-        while count < limit:
-            found = _next_page(graph, class_, last, min(limit - count, most))
-            entities = [entity for solution in found if isinstance(entity := solution["entity"], IRI)]
-            if not entities:
-                break
-            rows.update(row for name in names_of(graph, entities, language_tags(languages)) for row in with_short(name))
-            last, count = entities[-1].value, count + len(entities)
-            progress("reading labels", count, limit)
-        if not count:
-            hint = "name a class: kgsparql info shows the commonest"
-            raise NotFoundError(f"{class_} has no instances in {graph.name}", hint=hint)
-        counts[class_.value] = count
-    fingerprint = hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()
-    content = {"recipe": recipe(graph.naming), "fingerprint": fingerprint, "slice": counts}
-    return Builder(content, directory, embedder, progress).build(lambda: sorted(rows))
-
-
-def _next_page(graph: KnowledgeGraph, class_: IRI, last: str, size: int) -> Solutions:
-    """Ask for the solutions after the last entity that was read; none come back only if there are no more."""
-    types = [RDF_TYPE, *graph.profile.type_predicates]
-    query = Query.load("slice_entities").bind(kind=[class_], predicate=types, after=[Literal(last)])
-    cause: EndpointTimeoutError | None = None
-    try:
-        found = graph.select(query.limit(size))
-        if found or found.complete:
-            return found
-    except EndpointTimeoutError as error:
-        cause = error
-    raise LimitError(
-        f"{graph.name}: the instances of {class_} are too many to be read in order",
-        hint="name a narrower class: its instances are put in order by the endpoint", limit="labels",
-    ) from cause  # fmt: skip

@@ -252,13 +252,11 @@ class CombinedLabels(LabelSearch):
     label. A graph of several that fails when its labels are looked up does not keep the others back.
 
     :param names: of the graphs, in the order of the parts; none for the places of one graph.
-    :param note: what to say where nothing was linked, such as how much of the graph is indexed.
     :param failed: the errors of those that failed, by name; they are not asked again in this question.
     """
 
     parts: tuple[LabelSearch, ...]
     names: tuple[str, ...] = ()
-    note: str = ""
     failed: dict[str, KgsparqlError] = field(default_factory=dict)
 
     @property
@@ -300,7 +298,7 @@ class CombinedLabels(LabelSearch):
         """See :meth:`LabelSearch.notes`; says which graphs failed, so that their names were not looked up."""
         notes = dict.fromkeys(note for part in self.parts for note in part.notes(linked))
         whys = (f"{error.message_about(name)}; its names were not looked up" for name, error in self.failed.items())
-        return (*notes, *((self.note,) if self.note and not linked else ()), *whys)
+        return (*notes, *whys)
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:
         """See :meth:`LabelSearch.vocabulary`."""
