@@ -36,7 +36,7 @@ def query(
     max_rows: Annotated[int, c.option("--max-rows", "Keep at most so many solutions.", min=1)] = 100_000,
     verbose: Annotated[int, c.option("-v --verbose", "Show the query as it is run.", count=True)] = 0,
 ) -> None:
-    """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over the union of all graphs; known prefixes need no declaration.
+    """Run a SELECT, ASK, CONSTRUCT or DESCRIBE over all triples of a graph; known prefixes need no declaration.
 
     Exit status: 0 all solutions, 2 wrong use or out of time, 4 bad data or SPARQL, 5 unreachable, 6 not all solutions.
     """

@@ -18,7 +18,6 @@ from kgsparql.errors import (
     EndpointTimeoutError,
     InputError,
     KgsparqlError,
-    LimitError,
     QueryError,
     QuerySyntaxError,
 )
@@ -34,7 +33,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.rdf.graph_patterns import Group, Select
+from kgsparql.rdf.graph_patterns import Select
 from kgsparql.rdf.query import Join, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.vocabulary import Naming
@@ -233,26 +232,6 @@ class FederatedGraph(KnowledgeGraph):
             found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
         together = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
         return replace(together, failed=tuple(self.errors))
-
-    def graph_for(self, patterns: Group, timeout_s: float | None = None) -> KnowledgeGraph:
-        """Return a graph that has all triples of all members that a query may need: one of these, or one made for it.
-
-        :raises LimitError: where there are too many.
-        :raises EndpointError: if a member fails.
-        """
-        gatherer = self._gatherer(None if timeout_s is None else time.monotonic() + timeout_s)
-        only = gatherer.gather([patterns])
-        lacking = next((one.missing for one in gatherer.lacking if one.missing), "")
-        if lacking and not self.errors:  # a member that is gone is what is said first
-            self.ask_each(lambda member: member.select(Query.load("any")))
-        for error in self.errors.values():
-            raise error
-        if lacking:
-            hint = "start from an IRI or a class, or load the graphs into one store (kgsparql load)"
-            raise LimitError(f"the query needs {lacking}", hint=hint, limit="triples")
-        if only is not None:
-            return self._members[only]
-        return self._gathered_graph()
 
     def _gatherer(self, deadline: float | None) -> TripleGatherer:
         remote = frozenset(at for at, member in enumerate(self._members) if member.is_remote)

@@ -1,4 +1,4 @@
-"""The patterns of a query of a user's own: what of several graphs it may need, and why it finds nothing."""
+"""The patterns of a query of a user's own, and why it finds nothing."""
 
 from __future__ import annotations
 
@@ -15,34 +15,28 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-_HINT = "load them into one store (kgsparql load), or name one graph alone with -k"
 _AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin ToMultiSet".split()
-_STRING = ("http://www.w3.org/2001/XMLSchema#string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPatterns:
-    """The patterns of a query, what it calls their variables (``[]`` where it has no name), and its prefixes.
+    """The triple patterns that every solution of a query has, and its prefixes.
 
-    :param group: the triple patterns that every solution has; those that it may lack are in optional groups.
+    :param names: what the query calls its variables; ``[]`` where it has no name.
     """
 
-    group: g.Group
+    facts: tuple[g.Fact, ...]
     names: Mapping[Variable, str]
     prefixes: Mapping[str, str]
 
 
-def patterns_of(query: CheckedQuery, *, is_literal: bool = False) -> ReadPatterns:
-    """Read the patterns of a query. Triples that match them are all that it needs; filters may need fewer.
-
-    :param is_literal: numbers and dates stand as they are written; else they are left open, since rdflib may write them
-        otherwise.
-    :raises InputError: for a query that cannot be taken apart.
+def patterns_of(query: CheckedQuery) -> ReadPatterns | None:
+    """Read the patterns of a query; ``None`` for one that rdflib does not read, such as SPARQL 1.2.
 
     >>> from kgsparql.graphs.user_query.checking import check
     >>> read = patterns_of(check("SELECT ?city { ?city a dbo:City OPTIONAL { ?city dbo:country ?land } }"))
-    >>> [type(one).__name__ for one in read.group]
-    ['Fact', 'Optional']
+    >>> len(read.facts), list(read.names.values())
+    (1, ['?city'])
     """
     from pyparsing import ParseException
     from rdflib.plugins.sparql.algebra import translateQuery
@@ -50,29 +44,21 @@ def patterns_of(query: CheckedQuery, *, is_literal: bool = False) -> ReadPattern
 
     try:
         parsed = translateQuery(parseQuery(query.text))
-    except (ParseException, NotImplementedError, KeyError, RecursionError) as error:
-        raise InputError("over several graphs this query cannot be taken apart", hint=_HINT) from error
-    translated, reader = parsed.algebra, _PatternReader(is_literal=is_literal)
-    group = (*reader.required(translated.get("p")), *reader.elsewhere(translated.get("p")))
-    described = map(reader.node, translated.PV if query.form == "DESCRIBE" else ())
-    group += tuple(g.Optional((g.Fact(one, reader.new("v"), reader.new("v")),)) for one in described)
+        reader = _PatternReader()
+        facts = tuple(reader.required(parsed.algebra.get("p")))
+    except (ParseException, NotImplementedError, KeyError, RecursionError, InputError):
+        return None
     prefixes = {name: str(of) for name, of in parsed.prologue.namespace_manager.namespaces()}
-    return ReadPatterns(group, reader.called, prefixes)
+    return ReadPatterns(facts, reader.called, prefixes)
 
 
 @dataclass(slots=True)
 class _PatternReader:
-    """Reads the algebra that rdflib makes of a query.
-
-    Elsewhere than in what every solution has, variables have names of their own: what is found for one of their name
-    says nothing about that part.
-    """
+    """Reads the algebra that rdflib makes of a query; a variable that an inner query keeps to itself is another one."""
 
     new: g.Variables = field(default_factory=g.Variables)
     names: dict[str, Variable] = field(default_factory=dict)
-    is_literal: bool = False
     called: dict[Variable, str] = field(default_factory=dict)
-    read: set[int] = field(default_factory=set)
 
     def node(self, node: Any) -> Node:
         """Read a term."""
@@ -85,26 +71,18 @@ class _PatternReader:
             own = self.names.setdefault(node.n3(), self.new("v"))
             self.called[own] = node.n3() if isinstance(node, Named) else "[]"
             return own
-        term = from_rdflib(node)
-        is_kept = self.is_literal or isinstance(term, IRI) or _is_text(term)
-        return cast("Node", term) if is_kept else self.new("v")
+        return cast("Node", from_rdflib(node))
 
-    def required(self, part: Any, *, is_inner: bool = False) -> Iterator[g.Pattern]:
-        """Read the patterns that every solution has."""
+    def required(self, part: Any, *, is_inner: bool = False) -> Iterator[g.Fact]:
+        """Read the triple patterns that every solution has."""
         match getattr(part, "name", ""):
             case "BGP":
-                self.read.add(id(part))
                 for start, path, end in part.triples:
                     yield from self._path_facts(self.node(start), path, self.node(end))
             case "Join":
                 yield from (*self.required(part.p1, is_inner=is_inner), *self.required(part.p2, is_inner=is_inner))
             case "LeftJoin" | "Minus":
-                known = [*self.required(part.p1, is_inner=is_inner)]
-                yield from known
-                if part.p2.name == "BGP":
-                    bound = {node for one in known if isinstance(one, g.Fact) for node in (one.subject, one.object)}
-                    shared = {name: own for name, own in self.names.items() if own in bound}
-                    yield g.Optional(tuple(replace(self, names=shared).required(part.p2)))
+                yield from self.required(part.p1, is_inner=is_inner)
             case "Slice" | "AggregateJoin" if is_inner:  # others of its rows may be the first, or there is one of none
                 return
             case "Project" if is_inner:
@@ -113,23 +91,8 @@ class _PatternReader:
             case name if name in _AROUND:
                 yield from self.required(part.p, is_inner=is_inner or name == "ToMultiSet")
 
-    def elsewhere(self, part: Any) -> Iterator[g.Optional]:
-        """Read the patterns that a solution may lack, each by itself."""
-        from rdflib.plugins.sparql.algebra import translateGroupGraphPattern, translatePath, traverse
-
-        name = getattr(part, "name", "")
-        if name == "Graph":
-            raise InputError("over several graphs GRAPH cannot be asked for", hint=_HINT)
-        if name in {"Builtin_EXISTS", "Builtin_NOTEXISTS"}:
-            inner = traverse(part.graph, visitPost=translatePath)  # outside WHERE, rdflib leaves paths as text
-            part = translateGroupGraphPattern(inner) if inner.name.startswith("GroupGraphPattern") else inner
-        if name == "BGP" and id(part) not in self.read:
-            yield g.Optional(tuple(replace(self, names={}).required(part)))
-        for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ():
-            yield from self.elsewhere(inner)
-
-    def _path_facts(self, start: Node, path: Any, end: Node) -> Iterator[g.Pattern]:
-        """Read a property path: any number of steps only of one of several predicates."""
+    def _path_facts(self, start: Node, path: Any, end: Node) -> Iterator[g.Fact]:
+        """Read a property path of single steps; another kind says nothing."""
         from rdflib import paths
 
         match path:
@@ -139,25 +102,10 @@ class _PatternReader:
                 nodes = [start, *(self.new("v") for _ in path.args[1:]), end]
                 for one, step, other in zip(nodes, path.args, nodes[1:], strict=False):
                     yield from self._path_facts(one, step, other)
-            case paths.AlternativePath():
-                yield g.Union(tuple(tuple(self._path_facts(start, one, end)) for one in path.args))
-            case paths.MulPath():
-                inner = path.path
-                start, end, inner = (end, start, inner.arg) if isinstance(inner, paths.InvPath) else (start, end, inner)
-                steps = [*inner.args] if isinstance(inner, paths.AlternativePath) else [inner]
-                if any(isinstance(one, paths.Path) for one in steps):
-                    raise InputError(f"over several graphs the path {path.n3()} cannot be followed", hint=_HINT)
-                then = tuple(IRI(str(one)) for one in steps)
-                yield g.OneOfPredicates(start, then if path.mod == paths.OneOrMore else (), end, then=then)
-            case paths.NegatedPath():
-                ways = ((start, end), (end, start))
-                yield g.Union(tuple((g.Fact(one, self.new("v"), other),) for one, other in ways))
+            case paths.Path():
+                return
             case _:
                 yield g.Fact(start, cast("IRI | Variable", self.node(path)), end)
-
-
-def _is_text(term: Any) -> bool:
-    return isinstance(term, Literal) and term.datatype.value in _STRING and "-" not in (term.language or "")
 
 
 Run: TypeAlias = Callable[..., QueryResult]
@@ -184,10 +132,9 @@ def why_nothing(query: CheckedQuery, run: Run, prefixes: PrefixMap) -> str:
 
     :param run: runs a checked query, for so many seconds as ``timeout_s`` says.
     """
-    try:
-        patterns = patterns_of(query, is_literal=True)
-    except InputError:
-        return ""  # such as SPARQL 1.2, which rdflib does not read
+    patterns = patterns_of(query)
+    if patterns is None:
+        return ""
     try:
         return _reason_of(patterns, run, prefixes.merged(patterns.prefixes))
     except KgsparqlError as error:
@@ -206,7 +153,7 @@ def _probes_found(probes: Iterable[Probe], run: Run) -> set[Probe]:
 
 
 def _reason_of(patterns: ReadPatterns, run: Run, prefixes: PrefixMap) -> str:
-    facts = [*dict.fromkeys(one for one in patterns.group if isinstance(one, g.Fact))]
+    facts = [*dict.fromkeys(patterns.facts)]
     s, o = Variable("s"), Variable("o")
     uses = {own.predicate: (g.Fact(s, own.predicate, o),) for own in facts if isinstance(own.predicate, IRI)}
     found = _probes_found([*((own,) for own in facts), *uses.values()], run) if facts else set()

@@ -15,14 +15,14 @@ from kgsparql.errors import (
     QuerySyntaxError,
     QueryTimeoutError,
 )
-from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph
+from kgsparql.graphs import EndpointGraph, OxigraphGraph
 from kgsparql.graphs.bounded_lines import BoundedLines
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.oxigraph import engine_error
 from kgsparql.graphs.protocol.replies import boolean, read_solutions, triples, why_cut
 from kgsparql.graphs.query_process import QueryProcesses
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
-from kgsparql.graphs.user_query.patterns import patterns_of, why_nothing
+from kgsparql.graphs.user_query.patterns import why_nothing
 from kgsparql.graphs.user_query.results import QueryResult
 from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import ClosedAtExit
@@ -76,13 +76,11 @@ class GraphQueries(ClosedAtExit):
         :raises QueryError: for any other failure of the engine.
         """
         graph, until = self._graph, time.monotonic() + timeout_s
-        if isinstance(graph, FederatedGraph):
-            graph = graph.refreshed().graph_for(patterns_of(query).group, timeout_s)
         if isinstance(graph, EndpointGraph):
-            left_s = max(0.001, until - time.monotonic())
-            return run_on_endpoint(graph, query, left_s, max_rows=max_rows, max_bytes=max_bytes, cancel=cancel)
+            return run_on_endpoint(graph, query, timeout_s, max_rows=max_rows, max_bytes=max_bytes, cancel=cancel)
         if not isinstance(graph, OxigraphGraph):
-            raise InputError("a query of your own runs on a store or an endpoint", hint="open that graph alone")
+            hint = "load the graphs into one store (kgsparql load), or name one of them alone"
+            raise InputError("a query of your own runs on one store or one endpoint", hint=hint)
 
         def look_up_time() -> None:
             if cancel is not None and cancel.is_set():
