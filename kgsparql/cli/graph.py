@@ -227,32 +227,23 @@ def paths(
 @c.command
 def info(
     graph: GraphOptions,
-    form: Annotated[str | None, c.format_option("Output: text, json, or void (Turtle).")] = None,
+    form: Annotated[str | None, c.format_option("Output: text or json.")] = None,
     output: c.OutputOption = None, lang: c.LangOption = "en",
 ) -> None:  # fmt: skip
     """Say what a graph holds: its sources, triples, named graphs, commonest classes and predicates, its label index.
 
     And what can be asked, for example: questions that were made of the graph, and that are answered without a model.
 
-    Of several graphs, what each of them holds, in JSON as a list. As VoID it is Turtle: the graph is a void:Dataset, an
-    endpoint also an sd:Service.
+    Of several graphs, what each of them holds, in JSON as a list.
     """
-    from kgsparql.exploration.counting import turtle, void_triples
     from kgsparql.made_questions.examples import example_questions
 
-    is_turtle = output is not None and output.suffix == ".ttl"
-    form = c.chosen_format(form or ("void" if is_turtle else None), output, ("text", "json", "void"))
-    graphs, described = [], []
+    form, graphs = c.chosen_format(form, output, ("text", "json")), []
     for one in graph.one_by_one():
         # No embedder: loading one would take longer than all of this, and the questions say the graph's own words.
         with one.opened(languages=c.languages(lang), embedder="none") as knowledge:
-            if form == "void":
-                described += void_triples(knowledge.graph, note=graph.say)
-            else:
-                graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
-    if form == "void":
-        c.write(turtle(described), output)
-    elif form == "json":
+            graphs.append({**knowledge.info(), "example_questions": example_questions(knowledge)})
+    if form == "json":
         c.write_json(graphs if len(graphs) > 1 else graphs[0], output)
     else:
         c.write("\n".join(line for facts in graphs for line in _info_lines(facts)), output)

@@ -1,19 +1,13 @@
-"""The predicates at some entities with counts, and what a whole graph holds: counted, and described as VoID."""
+"""The predicates at some entities with counts, and what a whole graph holds."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
-from pathlib import PurePath
 from typing import Any
-
-import pyoxigraph as ox
 
 from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import GRAPH_FAILED, InputError, StoreError
@@ -30,7 +24,7 @@ from kgsparql.graphs.graph import KnowledgeGraph, Solutions
 from kgsparql.graphs.notes import Cut
 from kgsparql.rdf.paths import Direction, Directions, Step, directions
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, PrefixMap, Term, Triple, parse_term, whole_number
+from kgsparql.rdf.terms import IRI, PrefixMap, Term, parse_term, whole_number
 from kgsparql.rdf.vocabulary import UNWALKED
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import COUNTS, RESPONSE_FILE, ResponseCache
@@ -227,72 +221,3 @@ class _Counter:
             if not self.graph.is_remote:
                 raise
             self.missing[what] = f"not {done}: the endpoint gave up ({error.message})"
-
-
-# The most classes, predicates and named graphs that are described, the commonest first.
-PARTITIONS = 500
-
-_PREFIXES = {
-    "dcterms": "http://purl.org/dc/terms/",
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "sd": "http://www.w3.org/ns/sparql-service-description#",
-    "void": "http://rdfs.org/ns/void#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}
-_NAMESPACE = re.compile(r"([a-z][a-z0-9+.-]*://.*[^/][#/:])[^#/:]+", re.IGNORECASE)
-
-
-def void_triples(
-    graph: KnowledgeGraph, *, served_at: str = "", note: Callable[[str], None] = lambda _: None
-) -> list[Triple]:
-    """Describe a graph as a ``void:Dataset`` with what it holds; of an endpoint also the ``sd:Service``.
-
-    What was not counted, or only in part, is not claimed: without all its classes it has no ``void:classes``. The
-    same graph has the same IRI. A file is called by its name alone: where it lies concerns nobody else.
-
-    :param served_at: URL of our own endpoint, which answers queries over this graph.
-    :param note: takes a line for what is left out.
-    :raises UnreachableError: for an endpoint that does not reply at all.
-    """
-    facts = graph_info(graph, lambda _: {}, PrefixMap({}), shown=PARTITIONS)
-    for line in (*(f"{what} {why}" for what, why in facts["missing"].items()), *(f"cut: {c}" for c in facts["cuts"])):
-        note(line)
-    url = served_at or graph.url
-    dataset = f"{url}#dataset" if url else f"urn:kgsparql:{graph.fingerprint[:32]}#dataset"
-    described = [_dataset_json(dataset, facts)]
-    if url:
-        described[0]["void:sparqlEndpoint"] = {"@id": url}
-        service = {"@id": f"{url}#service", "@type": "sd:Service", "sd:endpoint": {"@id": url}}
-        service["sd:supportedLanguage"] = {"@id": "sd:SPARQL11Query"}
-        service["sd:defaultDataset"] = {"@id": f"{url}#all-graphs", "@type": "sd:Dataset"}
-        if served_at or graph.profile.has_union:
-            service["sd:feature"] = {"@id": "sd:UnionDefaultGraph"}
-        described.append(service)
-    text = json.dumps({"@context": _PREFIXES, "@graph": described})
-    return [quad.triple for quad in ox.parse(text, format=ox.RdfFormat.JSON_LD)]
-
-
-def turtle(triples: Iterable[Triple]) -> str:
-    """Write a description as Turtle."""
-    return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=_PREFIXES) or b"").decode()
-
-
-def _dataset_json(dataset: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    name = facts["name"] if "://" in facts["name"] else PurePath(facts["name"]).name
-    described: dict[str, Any] = {"@id": dataset, "@type": "void:Dataset", "dcterms:title": name}
-    if facts["triples"] is not None:
-        described["void:triples"] = facts["triples"]
-    vocabularies = set[str]()
-    listed = (("classes", "classes", "class", "entities"), ("predicates", "properties", "property", "triples"))
-    for what, plural, kind, number in listed:
-        if len(facts[what]) < PARTITIONS and what not in facts["missing"]:
-            described[f"void:{plural}"] = len(facts[what])
-        terms = {entry["term"]: entry["count"] for entry in facts[what] if entry["term"].startswith("<")}
-        described[f"void:{kind}Partition"] = [
-            # The IRI of a partition stays when the counts change.
-            {"@id": f"{dataset}-{kind}-{sha256(term.encode()).hexdigest()[:16]}",
-             f"void:{kind}": {"@id": term.strip("<>")}, f"void:{number}": count}
-            for term, count in terms.items()
-        ]  # fmt: skip
-        vocabularies |= {found[1] for term in terms if (found := _NAMESPACE.fullmatch(term.strip("<>")))}
-    return {**described, "void:vocabulary": [{"@id": name} for name in sorted(vocabularies)]}

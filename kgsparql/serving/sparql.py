@@ -22,7 +22,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from kgsparql.errors import CancelledError, InputError, KgsparqlError, LimitError, QueryTimeoutError, error_from
-from kgsparql.exploration.counting import void_triples
 from kgsparql.graphs.user_query import (
     FORMATS,
     CheckedQuery,
@@ -34,7 +33,8 @@ from kgsparql.graphs.user_query import (
     why_nothing,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import Triple, printable
+from kgsparql.rdf.terms import IRI, Triple, iri, printable
+from kgsparql.rdf.vocabulary import RDF_TYPE
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
 
@@ -54,6 +54,7 @@ _MEDIA_TYPES = {
 }
 """Format → its media types; the first is the one that is sent."""
 
+_SERVICES = "http://www.w3.org/ns/sparql-service-description#"
 _STATUSES = {"E_SYNTAX": 400, "E_FORBIDDEN_QUERY": 403, "E_OPTION": 406, "E_TIMEOUT": 504}
 _STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
@@ -89,11 +90,7 @@ async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
-        return (
-            await _description_response(queries, request)
-            if text is None
-            else await _result_response(queries, request, text)
-        )
+        return await _description_response(request) if text is None else await _result_response(queries, request, text)
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
@@ -135,12 +132,26 @@ async def _client_left(request: Request) -> None:
         pass
 
 
-async def _description_response(queries: BoundedQueries, request: Request) -> Response:
+async def _description_response(request: Request) -> Response:
     form = _chosen_format(request, FORMATS["CONSTRUCT"], "the service description")
-    triples = await run_in_threadpool(queries.described, str(request.url.replace(query="", fragment="")))
+    triples = _description_of(str(request.url.replace(query="", fragment="")))
     lines = "".join(f"{triple} .\n" for triple in triples).encode()
     content = await run_in_threadpool(serialise, QueryResult("CONSTRUCT", lines, len(triples)), form)
     return Response(content, headers={"Vary": "Accept", "Content-Type": _content_type(form)})
+
+
+def _description_of(url: str) -> list[Triple]:
+    """Describe the service at a URL in its own vocabulary."""
+    said, (service, graphs) = _SERVICES, (iri(f"{url}#{name}") for name in ("service", "all-graphs"))
+    rows = (
+        (service, RDF_TYPE, IRI(f"{said}Service")),
+        (service, IRI(f"{said}endpoint"), iri(url)),
+        (service, IRI(f"{said}supportedLanguage"), IRI(f"{said}SPARQL11Query")),
+        (service, IRI(f"{said}feature"), IRI(f"{said}UnionDefaultGraph")),
+        (service, IRI(f"{said}defaultDataset"), graphs),
+        (graphs, RDF_TYPE, IRI(f"{said}Dataset")),
+    )
+    return [Triple(*row) for row in rows]
 
 
 async def _posted_query(request: Request, in_url: str | None) -> str:
@@ -272,8 +283,6 @@ class BoundedQueries(ClosedAtExit):
         if len(knowledge.graph.members) > 1:
             raise InputError("SPARQL is served of one graph", hint="name it alone with -k")
         self._queries = GraphQueries(knowledge.graph)
-        self._described: tuple[str, list[Triple]] = ("", [])
-        self._describing = threading.Lock()
 
     def close(self) -> None:
         """End the processes; queries that still run end, too."""
@@ -301,13 +310,6 @@ class BoundedQueries(ClosedAtExit):
             cancel.set()
             self._running.discard(cancel)
             self._slots.release()
-
-    def described(self, url: str) -> list[Triple]:
-        """Describe what is served at a URL, as VoID and service description; counted once."""
-        with self._describing:
-            if self._described[0] != url:
-                self._described = (url, void_triples(self._knowledge.graph, served_at=url))
-            return self._described[1]
 
     async def _wait_for_turn(self) -> None:
         if self._waiting >= self._most_waiting and self._slots.locked():
