@@ -86,15 +86,12 @@ class FileOptions:
     skip_bad: Annotated[
         bool, _reading_option("--skip-bad", "Go on after a statement that is not valid RDF; they are counted.")
     ] = False
-    context: Annotated[
-        str | None, _reading_option("--context FILE", "Stands in for contexts that JSON-LD only names.")
-    ] = None
 
     @property
     def reading(self) -> dict[str, Any]:
         """The options of :class:`kgsparql.graphs.files.ReadOptions`."""
         named = {"format": self.input_format, "base": self.base, "encoding": self.encoding}
-        return {**named, "skip_bad": self.skip_bad, "context": self.context}
+        return {**named, "skip_bad": self.skip_bad}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -284,26 +284,3 @@ def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
         held = b"\r" if text.endswith(b"\r") else b""
         yield text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     yield held.replace(b"\r", b"\n")
-
-
-def with_context(document: bytes, context: Any) -> bytes:
-    """Return a JSON-LD document with this context for each context that it only names by IRI: nothing is ever fetched.
-
-    A document that is not JSON is returned unchanged: the parser will report the error with its place.
-
-    >>> with_context(b'{"@context": "http://e.org/c", "name": "x"}', {"name": "http://e.org/name"})
-    b'{"@context": {"name": "http://e.org/name"}, "name": "x"}'
-    """
-
-    def inlined(named: Any) -> Any:
-        if isinstance(named, list):
-            return [inlined(item) for item in named]
-        return context if isinstance(named, str) else named
-
-    def with_own_context(node: dict[str, Any]) -> dict[str, Any]:
-        return {**node, "@context": inlined(node["@context"])} if "@context" in node else node
-
-    try:
-        return json.dumps(json.loads(document, object_hook=with_own_context)).encode()
-    except (ValueError, RecursionError):
-        return document

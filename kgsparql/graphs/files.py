@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import re
 import sys
@@ -23,8 +22,7 @@ from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, shown_source
 from kgsparql.graphs.decoding import Tally, unpacked
 from kgsparql.rdf.terms import IRI, BlankNode, printable
-from kgsparql.resources import is_of_the_system, option_file
-from kgsparql.storage.files import digest_of
+from kgsparql.resources import is_of_the_system
 
 GraphName: TypeAlias = IRI | BlankNode | ox.DefaultGraph
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -56,20 +54,17 @@ class ReadOptions:
     :param base: the IRI that relative IRIs are resolved against; :data:`OWN_BASE` is that of each file.
     :param encoding: of the text, if not UTF-8.
     :param skip_bad: skip invalid statements, and count them.
-    :param context: a file with the context for JSON-LD that only names contexts by IRI.
     """
 
     format: str | None = None
     base: str | None = None
     encoding: str | None = None
     skip_bad: bool = False
-    context: str | None = None
 
     @property
     def recipe(self) -> tuple[str, ...]:
         """The options that change what is read, for manifests and cache keys."""
-        recipe = (self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else "")
-        return recipe if self.context is None else (*recipe, digest_of(Path(self.context)))
+        return self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else ""
 
     def base_of(self, file: RdfFile) -> str | None:
         """Return what the relative IRIs of a file are resolved against; standard input has no IRI of its own."""
@@ -78,22 +73,10 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.format is not None:
             format_named(self.format)
-        if self.context is not None:
-            self.read_context()
         try:
             IRI("urn:none" if self.base is None else self.base)
         except ValueError as error:
             raise OptionError(f"the base is not an absolute IRI: {self.base!r}", hint="--base http://…") from error
-
-    def read_context(self) -> Any:
-        """Read the file with the JSON-LD context: the value of its ``@context``, else the whole file."""
-        try:
-            data = json.loads(option_file(str(self.context), at_most=_LARGEST_CONTEXT))
-        except (OSError, ValueError, RecursionError) as error:
-            why = getattr(error, "strerror", None) or error
-            hint = "--context takes a file with a JSON-LD context"
-            raise InputError(f"cannot read the context {self.context}: {why}", hint=hint) from error
-        return data.get("@context", data) if isinstance(data, dict) else data
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ from kgsparql.graphs.decoding import (
     error_at,
     guarded,
     unpacked,
-    with_context,
 )
 from kgsparql.graphs.files import Progress, RdfFile, ReadOptions, format_of, raw_file
 from kgsparql.graphs.manifest import StoredSource
@@ -51,8 +50,6 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
         chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
-        if rdf_format.name == "JSON-LD" and options.context is not None:
-            chunks = iter([with_context(b"".join(chunks), options.read_context())])
         reader = ChunkReader(chunks)
         try:
             yield reader
@@ -198,7 +195,11 @@ def _note_skipped(file: RdfFile, error: SyntaxError) -> None:
 _PLACE = re.compile(r"^Parser error (?:at|between) line [^:]*: |(?: \(line \d+\))$")
 _SKIP = "fix the statement, or leave it out: --skip-bad"
 _KINDS = (
-    ("LoadDocumentCallback", "E_EGRESS", "nothing is ever fetched: give the context as a file with --context FILE"),
+    (
+        "LoadDocumentCallback",
+        "E_EGRESS",
+        "nothing is fetched: write the context into the file, in place of its IRI",
+    ),
     ("No scheme found", "E_BASE", "the file has relative IRIs; name what they are relative to: --base http://…"),
     ("prefix", "E_PARSE", "declare the prefix at the top of the file"),
     ("IRI", "E_IRI", _SKIP),

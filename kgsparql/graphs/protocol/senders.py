@@ -43,7 +43,6 @@ from kgsparql.storage.response_cache import QUERY, ResponseCache
 
 MAX_REDIRECTS = 3
 _OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
-_DIGEST = re.compile(r"\bdigest\s.*", re.IGNORECASE | re.DOTALL)
 _MANNERS = ("POST", "POSTDIRECTLY", "GET")
 MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
@@ -197,7 +196,6 @@ class HttpSender:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
         self._max_url = MAX_URL
         self._manner = ""
-        self._digest: Any = None
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
@@ -230,21 +228,15 @@ class HttpSender:
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.until, began + request.timeout_s)
-        url, redirects_left, challenge = self._address.target, MAX_REDIRECTS, ""
+        url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
             http = self._http_request(url, request, manner, deadline - time.monotonic())
-            if challenge or self._digest is not None:
-                self._set_digest(http, challenge)
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
             http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
             try:
                 reply = send(self._transport, http)
             except NetworkError as failure:
                 raise of_network(failure, request, http.max_bytes) from failure
-            wanted = _DIGEST.search(reply.headers.get("www-authenticate", "")) if reply.status == 401 else None
-            if wanted and self._address.user and not challenge:
-                challenge = wanted[0]
-                continue
             if reply.status == 414 and http.method == "GET" and request.text and "retry-after" not in reply.headers:
                 self._max_url = len(http.url) - 1
                 continue
@@ -262,19 +254,6 @@ class HttpSender:
             if not request.text or len(by_get.url) <= most:
                 return by_get
         return built_request(self._address, url, request, "POST" if manner == "GET" else manner, left_s)
-
-    def _set_digest(self, http: HttpRequest, challenge: str) -> None:
-        """Put the digest of the password that a server asks for, now or before, in the place of the password."""
-        import httpx2
-
-        self._digest = self._digest or httpx2.DigestAuth(self._address.user, self._address.password)
-        asked = httpx2.Request(http.method, http.url, headers={"authorization": "Digest"})
-        with suppress(httpx2.ProtocolError, NotImplementedError):  # what it asks for is none: it refuses again
-            flow = self._digest.sync_auth_flow(asked)
-            next(flow)
-            if challenge:
-                flow.send(httpx2.Response(401, headers={"www-authenticate": challenge}, request=asked))
-        http.headers = {**http.headers, "Authorization": asked.headers["authorization"]}
 
     def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
