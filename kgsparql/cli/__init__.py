@@ -93,13 +93,9 @@ def _main(
     from kgsparql.cli._common import say
     from kgsparql.cli._removed import removed_notes
     from kgsparql.cli._settings import load_settings
-    from kgsparql.resources import cache_directory
-    from kgsparql.storage.files import leftovers, sweep
 
     for note in removed_notes():
         say(note)
     if ctx.invoked_subcommand == "config":  # which shows where a file is that cannot be read
         return
-    if ctx.invoked_subcommand != "cache":  # which shows what is there
-        sweep(set(leftovers(cache_directory())))
     load_settings()

@@ -17,7 +17,7 @@ from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, BlankNode
 from kgsparql.rdf.vocabulary import claim_kind
 from kgsparql.resources import cache_directory
-from kgsparql.storage.files import damaged, digest_of, read_sealed_json
+from kgsparql.storage.files import are_whole, digest_of, read_sealed_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -164,7 +164,7 @@ def open_adjacency(revision: Revision) -> Adjacency | None:
         about: dict[str, Any] = read_sealed_json(directory / ABOUT_FILE)
         if {name: about.get(name) for name in revision.made_of} != revision.made_of:
             return None
-        if damaged(directory, about["files"]):
+        if not are_whole(directory, about["sizes"]):
             return None
         import numpy as np
 

@@ -36,7 +36,7 @@ from kgsparql.storage.files import (
     replace_directory,
     replace_text,
     sealed_json,
-    seals,
+    sizes_of,
     writer_lock,
 )
 
@@ -152,7 +152,7 @@ def _write_arrays(made: Path, read: _Triples) -> dict[str, Any]:
     return {
         "predicates": [predicate[1:-1].decode() for predicate in predicates],
         "iris": sum(term[:1] == b"<" for term in names),
-        "files": seals(made, made.iterdir()),
+        "sizes": sizes_of(made, made.iterdir()),
     }
 
 

@@ -41,7 +41,6 @@ from kgsparql.resources import cache_directory
 from kgsparql.storage.files import (
     digest_of,
     disk_full,
-    is_abandoned,
     is_disk_full,
     is_store,
     keep_newest,
@@ -51,7 +50,6 @@ from kgsparql.storage.files import (
     remove_leftovers,
     replace_directory,
     restore_previous,
-    sweep,
     writer_lock,
 )
 
@@ -269,8 +267,6 @@ def describe_store(directory: str | Path) -> Manifest:
 
 def has_store(path: Path) -> bool:
     """Tell whether there is a store at a path. A store whose load was killed between two renames is restored."""
-    if is_abandoned(path):
-        sweep([path])
     try:
         if is_store(path):
             return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import json
@@ -17,11 +16,7 @@ from uuid import uuid4
 
 from kgsparql.errors import DiskFullError, StoreError, StoreLockedError
 
-_HERE, _RENAME_EXCHANGE = -100, 2  # of renameat2
 _DIGEST = "sha256"
-_MAX_REREAD_BYTES = 2**28
-"""Bytes that are read again where files are younger or older than when they were sealed, as those of a copy are."""
-_KEY = re.compile(r"([0-9a-f]{32}.*?)\.(lock|(partial|previous)-[^.]*)")
 
 
 # Replacing
@@ -60,27 +55,18 @@ def is_store(path: Path) -> bool:
 
 
 def replace_directory(partial: Path, target: Path) -> None:
-    """Rename ``partial`` to ``target``: in one step where the system can exchange two names, else in two."""
+    """Rename ``partial`` to ``target``; what was there is restored by the next who looks, after a kill between."""
     try:
-        if not target.exists():
-            partial.rename(target)
-        elif not _exchange_names(partial, target):
-            target.rename(previous := target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}"))
-            partial.rename(target)
-            shutil.rmtree(previous, ignore_errors=True)
+        previous = target.with_name(f"{target.name}.previous-{uuid4().hex[:12]}")
+        if target.exists():
+            target.rename(previous)
+        partial.rename(target)
+        shutil.rmtree(previous, ignore_errors=True)
     except OSError as error:
         with suppress(OSError):
             restore_previous(target)
         why = f"{target}: what was made anew cannot be put in place: {error.strerror}"
         raise StoreError(why, hint="close the programs that use it", path=str(target)) from error
-
-
-def _exchange_names(one: Path, other: Path) -> bool:
-    """Exchange two names atomically; ``False`` where the system or the file system cannot."""
-    with suppress(OSError, AttributeError):
-        exchange = ctypes.CDLL(None).renameat2
-        return bool(exchange(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0)
-    return False
 
 
 def previous_states(target: Path) -> list[Path]:
@@ -131,28 +117,16 @@ def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:
     return data
 
 
-def seals(directory: Path, files: Iterable[Path]) -> dict[str, list[Any]]:
-    """Take size, time and digest of files that stay as they are, by their paths in a directory."""
-    stats = [(file, file.stat()) for file in files]
-    return {
-        file.relative_to(directory).as_posix(): [stat.st_size, stat.st_mtime_ns, digest_of(file)]
-        for file, stat in stats
-    }
+def sizes_of(directory: Path, files: Iterable[Path]) -> dict[str, int]:
+    """Return the sizes of files that stay as they are, by their paths in a directory."""
+    return {file.relative_to(directory).as_posix(): file.stat().st_size for file in files}
 
 
-def damaged(directory: Path, sealed: Mapping[str, Any]) -> list[str]:
-    """List the files that are gone or not as they were; the digest of one is looked at if its time is another."""
-    left = _MAX_REREAD_BYTES
-
-    def is_whole(file: Path, size: int, time_ns: int, digest: str) -> bool:
-        nonlocal left
-        with suppress(OSError):
-            stat = file.stat()
-            is_to_read = stat.st_mtime_ns != time_ns and (left := left - size) >= 0
-            return stat.st_size == size and (not is_to_read or digest_of(file) == digest)
-        return False
-
-    return [name for name, seal in sealed.items() if not is_whole(directory / name, *seal)]
+def are_whole(directory: Path, sizes: Mapping[str, int]) -> bool:
+    """Tell whether files are there, and as long as they were."""
+    with suppress(OSError):
+        return sizes_of(directory, map(directory.joinpath, sizes)) == sizes
+    return False
 
 
 # Locks
@@ -204,18 +178,6 @@ def _owner_of_lock(path: Path) -> str:
     return ""
 
 
-def is_abandoned(directory: Path) -> bool:
-    """Tell whether the writer of a directory was killed: it left its lock file, which nobody holds."""
-    with suppress(OSError, RuntimeError, ValueError):  # it is held; or a circle of links, or no path at all
-        path = lock_path(directory)
-        if path.exists() and _owner_of_lock(path):
-            import filelock
-
-            with filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False):
-                return True
-    return False
-
-
 # What a killed writer leaves
 
 
@@ -234,21 +196,6 @@ def _entries_beside(target: Path, kind: str) -> list[Path]:
     """List entries beside a store that are named after it. No glob, because the name may hold any character."""
     beside = target.parent.iterdir() if target.parent.is_dir() else ()
     return sorted(entry for entry in beside if entry.name.startswith(f"{target.name}.{kind}-"))
-
-
-def leftovers(cache: Path) -> Iterator[Path]:
-    """Find what killed writers left in the folders of a cache: the store, index or file that each was writing."""
-    for entry in sorted(cache.glob("*/*.*")):
-        match = None if entry.parent.is_symlink() else _KEY.fullmatch(entry.name)
-        if match and is_abandoned(target := entry.with_name(match[1])):
-            yield target
-
-
-def sweep(targets: Iterable[Path]) -> None:
-    """Remove what killed writers left beside these, and nothing that somebody is writing."""
-    for target in targets:
-        with suppress(StoreError), writer_lock(target):
-            remove_leftovers(target)
 
 
 def keep_newest(manifests: Iterable[Path]) -> None:

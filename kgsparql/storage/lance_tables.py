@@ -17,14 +17,14 @@ from typing import Any, BinaryIO, TypeVar
 from kgsparql.errors import StoreError
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.files import (
-    damaged,
+    are_whole,
     disk_full,
     is_disk_full,
     read_sealed_json,
     replace_text,
     replaced_file,
     sealed_json,
-    seals,
+    sizes_of,
 )
 
 MANIFEST = "kgsparql-index.json"
@@ -92,22 +92,23 @@ class Tables:
             if isinstance(error, StoreError):
                 raise
             return None
-        return None if damaged(self.directory, data["files"]) else data
+        sizes = data.get("sizes")  # 0.2 kept digests
+        return data if sizes and are_whole(self.directory, sizes) else None
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Replace the manifest in one step."""
-        text = sealed_json({**manifest, "version": _VERSION, "files": self._seals_of_tables(manifest)}, indent=None)
+        text = sealed_json({**manifest, "version": _VERSION, "sizes": self._sizes_of_tables(manifest)}, indent=None)
         with errors_translated(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             replace_text(self.directory / MANIFEST, text, sync=True)
 
-    def _seals_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, list[Any]]:
-        """Seal the files of the tables that a manifest names; LanceDB does not find damage in all of them."""
-        text = json.dumps({name: value for name, value in manifest.items() if name != "files"})
+    def _sizes_of_tables(self, manifest: Mapping[str, Any]) -> dict[str, int]:
+        """Return the sizes of the files of the tables that a manifest names."""
+        text = json.dumps({name: value for name, value in manifest.items() if name != "sizes"})
         with errors_translated(self.directory):
             named = [entry for entry in self.directory.iterdir() if json.dumps(entry.stem) in text]
             files = [file for entry in named for file in (entry, *entry.rglob("*")) if file.is_file()]
-            return seals(self.directory, sorted(files))
+            return sizes_of(self.directory, sorted(files))
 
     def names(self) -> list[str]:
         """List all tables and blobs, complete or not."""

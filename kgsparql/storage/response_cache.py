@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -60,14 +60,16 @@ class ResponseCache(SqliteFile):
         key = _key_of(kind, request)
         select = "SELECT reply FROM exchange WHERE key = ? AND made >= ?"
         rows = self.rows(select, (key, _earliest_time(at_most_s)))
-        return unsealed(key, rows[0][0]) if rows else None
+        with suppress(ValueError, TypeError):  # of a damaged file
+            return dict(json.loads(rows[0][0])) if rows else None
+        return None
 
     def put(self, kind: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         """Keep a reply in place of an earlier one."""
         key = _key_of(kind, request)
         asked, replied = _canonical_json(request), json.dumps(reply, separators=(",", ":"))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = (key, kind, now, len(asked) + len(replied), asked, sealed(key, replied))
+        row = (key, kind, now, len(asked) + len(replied), asked, replied)
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO exchange VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -83,25 +85,6 @@ class ResponseCache(SqliteFile):
     def clear(self, kind: str | None = None) -> int:
         """Delete the exchanges of a kind, or all, and shrink the file; return how many were deleted."""
         return self.change("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
-
-
-_SEAL = '"kgsparql crc":'
-
-
-def sealed(key: bytes, reply: str) -> str:
-    """Return the JSON of a reply with a checksum as its last value."""
-    comma = "," if reply != "{}" else ""
-    return f"{reply[:-1]}{comma}{_SEAL}{zlib.crc32(key + reply.encode())}}}"
-
-
-def unsealed(key: bytes, text: object) -> dict[str, Any] | None:
-    """Return the reply that was sealed; ``None`` if it is damaged."""
-    reply, mark, crc = text.rpartition(_SEAL) if isinstance(text, str) else ("", "", "")  # SQLite keeps any type
-    whole = f"{reply.removesuffix(',')}}}"
-    try:
-        return dict(json.loads(whole)) if mark and int(crc[:-1]) == zlib.crc32(key + whole.encode()) else None
-    except (ValueError, TypeError):
-        return None
 
 
 def _canonical_json(request: Mapping[str, Any]) -> str:

@@ -56,7 +56,7 @@ def test_what_was_counted_is_not_counted_again_but_other_content_and_other_queri
     assert number_kept() == 3
 
 
-@pytest.mark.parametrize("damage", ["substr(reply, 1, 9)", "replace(reply, '2', '3')", "'{}'"])
+@pytest.mark.parametrize("damage", ["substr(reply, 1, 9)", "'{}'"])
 def test_what_was_damaged_is_counted_again(damage: str, tmp_path: Path) -> None:
     first = counted(graph(tmp_path), CLASSES)
     with closing(sqlite3.connect(cache_directory() / RESPONSE_FILE)) as connection, connection:
