@@ -17,23 +17,16 @@ _COST = {"calls": "model calls", "rounds": "one after another", "queries": "quer
 
 @c.command
 def schema(
-    what: Annotated[
-        str, typer.Argument(metavar="WHAT", help="answer: what ask writes as JSON; plan: what plan reads.")
-    ] = "answer",
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="answer: what ask writes as JSON.")] = "answer",
     output: c.OutputOption = None,
 ) -> None:
-    """Print the JSON Schema of an answer, and of what stands for one where there is none; or of a query plan."""
-    if what == "answer":
-        from kgsparql.answering.answer_json import answer_schema
-
-        c.write_json(answer_schema(), output)
-    elif what == "plan":
-        from kgsparql.plans.arrays import plan_schema
-
-        c.write_json(plan_schema(), output)
-    else:
-        hint = "there are two: kgsparql schema answer, and kgsparql schema plan"
+    """Print the JSON Schema of an answer, and of what stands for one where there is none."""
+    if what != "answer":
+        hint = "there is one: kgsparql schema answer; kgsparql plan QUESTION -f json writes a plan"
         raise InputError(f"no schema {printable(what, 40)!r}", hint=hint)
+    from kgsparql.answering.answer_json import answer_schema
+
+    c.write_json(answer_schema(), output)
 
 
 @c.command
