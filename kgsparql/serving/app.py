@@ -41,7 +41,7 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
-from kgsparql.serving.guiding import SaidWord, asked_plan, column_heads, own_words, run_chips
+from kgsparql.serving.guiding import asked_plan, column_heads, run_chips
 from kgsparql.serving.page_facts import (
     Completions,
     Sent,
@@ -158,7 +158,6 @@ class ServedPage:
             Route(run + "/chips/{number:int}", self.chips),
             Route("/api/neighbours", self.neighbours),
             Route(TEXT2SPARQL_PATH, self.text2sparql), Route("/api/names", self.names), HEALTH,
-            Route("/api/words", self.words, methods=["GET", "POST"]),
             Mount("/static", StaticFiles(directory=STATIC)), *([] if queries is None else [sparql_route(queries)]),
         ]  # fmt: skip
         handlers: Any = {KgsparqlError: _error_response, HTTPException: _no_such_request}
@@ -336,13 +335,6 @@ class ServedPage:
         begun = [written for _, written in beginnings(text)]
         found = search.with_graph(knowledge.graph.within(usage)).held_rows(begun, knowledge.languages) if begun else ()
         return *Completions(found).of(text), _PAUSE_MS
-
-    async def words(self, request: Request) -> Response:
-        """Send what words mean in the graph, as the user said; keep or forget one that was sent."""
-        sent = await _sent_object(SaidWord, request) if request.method == "POST" else None
-        if self.knowledge is None or not self.asking.own_words:
-            return JSONResponse({"words": None})
-        return JSONResponse(await run_in_threadpool(own_words, self.knowledge, sent))
 
     @cached_property
     def _name_completions(self) -> Completions:

@@ -5,35 +5,22 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.budget import Budget
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
-from kgsparql.evidence.verbalising import arrow
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.plans.algebra import Column, Ends, Instances, Items, ItemTable, Plan, Table, Value
+from kgsparql.plans.algebra import Ends, Items, ItemTable, Plan, Table
 from kgsparql.plans.arrays import read_plan_file, written_plan
 from kgsparql.plans.chips import MOST_COUNTED, chips, options, part_words
 from kgsparql.plans.type_check import check, terms_in
 from kgsparql.plans.writing import Writer, in_words
 from kgsparql.rdf.paths import PropertyPath, Step
-from kgsparql.rdf.terms import IRI, Term, iri, printable
+from kgsparql.rdf.terms import IRI, printable
 from kgsparql.retrievers._planned_question import GivenPlan
-from kgsparql.serving.page_facts import Sent
-
-
-class SaidWord(Sent):
-    """What some words mean; without an IRI they are forgotten."""
-
-    text: Annotated[str, Field(max_length=200)]
-    means: Annotated[str, Field(max_length=2_000)] | None = None
-
 
 _MOST_CHARACTERS = 2_000  # of a plan in words
 _LIMITS = Budget(max_seconds=10.0, max_queries=60)
@@ -55,7 +42,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
         labels = knowledge.labels(terms_in(plan))
         label = labels.__getitem__
         parts_told = [
-            {"kind": one.kind, "words": part_words(one.kind, part, label), "said": _said_words(run, part, labels)}
+            {"kind": one.kind, "words": part_words(one.kind, part, label)}
             for one, part in ((one, one.part_of(plan)) for one in parts)
         ]
         return {"words": printable(in_words(plan, label), _MOST_CHARACTERS), "chips": parts_told}
@@ -69,7 +56,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
     told = [
         {
             "words": printable(part_words(kind, one.part, label), 200), "is_now": one.plan == plan,
-            "count": one.count, "plan": _sealed_plan(one.plan), "term": _term_of(one.part),
+            "count": one.count, "plan": _sealed_plan(one.plan),
         } for one in found
     ]  # fmt: skip
     return {"options": told, "is_cut": is_cut, "most": MOST_COUNTED}
@@ -86,36 +73,6 @@ def column_heads(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
     sets = {"item": plan.items} | ({} if isinstance(plan, ItemTable) else {"group": Ends(plan.items, plan.key)})
     called = {name: phrase.single for name, items in sets.items() if (phrase := say.phrase(items)).kind in _NAMED_KINDS}
     return [called.get(name, name) for name in answer.computed.columns]
-
-
-def _term_of(part: Any) -> str | None:
-    """Return the term that stands at a chip, where words of a question can mean it."""
-    match part:
-        case Step(predicate, "forward") | Instances(predicate) | Items((IRI() as predicate,)):
-            return predicate.value
-        case Column(_, Value(PropertyPath((step,)))):
-            return _term_of(step)
-    return None
-
-
-def _said_words(run: dict[str, Any], part: Any, labels: Mapping[Term, str]) -> str:
-    """Find the words of the question from which a part was read, or those for which there was nothing in the graph."""
-    term, answer, step = _term_of(part), run.get("answer", {}), arrow(part, labels) if isinstance(part, Step) else "\n"
-    named = [own["mention"] for own in answer.get("linked", ()) if own["term"]["value"] == term]
-    named += [said for own in run.get("events", ()) for said, way in own.get("matches", ()) if step in way]
-    return next(filter(None, [*named, *(own["words"] for own in answer.get("not_understood", ()))]), "")
-
-
-def own_words(knowledge: KnowledgeBase, said: SaidWord | None = None) -> dict[str, Any]:
-    """Tell what words mean in the graph as the user said; keep or forget one before."""
-    own = knowledge.own_words
-    if said is not None and said.means is not None:
-        own.keep(said.text, iri(said.means))
-    elif said is not None:
-        own.forget(said.text)
-    kept = own.read()
-    label = knowledge.labels(one.means for one in kept)
-    return {"words": [{"text": one.text, "means": label[one.means]} for one in kept] if own.files else None}
 
 
 def asked_plan(knowledge: KnowledgeBase, asking: AskOptions, sealed: str) -> tuple[str, AskOptions]:

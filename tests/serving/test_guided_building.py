@@ -2,14 +2,13 @@
 
 import http.client
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from tests.serving.conftest import NOBEL, asked, open_to_type, served
+from tests.serving.conftest import asked, open_to_type
 from tests.serving.test_keyboard import tab_to
 
 BORN = "Which Nobel laureates were born in Warsaw?"
@@ -76,44 +75,6 @@ def test_a_question_is_built_with_the_keyboard_on_a_phone(chromium: Browser, add
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_what_words_mean_is_kept_after_a_change_and_forgotten_again(page: Page, address: str, ask: Any) -> None:
-    home = "What is the home of Max Born?"
-    page.goto(address)
-    ask(home)
-    if not page.locator(".guide[open]").count():
-        page.click(".guide > summary")
-    page.click(".part[data-kind=predicate]")
-    page.click(".offered li >> text=/^place of birth/")
-    page.wait_for_selector(".keep")
-    assert page.input_value(".keep input") == "home"
-    assert Axe().run(page, ".guide").response["violations"] == []
-    page.click(".keep button")
-    page.wait_for_selector(".words >> text=Forget")
-    assert page.inner_text(".words li") == "“home” is read as place of birth Forget"
-    ask(home)
-    assert page.inner_text(".badge") == "ranked, no model"
-    assert page.inner_text(".answer-part .names").startswith("Wrocław")
-    page.click(".answer-part details > summary >> text=1 note")
-    assert page.inner_text(".notes").startswith("'home' was read as place of birth, as you said on 2")
-    page.click(".words >> text=Forget")
-    page.wait_for_selector("text=Forgotten: home.")
-    assert sent(address, "GET", "/api/words") == (200, {"words": []})
-
-
-def test_words_of_one_are_not_for_all_who_have_a_token(serving_cache: Path) -> None:
-    token = {"KGSPARQL_TOKEN": "a-token-of-some-length"}
-    said = {"text": "home", "means": "http://dbpedia.org/ontology/birthPlace"}
-    with served(serving_cache, "-k", NOBEL, "--no-model", "-q", **token) as address:
-        may = {"authorization": "Bearer a-token-of-some-length"}
-        assert sent(address, "POST", "/api/words", said, **may) == (200, {"words": None})
-        assert sent(address, "GET", "/api/words", **may) == (200, {"words": None})
-    with served(serving_cache, "-k", NOBEL, "--no-model", "-q") as address:
-        assert sent(address, "POST", "/api/words", said, **{"sec-fetch-site": "cross-site"})[0] == 403
-        for unknown in ("http://e.org/none", "no IRI", ""):
-            assert sent(address, "POST", "/api/words", {**said, "means": unknown})[0] in {400, 404}
-        assert sent(address, "GET", "/api/words") == (200, {"words": []})
-
-
 def test_only_plans_of_options_are_run(address: str) -> None:
     name = asked(address, BORN)
     status, found = sent(address, "GET", f"/api/runs/{name}/chips")
@@ -158,11 +119,6 @@ def test_columns_and_order_of_a_table_are_changed_with_the_keyboard(chromium: Br
         page.wait_for_selector(f'.run h2 >> text="{words}"' if words[0] == "f" else f".run h2 >> text={words}")
         page.wait_for_selector(".run:not([aria-busy]) .part")
         assert page.evaluate(f"document.activeElement.matches('{part}')")  # where it was
-        if option == "date of birth":
-            page.wait_for_selector(".keep")
-        else:  # no word was there for what was added
-            page.wait_for_load_state("networkidle")
-            assert page.locator(".keep").count() == 0
     dates = "all => all.filter((one) => /^\\d/.test(one.textContent)).map((one) => one.getClientRects().length)"
     assert set(page.eval_on_selector_all(".wide td bdi", dates)) == {1}  # none is broken at a hyphen
     rows = page.locator(".answer-part tbody tr")

@@ -21,8 +21,6 @@ export const ask = (question, settings) => post("/api/ask", { question, ...setti
 export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));
 export const neighbours = (term, after) => json(`/api/neighbours?term=${encodeURIComponent(term)}&after=${after}`);
 export const names = (text, signal) => json(`/api/names?text=${encodeURIComponent(text)}`, { signal });
-export const words = () => json("/api/words");
-export const sayWord = (text, means) => post("/api/words", { text, ...(means && { means }) });
 
 /**
  * Calls `step` for each step of a run; resolves with the run when it is over, or when nobody looks any more (signal):

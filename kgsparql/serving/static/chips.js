@@ -2,7 +2,6 @@
 import * as api from "./api.js";
 import { button, el, name, number, put, troubleOf } from "./dom.js";
 
-let changed = null; // what was said in the place of what: its words may be kept
 let next = -1; // the part that was changed gets the focus again
 
 /** Of a finished run; chosen options are told as the event `plan`. It looks at the graph when it is opened. */
@@ -30,9 +29,6 @@ async function load(id, said, list) {
   put(list, buttons, offered, more);
   if (next >= 0) (buttons[next] ?? buttons.at(-1))?.focus();
   next = -1;
-  const keeping = changed;
-  changed = null;
-  list.after(await wordsPart(keeping));
 
   function close(from) {
     offered.hidden = true;
@@ -84,37 +80,8 @@ async function load(id, said, list) {
     mark(active);
   }
 
-  function choose({ plan, term, words }, from, at) {
+  function choose({ plan }, from, at) {
     next = at;
-    if (term && chips[at].words !== "+") changed = { text: chips[at].said, means: term, label: words };
     from.dispatchEvent(new CustomEvent("plan", { bubbles: true, detail: plan }));
   }
-}
-
-/** What words mean in this graph, as the user said; what was just chosen can be kept. Nothing where nothing is kept. */
-async function wordsPart(keeping) {
-  const { words } = await api.words();
-  if (!words || !(keeping || words.length)) return "";
-  const said = el("p", { class: "quiet", role: "status" });
-  const text = el("input", { value: keeping?.text ?? "", maxlength: 100, required: true });
-  const form = keeping && el("form", { class: "tools keep" }, el("label", {}, "Next time, read ", text, " as ", name(keeping.label)), el("button", { class: "small" }, "Keep"));
-  const kept = el("ul", { class: "words" });
-  const part = put(el("div", {}), form, said, kept);
-
-  async function say(word, means) {
-    said.replaceChildren();
-    await api.sayWord(word, means).then(({ words: now }) => {
-      show(now);
-      put(said, means ? ["Kept: ", name(word), " is read as ", name(keeping.label), "."] : ["Forgotten: ", name(word), "."]);
-      if (means) form.remove();
-    }, (error) => said.append(troubleOf(error)));
-  }
-
-  const show = (all) => kept.replaceChildren(...all.map((one) => el("li", {}, "“", name(one.text), "” is read as ", name(one.means), " ", button("Forget", () => say(one.text)))));
-  form?.addEventListener("submit", (event) => {
-    event.preventDefault();
-    say(text.value.trim(), keeping.means);
-  });
-  show(words);
-  return part;
 }
