@@ -33,9 +33,7 @@ _MIN_SHARE_OF_BEST = 1 / 4  # a label without any of the words is shown only fro
 def load(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="RDF files, directories of them, or -.")],
     store: Annotated[Path, c.option("--store DIR", "The store; made if it is not there.")],
-    graph: Annotated[
-        bool, c.option("--graph", "Give each file its own named graph, which a later load can replace.")
-    ] = False,
+    graph: Annotated[bool, c.option("--graph", "Give each file its own named graph.")] = False,
     graph_iri: Annotated[str | None, c.option("--graph-iri IRI", "The same for one file, with this name.")] = None,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,

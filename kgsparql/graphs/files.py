@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -196,19 +195,11 @@ def _missing_file(path: Path, name: str, shown: str, more_hint: str) -> InputErr
 
 
 def left_out(directory: str | Path) -> str:
-    """Write a note on what is not read in a directory though it may hold RDF; empty for a file."""
+    """Write a note on the directories in a directory that hold RDF, which is not read; empty for a file."""
     path = Path(directory)
-    found = []
-    for entry in sorted(path.iterdir()) if path.is_dir() else ():
-        is_hidden = entry.name[0] == "."
-        _, _, names = next(os.walk(entry), ("", (), ()))  # without an error for what cannot be looked into
-        if any(has_rdf_suffix(Path(name)) for name in names) and not is_hidden:
-            found.append(f"{printable(entry.name, 80)} (a directory in it)")
-        elif has_rdf_suffix(entry) and not entry.is_dir() and (is_hidden or not entry.is_file()):
-            why = "hidden" if is_hidden else "not a file" if entry.exists() else "a link to nothing"
-            found.append(f"{printable(entry.name, 80)} ({why})")
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-    return f"{printable(str(path), 200)}: not read: {', '.join(found[:_SHOWN])}{more}" if found else ""
+    inner = {file.parent.name for file in path.glob("*/*") if has_rdf_suffix(file) and file.parent.name[0] != "."}
+    shown = printable(", ".join(sorted(inner)), 400)
+    return f"{printable(str(path), 200)}: what is in directories of it is not read: {shown}" if inner else ""
 
 
 @contextlib.contextmanager

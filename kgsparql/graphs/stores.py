@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
@@ -85,13 +85,13 @@ def load_store(
     :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
     :param directory: the store, which is created, or added to if it exists.
     :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
-        for a single file; a later load of that source replaces the graph. ``None``: the default graph.
+        for a single file. ``None``: the default graph.
         Quad formats keep their named graphs; their default graph follows the same rule.
     :param progress: called with the phases ``reading`` and ``writing``.
     :param reading: the options of files: ``format``, ``base``, ``encoding`` and ``skip_bad``.
     :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
     :raises StoreLockedError: if another process is loading into it.
-    :raises StoreError: if the directory holds something else, or a source without a named graph of its own changed.
+    :raises StoreError: if the directory holds something else, or a source changed since it was loaded.
     :raises DiskFullError: if the device is full.
     """
     options = ReadOptions(**reading)
@@ -110,15 +110,15 @@ def load_store(
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
         jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
-        to_read, unchanged, drop = _plan_of_load(jobs, read_manifest(target), options, target)
+        to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
         if not to_read:
             return LoadReport((), unchanged)
         try:
-            loaded = _fill_store(target, to_read, options, progress, drop)
+            loaded = _fill_store(target, to_read, options, progress)
         except GraphLoadError as error:  # as where a file is asked
             if error.code != "E_BASE" or options.base is not None or "-" in given:
                 raise
-            loaded = _fill_store(target, to_read, replace(options, base=OWN_BASE), progress, drop)
+            loaded = _fill_store(target, to_read, replace(options, base=OWN_BASE), progress)
     with suppress(StoreError):  # without an adjacency, paths are searched by queries
         open_store(target).built_adjacency(progress)
     return LoadReport(loaded, unchanged)
@@ -137,9 +137,9 @@ def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitSt
 
 def _plan_of_load(
     jobs: Sequence[_Job], manifest: Manifest, options: ReadOptions, target: Path
-) -> tuple[list[_Job], tuple[str, ...], set[str]]:
-    """Return the files to read, the names of the unchanged ones, and the named graphs that are replaced."""
-    to_read, unchanged, drop = [], [], set()
+) -> tuple[list[_Job], tuple[str, ...]]:
+    """Return the files to read, and the names of the unchanged ones."""
+    to_read, unchanged = [], []
     held = {(source.sha256, source.graph, source.recipe) for source in manifest.sources}
     recipes = {options.recipe, replace(options, base=options.base or OWN_BASE).recipe}
     for job in jobs:
@@ -149,17 +149,15 @@ def _plan_of_load(
             continue
         to_read.append(job)
         for source in manifest.sources:
-            if job.graph is not None and source.graph == job.graph and not source.graphs:
-                drop.add(job.graph)
-            elif _is_same_file(source.source, job.source) or job.graph in {source.graph or "", *source.graphs}:
+            if _is_same_file(source.source, job.source) or job.graph in {source.graph or "", *source.graphs}:
                 again = shlex.join(dict.fromkeys([*(source.source for source in manifest.sources), job.source]))
                 place = shlex.quote(str(target))
                 raise StoreError(
-                    f"{name}: changed since it was loaded into {target}, and has no named graph of its own to replace",
+                    f"{name}: changed since it was loaded into {target}",
                     hint=f"rebuild: rm -r {place} && kgsparql load {again} --store {place}", path=name,
                     code="E_STORE_CHANGED",
                 )  # fmt: skip
-    return to_read, tuple(unchanged), drop
+    return to_read, tuple(unchanged)
 
 
 def _is_same_file(loaded: str, job: str) -> bool:
@@ -170,19 +168,15 @@ def _is_same_file(loaded: str, job: str) -> bool:
 
 
 def _fill_store(
-    target: Path, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None, drop: Collection[str] = ()
+    target: Path, jobs: Sequence[_Job], options: ReadOptions, progress: Progress | None
 ) -> tuple[StoredSource, ...]:
-    """Fill a new store beside ``target``, which it then replaces; returns what was loaded.
-
-    :param drop: named graphs of the store that is there; its other quads are copied first.
-    """
+    """Fill a new store beside ``target``, which it then replaces; returns what was loaded."""
     old, manifest, partial = target if is_store(target) else None, read_manifest(target), partial_path(target)
     try:
         # Who let others read the store lets them read the next state of it; a new one is its owner's alone.
         partial.mkdir(old.stat().st_mode & 0o777 if old else 0o700)
-        loaded = _load_files(_store_to_fill(partial, old, drop), jobs, options, progress)
-        kept = [source for source in manifest.sources if source.graph is None or source.graph not in drop]
-        Manifest((*kept, *loaded)).write(partial)
+        loaded = _load_files(_store_to_fill(partial, old), jobs, options, progress)
+        Manifest((*manifest.sources, *loaded)).write(partial)
         replace_directory(partial, target)
     except (OSError, RuntimeError) as error:
         if isinstance(error, KgsparqlError):
@@ -208,22 +202,16 @@ def _load_files(
     return loaded
 
 
-def _store_to_fill(directory: Path, old: Path | None, drop: Collection[str]) -> ox.Store:
-    """Open the store to fill: empty, a copy of the old one, or what is kept of the old one."""
-    if old is None:
-        return ox.Store(str(directory))
-    _refuse_foreign_writer(old)
-    if not drop:
+def _store_to_fill(directory: Path, old: Path | None) -> ox.Store:
+    """Open the store to fill: empty, or a copy of the old one."""
+    if old is not None:
+        _refuse_foreign_writer(old)
         for entry in old.iterdir():  # table files never change, so they are linked where the file system can
             try:
                 (shutil.copyfile if entry.suffix != ".sst" else os.link)(entry, directory / entry.name)
             except OSError:
                 shutil.copyfile(entry, directory / entry.name)
-        return ox.Store(str(directory))
-    kept, store = ox.Store.read_only(str(old)), ox.Store(str(directory))
-    for name in [ox.DefaultGraph(), *(name for name in kept.named_graphs() if name.value not in drop)]:
-        store.bulk_extend(kept.quads_for_pattern(None, None, None, name))
-    return store
+    return ox.Store(str(directory))
 
 
 def _refuse_foreign_writer(directory: Path) -> None:

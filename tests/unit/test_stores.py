@@ -18,7 +18,7 @@ import pyoxigraph as ox
 import pytest
 
 import kgsparql.graphs.sources
-from kgsparql import IRI, Query, Source
+from kgsparql import IRI, Query
 from kgsparql.errors import GraphLoadError, OptionError, StoreError, StoreLockedError
 from kgsparql.graphs import describe_store, load_store, open_graph, open_store
 from kgsparql.storage.files import is_disk_full, lock_path, partial_path
@@ -111,22 +111,6 @@ def test_the_same_file_again_is_nothing_to_do_and_another_is_added(tmp_path: Pat
         assert (contents(store), store.stat().st_ino) == before
         assert [source.triples for source in describe_store(store).sources] == [1] * number
         assert beside(store) == ["my store.db"]
-
-
-def test_a_source_with_its_own_graph_is_replaced(tmp_path: Path, store: Path) -> None:
-    changing = nt(tmp_path, "changing.nt", 5)
-    load_store([nt(tmp_path, "kept.nt", 3, "kept")], store)
-    load_store(changing, store, graph=True)
-    named = tmp_path / "quads.nq"
-    named.write_bytes(b'<http://e.org/a> <http://e.org/p> "q" <http://e.org/g> .\n')
-    load_store(named, store)
-    assert len(contents(store)) == 9
-    nt(tmp_path, "changing.nt", 2, "new")
-    load_store(changing, store, graph=True)
-    assert len(contents(store)) == 6
-    assert sum("new" in line and changing.as_uri() in line for line in contents(store)) == 2
-    assert [s.triples for s in describe_store(store).sources] == [3, 1, 2]
-    assert open_graph(store).source(changing.as_uri()) == Source(str(store), changing.as_uri())
 
 
 def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
