@@ -24,7 +24,7 @@ def main() -> None:
     from kgsparql.cli import app
 
     try:
-        app()
+        app(prog_name="kgsparql")
     except OSError as error:  # of --help and --version: each command says its own
         if error.filename is not None:  # of a file, not of stdout
             raise

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 _EXIT = {"answered": 0, "partial": BudgetExceededError.exit_code, "not_in_graph": 3, "no_entity": 3}
-_EXIT_BAD_LINE = 7
 _MAX_LINE_BYTES = 1_000_000
 
 
@@ -104,10 +103,6 @@ class AnswerOptions:
         bool,
         c.option("-i --interactive", "Ask one question after another: “and where did she die?”, “how many of them …”."),
     ] = False
-    fail_if_unanswered: Annotated[
-        bool, c.option("--fail-if-unanswered", "Of many questions: exit status 3 if one is not answered.")
-    ] = False
-    strict: Annotated[bool, c.option("--strict", "Of many questions: exit status 7 if a line is none.")] = False
     safe_cells: Annotated[
         bool, c.option("--safe-cells", "In CSV, put ' before a cell that a spreadsheet would calculate.")
     ] = False
@@ -244,8 +239,7 @@ def _answer_lines(
 ) -> None:  # fmt: skip
     """Answer the lines of stdin, a line, a row or a block for each; then exit with the status of them all.
 
-    That is the worst of 1, 5, 6 and (``--strict``) 7; else 3 if none, or with ``--fail-if-unanswered`` not every one,
-    was answered.
+    That is the worst of 1, 5 and 6; else 3 if none was answered.
     """
     lines = asked_lines(_Prompting(sys.stdin.buffer) if how.interactive else sys.stdin.buffer)
     if (first := next(lines, None)) is None:
@@ -270,7 +264,7 @@ def _answer_lines(
             except Exception as raised:  # noqa: BLE001 - a bug too costs one line its answer, and is shown
                 found = c.as_ours(raised, debug=debug)
         if isinstance(found, KgsparqlError):
-            codes.add(_EXIT_BAD_LINE if how.strict and line.error is found else found.exit_code)
+            codes.add(found.exit_code)
         return _line_result(line, found, form, rendered)
 
     def results() -> Iterator[str]:
@@ -282,10 +276,7 @@ def _answer_lines(
         yield from map(safe_cells, made) if how.safe_cells and form == "csv" else made
 
     c.write_lines(results(), how.output)
-    is_lacking = bool(codes - {0}) if how.fail_if_unanswered and codes else 0 not in codes
-    worst = NotFoundError.exit_code if is_lacking else 0
-    worst = next((code for code in (1, 5, 6, _EXIT_BAD_LINE) if code in codes), worst)
-    if worst:
+    if worst := next((code for code in (1, 5, 6) if code in codes), 0 if 0 in codes else NotFoundError.exit_code):
         raise typer.Exit(worst)
 
 
