@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection
@@ -32,7 +31,6 @@ from kgsparql.answering.ask_options import AskOptions, checked_question
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.kept_answers import kept_answer
 from kgsparql.answering.recheck import recheck
-from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
@@ -46,7 +44,6 @@ from kgsparql.serving.page_facts import (
     Completions,
     Sent,
     asked_instead,
-    beginnings,
     graph_facts,
     node_neighbours,
 )
@@ -58,7 +55,6 @@ SentT = TypeVar("SentT", bound=Sent)
 STATIC = Path(__file__).parent / "static"
 
 _POLL_S = 0.01  # how often a stream looks for further steps
-_PAUSE_MS, _ONE_QUERY = 300, Budget(max_seconds=3.0, max_queries=1)  # of completion at an endpoint
 _SWEEP_S = 1.0
 _MOST_OF_A_RUN, _MOST_OF_A_CLIENT = 16, 64  # event streams, of 256 connections
 _ALONE = "the question before was removed: this one is answered as it stands"
@@ -315,26 +311,12 @@ class ServedPage:
         return JSONResponse({**sent, "query": run.frozen["files"]["rq"]})
 
     async def names(self, request: Request) -> Response:
-        """Send names of the graph that complete what is written."""
-        text, cancel = request.query_params.get("text", ""), threading.Event()
+        """Send names of the graph that complete what is written, as far as they are on this machine."""
+        text = request.query_params.get("text", "")
         async with self._looking:
-            looking = asyncio.ensure_future(run_in_threadpool(self._completed_names, text, cancel))
-            while not (await asyncio.wait([looking], timeout=_POLL_S))[0]:
-                if await request.is_disconnected():  # somebody has written on
-                    cancel.set()
-            start, rows, pause_ms = await looking
+            start, rows = await run_in_threadpool(lambda: self._name_completions.of(text))
         names = [{"label": printable(row.text, 200), "kind": row.kind} for row in rows]
-        return JSONResponse({"start": start, "names": names, "pause_ms": pause_ms})
-
-    def _completed_names(self, text: str, cancel: threading.Event) -> tuple[int, list[Any], int]:
-        knowledge, (start, rows) = self._open_knowledge, self._name_completions.of(text)
-        if rows or not knowledge.graph.is_remote:
-            return start, rows, 0
-        budget = replace(_ONE_QUERY, max_queries=len(knowledge.graph.members))
-        search, usage = knowledge.indexes.linker.index.search, Usage(budget, cancel=cancel)
-        begun = [written for _, written in beginnings(text)]
-        found = search.with_graph(knowledge.graph.within(usage)).held_rows(begun, knowledge.languages) if begun else ()
-        return *Completions(found).of(text), _PAUSE_MS
+        return JSONResponse({"start": start, "names": names})
 
     @cached_property
     def _name_completions(self) -> Completions:

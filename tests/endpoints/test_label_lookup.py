@@ -1,7 +1,6 @@
 """Entities found on endpoints whose labels are not all read: exact labels, the engine's text search, memory."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,9 @@ from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex
 from kgsparql.linking.linker import Linker
 from kgsparql.models.embedding import Embedder
-from kgsparql.serving.page_facts import Completions, beginnings
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.endpoints.faults import Fake, answering, http, reply
+from tests.endpoints.faults import Fake, http, reply
 from tests.endpoints.proxy import Proxy, sends
 from tests.endpoints.servers import Virtuoso, oxigraph_serve, store_of
 from tests.engines import WatchedGraph
@@ -219,41 +217,6 @@ def test_a_text_search_finds_what_is_not_written_as_in_the_question(virtuoso_url
     for hostile in ("Who is O'Brien \"x' OR *\"?", "Marie' OR 'a*' } # Curie", "\\ ' AND NOT 'x'", "東京?"):
         linker.link(hostile)  # T1
         assert linker.notes(()) == ()
-
-
-def test_what_is_written_is_completed_by_one_query_of_an_engine_that_can_search(virtuoso_url: str) -> None:
-    graph = Counting(EndpointGraph(virtuoso_url))
-    for written, name in (
-        ("Where was marie curi", "Marie Curie"),
-        ("Who taught Sommerf", "Arnold Sommerfeld"),
-        ("Where was marie cu", "Marie Curie"),  # too short for a wildcard
-    ):
-        labels = EndpointLabels(graph, profile=EndpointProfile(text_search="bif:contains"))
-        rows = labels.held_rows([begun for _, begun in beginnings(written)], ("en",))
-        assert name in [row.text for row in Completions(rows).of(written)[1]], written
-    assert len(graph.asked) == 3
-    for written in ("Where was mar", "Where is the", "O'Brien \"x' OR *\"?"):
-        labels.held_rows([begun for _, begun in beginnings(written)], ("en",))
-    assert len(graph.asked) == 3
-    assert not EndpointLabels(graph).held_rows(["marie curie"], ("en",))  # an engine without such a search
-    assert len(graph.asked) == 3
-
-
-def test_what_is_written_is_completed_by_the_own_search_of_a_wikibase() -> None:
-    item = {"type": "uri", "value": "http://www.wikidata.org/entity/Q42"}
-    found = [{"entity": item, "label": {"type": "literal", "value": "Douglas Adams"}}]
-    fake = answering(json.dumps({"head": {"vars": ["entity", "label"]}, "results": {"bindings": found}}).encode())
-    profile = EndpointProfile(text_search="wikibase:mwapi", search_host="items.example.org")
-    rows = EndpointLabels(fake.graph(profile=PUBLIC), profile=profile).held_rows(
-        [begun for _, begun in beginnings("When was Douglas Ad")], ("en",)
-    )
-    assert [row.text for row in Completions(rows).of("When was Douglas Ad")[1]] == ["Douglas Adams"]
-    (query,) = parse_qs((fake.asked[0].body or b"").decode())["query"]
-    assert 'wikibase:endpoint "items.example.org"' in query
-    assert sorted(re.findall(r'"((?:[^"\\]|\\.)*)"', re.findall(r"VALUES \?words \{(.*)\}", query)[0])) == [
-        "ad",
-        "douglas ad",
-    ]
 
 
 def answered_by(data: str, *, refused: str = "no such") -> Fake:

@@ -16,7 +16,7 @@ from kgsparql.graphs.profiles import UNKNOWN, EndpointProfile, TextSearch
 from kgsparql.linking.label_index.names import Spellings, language_tags, names_in, names_query
 from kgsparql.linking.label_index.packed import PackedLabels, packed_bytes
 from kgsparql.linking.label_index.search import MAX_DEGREE, Kind, LabelRow, Vocabulary, rows_by, with_short
-from kgsparql.linking.words import STOP_WORDS, words
+from kgsparql.linking.words import words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
@@ -24,7 +24,6 @@ from kgsparql.rdf.terms import IRI, Literal, normalised, text_literal
 _FOUND_EACH = 50  # labels of one text search; a word that as many have is common: another must tell which is meant
 _MAX_ENTITIES = 300  # of one text, whose kinds and degrees are looked up
 _MAX_NAMES = 10  # that the search of a Wikibase is asked for: the endpoint makes a request of its own for each
-_MOST_BEGUN, _LEAST_BEGUN = 3, 4  # texts that a name may begin with; letters of a word that is not all written
 _LEAST_LABELS = 10_000  # that a graph is taken to have, when only those found for a text are known
 _SHARE_OF_COMMON_WORDS = 0.02  # of them; of a word that is common more labels were found than are read
 _Search: TypeAlias = tuple[str, ...]
@@ -108,20 +107,6 @@ class EndpointLabels(FoundLabels):
             if (text, languages) not in self._texts:
                 self._texts[text, languages] = self._found_labels(text, languages)
             return self._texts[text, languages]
-
-    def held_rows(self, begun: Sequence[str] = (), languages: tuple[str, ...] = ()) -> Iterable[LabelRow]:
-        """See :meth:`LabelSearch.held_rows`."""
-        kind, tags, own = self._profile.text_search, language_tags(languages), self._graph.naming.names
-        texts = [text for text in begun if text.partition(" ")[0] not in STOP_WORDS["en"]][-_MOST_BEGUN:]
-        if kind == "none" or not texts:
-            return ()
-        if kind == "wikibase:mwapi":
-            query = wikibase_search(texts, host=self._profile.search_host, languages=tags[:1], with_labels=True)
-        else:
-            query = label_search(
-                kind, map(str.split, texts), predicates=own, languages=tags, limit=_FOUND_EACH, is_begun=True
-            )
-        return names_in(self._graph.select(query)) if not query.empty else []
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - a search that failed is said anyway
         """Say how the text search failed."""
@@ -261,7 +246,7 @@ class EndpointLabels(FoundLabels):
 
 def label_search(
     kind: TextSearch, searches: Iterable[Sequence[str]], *, predicates: Sequence[IRI], languages: Sequence[str],
-    limit: int, is_begun: bool = False,
+    limit: int,
 ) -> Query:  # fmt: skip
     """Make a query for the labels that have all words of any of the searches: ``?entity``, ``?predicate``, ``?label``.
 
@@ -270,32 +255,27 @@ def label_search(
     """
     tags = [Literal(tag) for tag in languages]
     one = Query.load(_FILES[kind]).bind(predicate=predicates, language=tags).limit(limit)
-    literals = dict.fromkeys(search_words(kind, words, is_begun=is_begun) for words in searches)
+    literals = dict.fromkeys(search_words(kind, words) for words in searches)
     return Query.union([one.fix(words=literal) for literal in literals if literal is not None])
 
 
-def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str], with_labels: bool = False) -> Query:
+def wikibase_search(names: Iterable[str], *, host: str, languages: Sequence[str]) -> Query:
     """Make a query for the items that a Wikibase's own search finds for some names: ``?words``, ``?entity``."""
-    query = Query.load("text_search/mwapi_labels" if with_labels else "text_search/mwapi").fix(host=Literal(host))
+    query = Query.load("text_search/mwapi").fix(host=Literal(host))
     words = dict.fromkeys(Literal(name) for name in names if name.strip())
     return query.bind(words=list(words), language=[Literal(tag) for tag in languages])
 
 
-def search_words(kind: TextSearch, words: Iterable[str], *, is_begun: bool = False) -> Literal | None:
+def search_words(kind: TextSearch, words: Iterable[str]) -> Literal | None:
     """Write a search for labels with all these words, in an engine's own syntax; ``None`` if no word is left.
 
-    That syntax has operators, wildcards and fields, so only letters and digits are passed on. A last word that
-    is only begun has a wildcard, which engines take behind some letters; a shorter one is left out.
+    That syntax has operators, wildcards and fields, so only letters and digits are passed on.
 
     >>> print(search_words("bif:contains", ["Curie's", 'x" OR *']))
     "'curie' AND 's' AND 'x' AND 'or'"
     >>> print(search_words("jena", ["NOT", "curie~2"]), search_words("qlever", ["Marie", "Curie"]))
     "not AND curie AND 2" "marie curie"
-    >>> print(*(search_words("jena", ["marie", last], is_begun=True) for last in ("curi", "c")))
-    "marie AND curi*" "marie"
     """
     plain = "".join(char if char.isalnum() else " " for char in " ".join(words).lower()).split()
-    if plain and is_begun:
-        plain[-1:] = [f"{plain[-1]}*"] if len(plain[-1]) >= _LEAST_BEGUN else []
     quote, between = "'" if kind == "bif:contains" else "", " " if kind == "qlever" else " AND "
     return Literal(between.join(f"{quote}{word}{quote}" for word in plain)) if plain else None

@@ -80,9 +80,9 @@ class PackedLabels(LabelSearch):
         for at in range(0, self._packed.about["rows"], _ROWS_AT_ONCE):
             yield from self._rows_between(at, min(at + _ROWS_AT_ONCE, self._packed.about["rows"]))
 
-    def held_rows(self, begun: Sequence[str] = (), languages: tuple[str, ...] = ()) -> Iterable[LabelRow]:  # noqa: ARG002
+    def held_rows(self) -> Iterable[LabelRow]:
         """See :meth:`LabelSearch.held_rows`."""
-        return self.rows() if not begun and self._packed.about["rows"] <= _MOST_HELD else ()
+        return self.rows() if self._packed.about["rows"] <= _MOST_HELD else ()
 
     def vocabulary(self, wanted: Collection[str]) -> Vocabulary:  # noqa: ARG002 - all of it is at hand
         """See :meth:`LabelSearch.vocabulary`."""

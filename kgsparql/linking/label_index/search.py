@@ -164,8 +164,8 @@ class LabelSearch(ABC):
         """Return the search to use for one text; an endpoint is asked here for all labels that the text may name."""
         return self
 
-    def held_rows(self, begun: Sequence[str] = (), languages: tuple[str, ...] = ()) -> Iterable[LabelRow]:  # noqa: ARG002
-        """Return all rows, where they are at hand and few; else those that begin so, where one query tells them."""
+    def held_rows(self) -> Iterable[LabelRow]:
+        """Return all rows, where they are at hand and few; else none."""
         return ()
 
     def notes(self, linked: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002 - there is nothing to say
@@ -271,9 +271,9 @@ class CombinedLabels(LabelSearch):
         parts = (part.with_graph(own) if own else part for part, own in zip(self.parts, of_parts, strict=True))
         return replace(self, parts=tuple(parts), failed={})
 
-    def held_rows(self, begun: Sequence[str] = (), languages: tuple[str, ...] = ()) -> Iterable[LabelRow]:
+    def held_rows(self) -> Iterable[LabelRow]:
         """See :meth:`LabelSearch.held_rows`."""
-        return chain.from_iterable(part.held_rows(begun, languages) for part in self.parts)
+        return chain.from_iterable(part.held_rows() for part in self.parts)
 
     def offline(self) -> CombinedLabels:
         """See :meth:`LabelSearch.offline`."""

@@ -24,7 +24,7 @@ export function remember(question) {
 /** Completes what is written in a field; a whole question that is chosen is asked. */
 export class Completion {
   constructor(field, list) {
-    Object.assign(this, { field, list, at: -1, options: [], asking: new AbortController(), pause: 0 });
+    Object.assign(this, { field, list, at: -1, options: [], asking: new AbortController() });
     field.addEventListener("input", () => this.look());
     field.addEventListener("keydown", (event) => this.key(event));
     field.addEventListener("blur", () => this.close());
@@ -36,9 +36,7 @@ export class Completion {
     const { signal } = this.asking = new AbortController();
     const text = this.field.value.slice(0, this.field.selectionStart);
     if (!text.trim()) return this.close();
-    await new Promise((done) => setTimeout(done, this.pause)); // one query a pause
-    const { start, names = [], pause_ms: pause = this.pause } = await api.names(text, signal).catch(() => ({})); // none is no error
-    this.pause = pause;
+    const { start, names = [] } = await api.names(text, signal).catch(() => ({})); // none is no error
     if (text !== this.field.value.slice(0, this.field.selectionStart)) return undefined;
     return this.show(names.map((one) => ({ text: one.label, hint: KINDS[one.kind] ?? one.description, take: () => this.insert(one.label, start, text.length) })));
   }
