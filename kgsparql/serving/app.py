@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from jinja2 import Environment, FileSystemLoader
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -39,18 +39,17 @@ from kgsparql.rendering.drawing import MOST_WHOLE, drawing_of
 from kgsparql.rendering.text import model_outcome
 from kgsparql.retrievers import load, names
 from kgsparql.serving.guards import TEXT2SPARQL_PATH, refused_response
-from kgsparql.serving.guiding import asked_plan, column_heads, run_chips
 from kgsparql.serving.page_facts import (
     Completions,
-    Sent,
     asked_instead,
+    asked_plan,
+    column_heads,
     graph_facts,
     node_neighbours,
+    run_chips,
 )
 from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
-
-SentT = TypeVar("SentT", bound=Sent)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -67,7 +66,13 @@ _MEDIA_TYPES = {
 _FILES = {"md": "md", "trig": "trig", "svg": "svg", "rq": "sparql"}
 
 
-class _Correction(Sent):
+class _Sent(BaseModel):
+    """What a page sends: a JSON object with these members and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class _Correction(_Sent):
     """Which meaning of a name is meant, by the run that it is of and the numbers of the link and the candidate."""
 
     run: str
@@ -75,7 +80,7 @@ class _Correction(Sent):
     candidate: int
 
 
-class _Asked(Sent):
+class _Asked(_Sent):
     """A question, and what is set beside it: the run that it comes ``after``, the ``plan`` that an option has."""
 
     question: str
@@ -87,7 +92,7 @@ class _Asked(Sent):
     plan: Annotated[str, Field(max_length=100_000)] | None = None
 
 
-async def _sent_object(kind: type[SentT], request: Request) -> SentT:
+async def _sent_question(request: Request) -> _Asked:
     """Read the JSON object that was sent.
 
     :raises InputError: for anything else. Of another content type it could be a form of another site.
@@ -95,11 +100,11 @@ async def _sent_object(kind: type[SentT], request: Request) -> SentT:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InputError("this is not application/json", hint="send JSON, with that content type")
     try:
-        return kind.model_validate_json(await request.body())
+        return _Asked.model_validate_json(await request.body())
     except ValidationError as error:
         first = error.errors()[0]
         why = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
-        hint = f"send {', '.join(kind.model_fields)}"
+        hint = f"send {', '.join(_Asked.model_fields)}"
         raise InputError(f"this cannot be read: {printable(why, 200)}", hint=hint) from error
 
 
@@ -219,7 +224,7 @@ class ServedPage:
 
     async def ask(self, request: Request) -> Response:
         """Put a question in line; its run has the answer."""
-        sent = await _sent_object(_Asked, request)
+        sent = await _sent_question(request)
         settings = sent.model_dump(exclude_none=True, exclude={"question", "corrects", "plan"})
         question, meanings, corrects = sent.question, None, sent.corrects
         if corrects is not None:
