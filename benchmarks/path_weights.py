@@ -85,7 +85,8 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     session = knowledge.session(question.text, AskOptions())
     link_entities(session)
     rows, links, right = [], [], []
-    found = PathRanking().likely_paths(session)
+    method = PathRanking()
+    found = method._scored_with_ends(method._enumerations_from((), session), session, is_read=True)  # noqa: SLF001
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [(one.path, one.enumeration.kinds_along(one.path)) for one in own]

@@ -181,15 +181,12 @@ class Gap:
 class Support:
     """How clearly a question is read, as far as the method knows.
 
-    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next.
-    :param path_lead: how much better the best path fits than one that leads elsewhere.
-    :param agreement: 1 where plan and path lead to the same, 0 where they have nothing in common.
+    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next,
+        or how much better the best path fits than one that leads elsewhere.
     """
 
     fit: float = 0.0
-    lead: float = 0.0
-    path_lead: float = 0.5
-    agreement: float = 0.5
+    lead: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,9 @@ SIGNALS: Mapping[str, str] = {
     "predicate": "a word of the question names something else that the graph knows",
     "reading": "another reading fits as well",
     "names": "a name was found only in part, or is shared",
-    "agreement": "read as a plan and as a path, the question leads to different things",
     "holds_anyway": "with all of the question the value would be another",
     "fit": "the graph says it in other words than the question",
     "lead": "the next reading fits nearly as well",
-    "path_lead": "another path fits nearly as well",
     "few": "there are many answers",
     "found": "nothing was found",
 }
@@ -52,13 +50,13 @@ def support_of_plan(reading: PlannedReading) -> Support:
     return Support(_within_one(reading.score / (1 + len(reading.how)) / _BEST_FIT), _within_one(lead))
 
 
-def path_lead(found: Retrieval) -> float:
+def support_of_path(found: Retrieval) -> Support:
     """Tell how much better the best path fits than the next that leads elsewhere; unknown where there is no path."""
     best = found.best_item
     if best is None:
-        return _UNKNOWN
+        return Support()
     others = (item.score for item in found.evidence if item.paths and {*item.ends} != {*best.ends})
-    return _within_one((best.score - max(others, default=0.0)) / _CLEAR_LEAD)
+    return Support(lead=_within_one((best.score - max(others, default=0.0)) / _CLEAR_LEAD))
 
 
 def signals_of(
@@ -72,8 +70,8 @@ def signals_of(
     known = {name: _UNKNOWN if codes is None else float(codes.isdisjoint(some)) for name, some in _OF_GAPS.items()}
     return {
         "nothing_left_out": _UNKNOWN if codes is None else float(not codes), **known,
-        "agreement": support.agreement, "holds_anyway": _holds_anyway(codes or set(), best, is_computed=is_computed),
-        "fit": support.fit, "lead": support.lead, "path_lead": support.path_lead,
+        "holds_anyway": _holds_anyway(codes or set(), best, is_computed=is_computed),
+        "fit": support.fit, "lead": support.lead,
         "few": 1.0 - _within_one(math.log(max(1, len(best))) / math.log(_MANY)), "found": float(bool(best)),
     }  # fmt: skip
 

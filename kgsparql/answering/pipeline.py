@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status, Support
+from kgsparql.answering.answer import LISTED, Answer, AnswerTerm, Draft, Gap, Retrieval, Status
 from kgsparql.answering.composing import closed_book, evidence_labels
-from kgsparql.answering.confidence import calibration, path_lead, signals_of
+from kgsparql.answering.confidence import calibration, signals_of, support_of_path
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.entity_linking import MAX_NAMESAKES_SHOWN, link_entities, link_notes
 from kgsparql.answering.kinds_found import class_gaps, inheritance_gaps, is_undone_by_more, restriction_gaps
@@ -47,6 +47,7 @@ _STATEMENTS = "dates and the like of what is said were not looked at (since when
 
 def retrieve(retriever: Retriever, session: Session) -> Retrieval:
     """Find evidence for the question, verified, without an answer."""
+    session.only_evidence = True
     found, session = _found_in_session(retriever, session)
     judged, draft, known = _judged_draft(found, retriever.compose(found, session), session)
     ranked = Answer(
@@ -202,7 +203,7 @@ def _weighed_answer(made: Answer, found: Retrieval, session: Session, *, is_judg
 
     :param is_judged: the gaps are all that it leaves out; else that was not checked.
     """
-    own, support = calibration(), found.support or Support(path_lead=path_lead(found))
+    own, support = calibration(), found.support or support_of_path(found)
     unlike: list[Gap] = []
     is_whole = is_judged and not session.notes.partial  # before a look at classes, which may fail
     with session.within_budget(), suppress(QueryError):

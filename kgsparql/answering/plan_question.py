@@ -19,7 +19,6 @@ from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, words
-from kgsparql.plans.question_words import QuestionWords
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
 from kgsparql.plans.vocabulary import GraphVocabulary
@@ -27,6 +26,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import UNWALKED
+from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import lexicon
@@ -45,7 +45,6 @@ class PlanQuestion:
     """
 
     session: Session
-    words: QuestionWords
     chunks: Sequence[Chunk]
     profiler: Profiler
     vocabulary: GraphVocabulary
@@ -55,12 +54,11 @@ class PlanQuestion:
     def of(cls, session: Session, *, sets: int) -> PlanQuestion:
         """The question of a session, whose entities are linked."""
         vocabulary = session.vocabulary
-        words = QuestionWords(session.question, session.ranker, session.linker)
         chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
-            chunks = question_chunks(session).chunks
+            chunks = read_whole(session).read.chunks
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
-        return cls(session, words, chunks, profiler, vocabulary, sets)
+        return cls(session, chunks, profiler, vocabulary, sets)
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.
@@ -69,15 +67,17 @@ class PlanQuestion:
         """
         session = self.session
         counts = classes_of(session)
-        lister = TermLister(self.words, self.profiler, session.labels, session.linker, counts, self.sets)
+        lister = TermLister(
+            session.asked, session.label_fit, self.profiler, session.labels, session.linker, counts, self.sets
+        )
         terms = [name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]]
         kinds = [kind for chunk in self.chunks for kind in chunk.classes[:_MEANINGS]]
-        return lister.lists(session.question, terms, kinds or self._measured_classes(), [*session.links, *found])
+        return lister.lists(terms, kinds or self._measured_classes(), [*session.links, *found])
 
     def _measured_classes(self) -> list[IRI]:
         """The classes of what has a predicate that is named, where no class is: `the lowest density`."""
-        linker = self.session.linker
-        texts = [self.words.texts[i] for i in self.words.content]
+        linker, asked = self.session.linker, self.session.asked
+        texts = [asked.read.texts[at] for at in asked.content]
         rows = linker.index.search.offline().with_words(texts, limit=_ROWS) if linker is not None and texts else []
         named = {root(text) for text in texts}
         called = [row for row in rows if row.kind == "predicate" and {root(word) for word in words(row.key)} <= named]
@@ -158,20 +158,25 @@ def common_profiler(session: Session) -> Profiler:
 _LONGEST = 4  # words of a text that are looked for together
 
 
-def question_chunks(session: Session) -> Chunked:
-    """Cover the words of the question of a session, whose entities are linked; texts are looked for with one query."""
+def read_whole(session: Session) -> Asked:
+    """Read the question of a session, whose entities are linked, for all that follows.
+
+    Texts of the graph are names in it, too: they are looked for with one query.
+    """
     own, links = lexicon(), _links_by_letters_first(session)
     is_read = links is session.links and not session.given
-    words = session.asked.read if is_read else chunked(session.question, session.linker, own, links=links)
+    asked = session.asked if is_read else Asked.of(chunked(session.question, session.linker, own, links=links))
+    words = asked.read
     covered = {at for chunk in words.chunks for at in chunk.span}
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
     left = [at for at, text in enumerate(words.texts) if at not in covered and text not in known]
     left = [at for at in left if not (own.is_participle(words.texts[at]) or words.is_type_word(at))]
     values = _values_among(left, words, session)
-    if not values:
-        return words
-    session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
-    return chunked(session.question, session.linker, own, links=links, values=values)
+    if values:
+        session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
+        asked = Asked.of(chunked(session.question, session.linker, own, links=links, values=values))
+    session.read_as(asked)
+    return asked
 
 
 def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from kgsparql.answering.answer import Gap, Reading, Retrieval
 from kgsparql.answering.computed import computed_retrieval, computed_words, reading_in_words
 from kgsparql.answering.confidence import support_of_plan
-from kgsparql.answering.kinds_found import amount_gaps, sort_gap_of
-from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, question_chunks
+from kgsparql.answering.kinds_found import amount_gaps, kinds_missed, sort_gap_of
+from kgsparql.answering.plan_question import common_profiler, name_schema, predicates_of, read_whole
 from kgsparql.answering.retriever import answers_at_ends, without_lost_items
 from kgsparql.answering.session import Session
 from kgsparql.answering.unclear_names import other_meanings
@@ -33,11 +32,9 @@ from kgsparql.plans.running import Computed, run
 from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
 from kgsparql.rdf.paths import PropertyPath, Walk
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
+from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Clauses
-from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.parser import read_question
 from kgsparql.reading.showing import described
 
 _NOT_IN_PLAN = "what was computed leaves out {!r}"
@@ -55,19 +52,16 @@ _PLANS_LISTED = 3  # plans that a model reads beside the paths
 class ReadQuestion:
     """A question, read and planned; nothing is run yet.
 
-    :param words: its words, covered by names.
-    :param clauses: what it says.
     :param reading: the likeliest plan, with what it leaves out.
     """
 
-    words: Chunked
-    clauses: Clauses
+    asked: Asked
     reading: PlannedReading
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """What of the question the plan leaves out, as sentences."""
-        found = dict.fromkeys(_gap_of_doubt(doubt, self.words) for doubt in self.reading.doubts)
+        found = dict.fromkeys(_gap_of_doubt(doubt, self.asked.read) for doubt in self.reading.doubts)
         return tuple(sorted(found, key=lambda gap: gap.code != "name"))
 
 
@@ -77,9 +71,8 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     :param is_strict: doubt who does what to whom even where only one way makes sense.
     """
     name_schema(session)
-    own, words = lexicon(), question_chunks(session)
-    clauses = session.asked.clauses if words is session.asked.read else read_question(words, own)
-    vocabulary = session.vocabulary
+    asked, vocabulary = read_whole(session), session.vocabulary
+    own, words = asked.language, asked.read
     profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
     session.looked_at = profiler.known
     view = KnownGraph(profiler, session.compared_labels, session.linker, predicates_of(session))
@@ -87,27 +80,28 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     content = {text for text in words.texts if text not in own.empty_words}
     named = frozenset(text for text in content if view.predicates_called([text, *own.other_ends(text)]))
     fit = LabelFit(session.compared_labels, session.ranker, own, named)
-    reading = Planner(view, fit, own, words, clauses, is_strict=is_strict).plan()
-    reading = ListMembers(profiler).read(reading, _place_in_list(clauses, words.texts, own))
+    reading = Planner(view, fit, asked, is_strict=is_strict).plan()
+    reading = ListMembers(profiler).read(reading, _place_in_list(asked))
     reading = view.with_kinds_below(reading)
-    session.emit(_read_event(words, clauses, reading, session))
-    return ReadQuestion(words, clauses, reading)
+    session.emit(_read_event(asked, reading, session))
+    return ReadQuestion(asked, reading)
 
 
-def _place_in_list(clauses: Clauses, texts: Sequence[str], own: Lexicon) -> tuple[int, int] | None:
+def _place_in_list(asked: Asked) -> tuple[int, int] | None:
     """Find the word that says which of several in their order is asked for, and which that is."""
+    clauses, texts, own = asked.clauses, asked.read.texts, asked.language
     if (one := clauses.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
         return one.position, -one.rank if one.is_largest else one.rank - 1
     places = (p for chunk in clauses.phrase.chunks for p in chunk.span if texts[p] in own.ordinals)
     return next(((p, own.ordinals[texts[p]] - 1) for p in places), None)
 
 
-def _read_event(words: Chunked, clauses: Clauses, reading: PlannedReading, session: Session) -> QuestionRead:
+def _read_event(asked: Asked, reading: PlannedReading, session: Session) -> QuestionRead:
     plan, ways = reading.plan, [(match.words, match.path) for match in reading.how]
     terms = [] if plan is None else sorted(terms_in(plan), key=str)
     label = session.labels([*terms, *(step.predicate for _, way in ways for step in way.steps)], in_grace=True)
     return QuestionRead(
-        clauses=tuple(described(clauses, words.texts)),
+        clauses=tuple(described(asked.clauses, asked.read.texts)),
         plan="" if plan is None else reading_in_words(plan, label.__getitem__),
         matches=tuple((said, " ".join(arrow(step, label) for step in way.steps)) for said, way in ways),
     )
@@ -282,7 +276,7 @@ def _checks_a_name(plan: a.Plan | None) -> bool:
 def _unknown_words(found: ReadQuestion) -> set[str]:
     """Find the words that are left out, and in no name of a class or predicate."""
     left = (doubt.position for doubt in found.reading.doubts if doubt.why == LEFT_OUT and doubt.position >= 0)
-    return {found.words.raw[position] for position in left if not found.words.is_type_word(position)}
+    return {found.asked.read.raw[position] for position in left if not found.asked.read.is_type_word(position)}
 
 
 def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval | None:
@@ -292,8 +286,9 @@ def _looked_up(walk: Walk, found: ReadQuestion, session: Session) -> Retrieval |
         return None
     evidence = Evidence([replace(item, score=found.reading.score)])
     gaps = (*found.gaps, *_name_gaps(a.Items((walk.start,)), found, session))
-    (name,) = session.compared_labels([walk.path.steps[-1].predicate], in_grace=True).values()
-    gaps += tuple(amount_gaps(item.ends, [name], session))
+    called = session.compared_labels([step.predicate for step in walk.path.steps], in_grace=True)
+    names = [split_camel_case(called[step.predicate]) for step in walk.path.steps]
+    gaps += tuple(islice(kinds_missed(session.asked, item, names, session), 1))
     answers, support = answers_at_ends(evidence, session), support_of_plan(found.reading)
     return Retrieval(evidence, answers, gaps=gaps, is_judged=True, support=support)
 
@@ -303,7 +298,7 @@ def _name_gaps(plan: a.Plan, found: ReadQuestion, session: Session) -> tuple[Gap
 
     What the linker took for a name may be none; of things called just the same, those count that have an answer, too.
     """
-    read, used, doubts = {n.term for c in found.words.chunks for n in c.entities}, terms_in(plan), list[Gap]()
+    read, used, doubts = {n.term for c in found.asked.read.chunks for n in c.entities}, terms_in(plan), list[Gap]()
     for link in (link for link in session.links if link.term in read):
         others = [one.term for one in link.likely_alternatives if isinstance(one.term, IRI)]
         is_whole = link.label.casefold() == link.mention.text.casefold()

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval, Support
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval
 from kgsparql.answering.choosing import MAX_LINE, MAX_PASSAGE, Links, reading_call
-from kgsparql.answering.confidence import path_lead
+from kgsparql.answering.confidence import support_of_path
 from kgsparql.answering.entity_linking import links_to_mend, meant_by, mend_links
 from kgsparql.answering.retriever import Retriever
 from kgsparql.answering.session import Session
@@ -219,16 +219,15 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_on
     :param is_one: it is one reading; several together are a doubt where there was none before.
     """
     before, chosen = shown_terms(found), shown_terms(made)
-    support = made.support or found.support or Support(path_lead=path_lead(found))
+    support = made.support or found.support or support_of_path(found)
     session.notes.drop("order_unknown", [""])  # the model says which
     is_followed = session.is_trusted and (is_one or not session.is_draft_sure)
     if before == chosen or is_followed or not before:
-        agreement = 1.0 if before == chosen else 0.5
-        return replace(made, support=replace(support, agreement=agreement, path_lead=max(support.path_lead, 0.5)))
+        return replace(made, support=replace(support, lead=max(support.lead, 0.5)))
     labels = session.labels(before, in_grace=True)
     others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
     gap = replace(_NOT_RANKED, values=(others,))
-    return replace(made, support=replace(support, agreement=0.0, path_lead=0.0), gaps=(*made.gaps, gap))
+    return replace(made, support=replace(support, lead=0.0), gaps=(*made.gaps, gap))
 
 
 def shown_terms(found: Retrieval) -> frozenset[Term]:

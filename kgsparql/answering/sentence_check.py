@@ -54,7 +54,7 @@ class _Read:
     @property
     def texts(self) -> Sequence[str]:
         """The words, normalised."""
-        return self.found.words.texts
+        return self.found.asked.read.texts
 
     @property
     def plan(self) -> a.Plan | None:
@@ -64,18 +64,18 @@ class _Read:
     @property
     def names(self) -> dict[Term, Chunk]:
         """What the sentence names, and where."""
-        return {own.entities[0].term: own for own in self.found.words.chunks if own.entities}
+        return {own.entities[0].term: own for own in self.found.asked.read.chunks if own.entities}
 
     @property
     def free(self) -> list[int]:
         """The positions of the words of the sentence that are neither names nor values."""
-        chunks = self.found.words.chunks
+        chunks = self.found.asked.read.chunks
         taken = {at for own in chunks if own.entities or own.is_value for at in own.span}
         return [at for at in range(self.start, len(self.texts)) if at not in taken]
 
     def text_of(self, positions: Iterable[int]) -> str:
         """Write the words of the sentence at some positions, with what stands between those side by side."""
-        own, found = self.found.words, sorted(positions)
+        own, found = self.found.asked.read, sorted(positions)
         runs = [at for at in found if at - 1 not in found]
         ends = [at + 1 for at in found if at + 1 not in found]
         return " ".join(own.text_of(first, last) for first, last in zip(runs, ends, strict=True))
@@ -230,7 +230,7 @@ class SentenceCheck:
     def _says_nothing_else(self, read: _Read, terms: Iterable[Term]) -> bool:
         """Tell whether each word shapes the sentence, or is one of the question, or of a predicate or class meant."""
         own, fit = lexicon(), LabelFit(read.session.compared_labels, read.session.ranker, lexicon())
-        kinds = {kind for chunk in read.found.words.chunks for kind in chunk.classes}
+        kinds = {kind for chunk in read.found.asked.read.chunks for kind in chunk.classes}
         meant = {*terms} - read.names.keys() | (kinds & {*terms_in(read.plan)} if read.plan else set())
         labels = [fit.text(term) for term in meant if isinstance(term, IRI)]
         is_of_place = any(not fit.roots(label).isdisjoint(fit.locations) for label in labels)
@@ -242,7 +242,7 @@ class SentenceCheck:
             asked = {own.superlatives.get(text) for text in self.session.asked.read.texts}
             closed |= {text for text, most in own.superlatives.items() if most in asked}
             closed |= own.summaries.keys() | own.count_words
-        numbers = [chunk.end for chunk in read.found.words.chunks if chunk.number is not None]
+        numbers = [chunk.end for chunk in read.found.asked.read.chunks if chunk.number is not None]
         counted = [read.texts[at] for at in numbers if at in read.free and self.made.value is None]
         if any(fit.says(text, label) for text in counted for label in labels):
             return False  # a budget of 5 is no 5 budgets
@@ -272,7 +272,7 @@ class SentenceCheck:
         if text in fronted and root(before) in self._asked_roots and (is_being or own.is_verb(before)):
             return True
         after = next((p for p in range(at + 1, len(texts)) if texts[p] not in own.determiners), at)
-        chunk_at = {p: chunk for chunk in read.found.words.chunks for p in chunk.span}
+        chunk_at = {p: chunk for chunk in read.found.asked.read.chunks for p in chunk.span}
         behind, ahead = chunk_at.get(at - 1), chunk_at.get(after)
         is_value, is_kind = ahead is not None and ahead.is_value, behind is not None and bool(behind.classes)
         is_participle = own.is_participle(before)
@@ -320,7 +320,7 @@ class SentenceCheck:
         if not isinstance(value := self.made.value, Literal) or self.made.type != "number":
             return None
         known = Decimal(value.value)
-        near = (chunk for chunk in read.found.words.chunks if chunk.number is not None and chunk.last is None)
+        near = (chunk for chunk in read.found.asked.read.chunks if chunk.number is not None and chunk.last is None)
         return next((one for one in near if one.number in {known, round(known, _DECIMALS)}), None)
 
     def _answer_span(self, read: _Read) -> range | None:

@@ -104,6 +104,7 @@ class Session:
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param looked_at: what was read of the sets that the question names, to plan it.
+    :param only_evidence: no answer is wanted, but evidence to read: what a surer way would not look at, too.
     """
 
     question: str
@@ -127,6 +128,7 @@ class Session:
     min_confidence: float = 0.0
     rounds: int = 0
     is_linked: bool = False
+    only_evidence: bool = False
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
@@ -289,6 +291,10 @@ class Session:
             linker = None if self.given else self.linker  # where nothing was linked, no labels are asked for either
             self._asked = self.links, Asked.of(chunked(self.question, linker, links=self.links))
         return self._asked[1]
+
+    def read_as(self, asked: Asked) -> None:
+        """Take the question as it was read with more of the graph: all that follows reads this."""
+        self._asked = self.links, asked
 
     @property
     def label_fit(self) -> LabelFit:

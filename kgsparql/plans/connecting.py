@@ -7,7 +7,7 @@ named in full and what is given has none of it, the empty set is an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kgsparql.linking.words import root, stem
@@ -31,7 +31,8 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import TAXONOMY
-from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.clauses import phrases_in
 
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
@@ -52,19 +53,19 @@ LEAP = "the way to it has a step of which the question says nothing"
 class Connector:
     """Finds paths from given sets for the words of one question."""
 
-    def __init__(
-        self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon,
-        texts: Sequence[str], called: Mapping[int, frozenset[IRI]], *, named: Sequence[frozenset[IRI]],
-        is_strict: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Asked, *, is_strict: bool = False) -> None:
         """Make one for a question.
 
-        :param called: the predicates whose names the question has word for word, by the positions of these words.
-        :param named: for each word, those that have it, or words that it is one of, as a name beside their label.
         :param is_strict: who does what to whom counts even where only one way makes sense.
         """
-        self.named, self.is_strict = named, is_strict
-        self.view, self.fit, self.lexicon, self.texts, self.called = view, fit, lexicon, texts, called
+        self.view, self.fit, self.is_strict = view, fit, is_strict
+        self.lexicon, self.texts, phrases = (lexicon := asked.language), asked.read.texts, phrases_in(asked.clauses)
+        # The predicates whose names the question has word for word, by the positions of these words.
+        self.called = {p: frozenset(c.predicates) for own in phrases for c in own.chunks for p in c.span}
+        # For each word, those that have it, or words that it is one of, as a name beside their label.
+        spans = [(range(*span), own) for span, own in asked.read.predicates.items()]
+        places = range(len(self.texts))
+        self.named = [frozenset(one for span, own in spans if p in span for one in own) for p in places]
         self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
         self.alternatives = ReadingsTogether()
@@ -460,20 +461,10 @@ class _Search:
         """Whether a step goes without saying: down what holds things, or where a preposition says so."""
         return self.fit.goes_down(step) or bool(self._location(step))
 
-    def _is_said_whole(self, way: PathFit) -> bool:
-        """Whether the names on a path, or the class at its end, have all of the words, and no step goes without."""
-        names = [*(self.fit.text(step.predicate) for step in way.steps), *self.fit.names(way.last.classes)]
-        is_whole = all(
-            any(self.fit.says(text, name) for name in names)
-            or any(step.predicate in self.own.called.get(position, ()) for step in way.steps)
-            for text, position in zip(self.texts, self.sought.words, strict=True)
-        )
-        return bool(self.texts) and is_whole and len(way.named) == len(way.steps)
-
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
         said = " ".join(self.texts) or self.sought.preposition
-        how = (*self.given.how, Match(said, way.path, self._is_said_whole(way)))
+        how = (*self.given.how, Match(said, way.path))
         asked = "" if self.sought.wanted is None else self.sought.wanted.asked
         made = replace(self.given, items=self._reached(way), head=(), classes=frozenset(), asked=asked, how=how)
         return replace(made, score=made.score + way.score).doubted(*way.doubts)

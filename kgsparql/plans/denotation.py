@@ -67,14 +67,10 @@ def left_out(positions: Iterable[int]) -> tuple[Doubt, ...]:
 
 
 class Match(NamedTuple):
-    """Words of the question, and the path of the graph that they were taken for.
-
-    :param is_said: the names on the path have these words, or synonyms; else they are only like them.
-    """
+    """Words of the question, and the path of the graph that they were taken for."""
 
     words: str
     path: PropertyPath
-    is_said: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +156,6 @@ class PlannedReading:
     how: tuple[Match, ...] = ()
     others: tuple[PlannedReading, ...] = ()
     is_impossible: bool = False
-
-    @property
-    def is_said(self) -> bool:
-        """Whether the question names all that is followed, in the words of the graph."""
-        return not self.doubts and all(match.is_said for match in self.how)
 
 
 def unplanned(why: str = "nothing", position: int = -1) -> PlannedReading:

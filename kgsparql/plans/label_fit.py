@@ -212,6 +212,12 @@ class LabelFit:
         another = (text for text, rest in rests if rest in self.lexicon.gendered or stem(rest) in own)
         return next((text for text in (*told, *other, *another) if stem(text) not in own), "")
 
+    def covered(self, texts: Sequence[str], names: Sequence[str]) -> list[float]:
+        """For each name, how many of some words it accounts for, each by how well it does."""
+        plain = [split_camel_case(name).lower() for name in names]
+        self._compare(texts, plain)
+        return [sum(own for text in texts if (own := self.word(text, name)) >= NEAR) for name in plain]
+
     # --- directions
 
     def form(self, predicate: IRI) -> Form:

@@ -20,10 +20,9 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.units import converted, unit_named
-from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.asking import Asked
 from kgsparql.reading.clauses import (
     Chunk,
-    Clauses,
     NounPhrase,
     Predication,
     Quantity,
@@ -32,7 +31,6 @@ from kgsparql.reading.clauses import (
     positions_of,
     relations,
 )
-from kgsparql.reading.lexicon import Lexicon
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _DEEPER, _FOLLOWED, _TRIED, _CLASSES = 0.25, 10, 3, 3
@@ -65,9 +63,9 @@ class MeasureChoice:
 class Measuring(ABC):
     """Finds measures for words of one question, and does with them what it asks."""
 
-    def __init__(self, connector: Connector, chunked: Chunked, lexicon: Lexicon, question: Clauses) -> None:
-        self.connector, self.chunked, self.lexicon, self.question = connector, chunked, lexicon, question
-        self.view, self.fit, self.texts = connector.view, connector.fit, chunked.texts
+    def __init__(self, connector: Connector, asked: Asked) -> None:
+        self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked.clauses
+        self.view, self.fit, self.texts = connector.view, connector.fit, asked.read.texts
 
     @abstractmethod
     def denotations(self, phrase: NounPhrase) -> list[Denotation]:

@@ -14,14 +14,14 @@ from kgsparql.plans.measuring import MeasureChoice, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal
-from kgsparql.reading.clauses import Clauses, NounPhrase
+from kgsparql.reading.clauses import NounPhrase
 
 
 class PairPlanner:
     """Plans one question about two things, or two sets."""
 
-    def __init__(self, phrases: Phrases, question: Clauses) -> None:
-        self.phrases, self.question, self.view = phrases, question, phrases.view
+    def __init__(self, phrases: Phrases) -> None:
+        self.phrases, self.question, self.view = phrases, phrases.question, phrases.view
 
     def plan(self) -> PlannedReading:
         """The likeliest comparison, or difference."""

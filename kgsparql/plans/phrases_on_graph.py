@@ -143,7 +143,7 @@ class Phrases(Restricting):
                 start = replace(start, score=start.score + 0.25) if is_merged else start
                 found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)
         for name in (chunk for chunk in chunks[:-1] if chunk.is_name):
-            said = Predication(light="be", object=NounPhrase(chunks=[name]))
+            said = Predication(light="be", object=NounPhrase(chunks=(name,)))
             found = [new for one in found for new in self.restrict(one, said)]
         return best(found)
 
@@ -154,10 +154,10 @@ class Phrases(Restricting):
         found = [new for one in owners[:_GIVEN] if not one.is_free for new in self.connector.connect(one, sought)]
         return [one for one in found if one.how[-1].path.steps[0].predicate in named and not one.doubts] or owners
 
-    def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[list[Chunk], NounPhrase]:
+    def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
         """The noun of what belongs to somebody, and to whom: the `place of birth`, one predicate, of `Ann`."""
         if owner.of is not None and self._is_one_label_with(phrase, owner):
-            return [*phrase.chunks, *owner.chunks], owner.of
+            return (*phrase.chunks, *owner.chunks), owner.of
         return phrase.chunks, owner
 
     def _is_one_label_with(self, phrase: NounPhrase, owner: NounPhrase) -> bool:
@@ -168,7 +168,13 @@ class Phrases(Restricting):
         return self.are_one_label([*self.positions(phrase.chunks), *self.positions(owner.chunks)])
 
     def _owned(
-        self, phrase: NounPhrase, chunks: list[Chunk], positions: tuple[int, ...], start: Denotation, *, is_merged: bool
+        self,
+        phrase: NounPhrase,
+        chunks: tuple[Chunk, ...],
+        positions: tuple[int, ...],
+        start: Denotation,
+        *,
+        is_merged: bool,
     ) -> Iterator[Denotation]:
         names = [chunk for chunk in chunks[:-1] if chunk.is_name]
         words = tuple(p for p in positions if not any(p in name.span for name in names))
@@ -231,7 +237,7 @@ class Phrases(Restricting):
 
     def _unsaid(self, chunk: Chunk, name: Name, kinds: frozenset[IRI]) -> tuple[int, ...]:
         """The words of a chunk before a name that do not say what the thing is."""
-        positions = self.positions([chunk])
+        positions = tuple(chunk.span) if chunk.is_value else self.positions([chunk])  # the 1954 Nobel Prize
         if not kinds.isdisjoint(chunk.classes):
             return ()
         said = self.fit.roots_of(kinds) | {root(word) for word in name.label.casefold().split()}
@@ -244,7 +250,7 @@ class Phrases(Restricting):
         before, is_main = phrase.chunks[:-1], phrase is self.question.phrase and not phrase.kinds
         if self.view.is_ontology and len(before) == 1:  # `the topic Phylogeny` is that
             is_such = not {*self.view.profiler.with_broader([kind])[1:]}.isdisjoint(before[0].classes)
-            before = [] if is_such else before
+            before = () if is_such else before
         is_many = is_main and (self._is_counted(phrase) or self.question.is_listing)
         if self._is_a_thing(kind) and not (before or phrase.asked or (is_many and self.view.has_instances(kind))):
             place = head.classes.index(kind)

@@ -18,9 +18,8 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
-from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Chunk, Clauses, NounPhrase, Predication, Superlative, phrases_in
-from kgsparql.reading.lexicon import Lexicon
+from kgsparql.reading.asking import Asked
+from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative, phrases_in
 
 _READINGS = 8
 _NOTHING_BESIDE = 0.3
@@ -34,18 +33,12 @@ _SAID = 1.3  # what it is worth that a class is said: `people`, and not `who`
 class Planner:
     """Plans one question on a graph."""
 
-    def __init__(
-        self, view: KnownGraph, fit: LabelFit, lexicon: Lexicon, chunked: Chunked, question: Clauses, *,
-        is_strict: bool = False,
-    ) -> None:  # fmt: skip
-        self.view, self.question, self.lexicon, self.texts = view, question, lexicon, chunked.texts
-        self.chunks, self.raw = chunked.chunks, chunked.raw
-        called = {p: frozenset(c.predicates) for own in phrases_in(question) for c in own.chunks for p in c.span}
-        spans = [(range(*span), own) for span, own in chunked.predicates.items()]
-        named = [frozenset(one for span, own in spans if p in span for one in own) for p in range(len(chunked.texts))]
-        self.connector = Connector(view, fit, lexicon, chunked.texts, called, named=named, is_strict=is_strict)
-        self.phrases = Phrases(self.connector, chunked, lexicon, question)
-        self.tables = TablePlanner(self.phrases, question)
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Asked, *, is_strict: bool = False) -> None:
+        self.view, self.asked, self.question, self.lexicon = view, asked, asked.clauses, asked.language
+        self.chunks, self.texts, self.raw = asked.read.chunks, asked.read.texts, asked.read.raw
+        self.connector = Connector(view, fit, asked, is_strict=is_strict)
+        self.phrases = Phrases(self.connector, asked)
+        self.tables = TablePlanner(self.phrases)
 
     def plan(self) -> PlannedReading:
         """The likeliest reading, with what it leaves out, and doubts for words that are in no clause."""
@@ -126,7 +119,7 @@ class Planner:
             case "choose":
                 return self._choice()
             case "compare" | "difference":
-                return PairPlanner(self.phrases, question).plan()
+                return PairPlanner(self.phrases).plan()
             case _:
                 return self._set()
 
@@ -174,7 +167,7 @@ class Planner:
         if not kinds or any(self.view.has_any(one.known, frozenset(kinds)) for one in likely):
             return found
         chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
-        persons = self.phrases.denotations(replace(phrase, chunks=[chunk]))
+        persons = self.phrases.denotations(replace(phrase, chunks=(chunk,)))
         own = (one for one in persons if not one.is_free)
         read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID) for one in own)
         return best([*found, *(one for one in read if self._comes_to(one))])
@@ -206,7 +199,7 @@ class Planner:
 
     def _leaps(self, how: Sequence[Match]) -> tuple[Doubt, ...]:
         """Doubt a path whose first steps no word names, though words name others: books `by` somebody's child."""
-        for words, path, _ in how:
+        for words, path in how:
             named = [max(self.phrases.fit.phrase(words.split(), step.predicate), default=0.0) for step in path.steps]
             odd = [step.predicate for step, own in zip(path.steps[:-1], named, strict=False) if own < NEAR]
             joints = self.lexicon.prepositions & set(self.texts)  # at: `at station`
@@ -247,7 +240,7 @@ class Planner:
 
     def _named_by(self, chunk: Chunk) -> Denotation | None:
         """Return the named thing that words denote, if it is one."""
-        found = self.phrases.denotations(NounPhrase(chunks=[chunk]))[:1]
+        found = self.phrases.denotations(NounPhrase(chunks=(chunk,)))[:1]
         return next((one for one in found if one.is_named), None)
 
     def _text_of(self, chunk: Chunk) -> str:
@@ -302,7 +295,7 @@ class Planner:
             quantity = self.phrases.quantity_of(said)
         if quantity is None:
             return None
-        quantity, noun = replace(quantity, is_of_value=True), replace(phrase, of=None, quantity=None, restrictions=[])
+        quantity, noun = replace(quantity, is_of_value=True), replace(phrase, of=None, quantity=None, restrictions=())
         whose = [one for one in self.phrases.denotations(replace(owner, quantity=None))[:4] if one.is_named]
         have = Predication(light="have", object=noun)
         found = best(new for one in whose for new in self.phrases.with_quantity(one, have, noun, quantity))

@@ -55,9 +55,9 @@ class Restricting(Predicating):
     def _by_argument(self, given: Denotation, said: Predication) -> list[Denotation]:
         if said.object is None and said.subject is None and said.more:
             (preposition, phrase), *rest = said.more
-            return self.restrict(given, replace(said, preposition=preposition, object=phrase, more=rest))
+            return self.restrict(given, replace(said, preposition=preposition, object=phrase, more=tuple(rest)))
         if said.object is not None and said.subject is not None:  # each must hold of the same answer
-            found = self.restrict(given, replace(said, object=None, more=[]))
+            found = self.restrict(given, replace(said, object=None, more=()))
             whose = Predication(verb=said.verb, light=said.light, object=said.object, more=said.more)
             others = self.restrict(replace(given, score=0.0, doubts=()), whose)
             return best(new for one in found[:_BRANCHES] for new in met(one, others[:_BRANCHES]))
@@ -227,7 +227,7 @@ class Restricting(Predicating):
             by = said.compared
             if by is not None and by.quantity is None and said.object is None:
                 most = Superlative(by.position, by.comparison in {">", ">="}, by.measures)
-                return self.extreme(given, said, NounPhrase(chunks=[], superlative=most))  # "died": by that date
+                return self.extreme(given, said, NounPhrase(superlative=most))  # "died": by that date
             phrase = said.object
             word = self.texts[said.verb[0]] if said.verb else ""
             if phrase is not None and word in self.lexicon.comparatives:
@@ -264,7 +264,9 @@ class Restricting(Predicating):
         beside = [one for one in said.more if one[0] in self.lexicon.with_words]
         if said.subject is not None and beside:
             theirs = [Predication(said.verb, how, object=phrase, is_negated=True) for how, phrase in beside]
-            return self.all_of(given, [replace(said, more=[one for one in said.more if one not in beside]), *theirs])
+            return self.all_of(
+                given, [replace(said, more=tuple(one for one in said.more if one not in beside)), *theirs]
+            )
         found = []
         for one in self.restrict(given, said)[:_KEPT]:
             base = given
@@ -391,10 +393,10 @@ def _like_the_first(parts: Sequence[NounPhrase]) -> list[NounPhrase]:
     nouns, last = parts[0].chunks[:-1], parts[-1].chunks
     if len(last) > 1 and last[-2].entities and not (last[-1].entities or last[-1].classes):  # German and US nationality
         are_bare = (len(part.chunks) == 1 and bool(part.chunks[0].entities) for part in parts)
-        return [replace(p, chunks=[*p.chunks, last[-1]]) if one else p for p, one in zip(parts, are_bare, strict=True)]
+        return [replace(p, chunks=(*p.chunks, last[-1])) if one else p for p, one in zip(parts, are_bare, strict=True)]
     if not nouns or not parts[0].chunks[-1].entities or parts[0].of is not None:
         return list(parts)
-    bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=[*nouns, *part.chunks]) for part in parts]
+    bare = [part if len(part.chunks) > 1 or part.of else replace(part, chunks=(*nouns, *part.chunks)) for part in parts]
     return [parts[0], *bare[1:]]
 
 

@@ -24,7 +24,7 @@ from kgsparql.plans.measuring import MeasureChoice
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
-from kgsparql.reading.clauses import Clauses, NounPhrase, Predication, Restriction, Superlative, relations
+from kgsparql.reading.clauses import NounPhrase, Predication, Restriction, Superlative, relations
 
 _KEYS, _COUNTED, _PARTS, _TRIED = 3, 3, 6, 2
 _COLUMN = "value"
@@ -33,8 +33,8 @@ _COLUMN = "value"
 class TablePlanner:
     """Plans the tables of one question: a row for each item of a set, with what is asked of it."""
 
-    def __init__(self, phrases: Phrases, question: Clauses) -> None:
-        self.phrases, self.question = phrases, question
+    def __init__(self, phrases: Phrases) -> None:
+        self.phrases, self.question = phrases, phrases.question
         self.fit, self.lexicon = phrases.fit, phrases.lexicon
 
     def plan(self, each: NounPhrase) -> PlannedReading:
@@ -65,10 +65,10 @@ class TablePlanner:
     def asks_best(self, each: NounPhrase) -> tuple[NounPhrase, NounPhrase, Superlative] | None:
         """The things of which the best of each is asked for, what it is the best by, and which it is."""
         phrase, best = self.question.phrase, self.question.phrase
-        said = [one for one in phrase.restrictions if not _has(one, each)]
+        said = tuple(one for one in phrase.restrictions if not _has(one, each))
         for one in said if best.superlative is None else ():
             if isinstance(one, Predication) and one.object and (one.object.superlative or one.object.most):
-                best, said = one.object, [own for own in said if own is not one]
+                best, said = one.object, tuple(own for own in said if own is not one)
         extreme = best.superlative or (Superlative(*best.most) if best.most else None)
         if extreme is None or self.question.form != "set" or self.question.columns:
             return None
@@ -121,7 +121,7 @@ class TablePlanner:
         said = next((one for one in phrase.restrictions if isinstance(one, Predication) and _has(one, each)), None)
         if said is None:
             return
-        rest = [one for one in phrase.restrictions if one is not said]
+        rest = tuple(one for one in phrase.restrictions if one is not said)
         things = self.phrases.denotations(replace(phrase, restrictions=rest))[:_COUNTED]
         for thing in self.phrases.settled_of(things) or things:
             if not said.verb and (back := _way_back(key.known, thing.items)) is not None:
@@ -141,7 +141,7 @@ class TablePlanner:
         ways = [(key, PropertyPath(()))]
         start = key
         if owner is not None:
-            bare = replace(owner, restrictions=[one for one in owner.restrictions if not _has(one, each)])
+            bare = replace(owner, restrictions=tuple(one for one in owner.restrictions if not _has(one, each)))
             ways = [
                 (one, one.how[-1].path)
                 for thing in self.phrases.denotations(bare)[:_COUNTED]
@@ -163,11 +163,11 @@ class TablePlanner:
     def listed(self) -> PlannedReading | None:
         """A list with values of each: `the films with their years`; ``None`` where no such list is asked for."""
         phrase, columns = self.question.phrase, [*self.question.columns]
-        kept: list[Restriction] = []
+        kept: tuple[Restriction, ...] = ()
         for said in phrase.restrictions:
             nouns = self._nouns_beside(said)
             columns += nouns
-            kept += [] if nouns else [said]
+            kept += () if nouns else (said,)
         if not columns:
             return None
         found = self.phrases.denotations(replace(phrase, restrictions=kept))

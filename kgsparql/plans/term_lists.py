@@ -20,13 +20,14 @@ from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import words
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import ListedName
-from kgsparql.plans.question_words import QuestionWords
+from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import PredicateUse, Profiler, kind_at_end
 from kgsparql.plans.type_check import kind_of_literal
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable, whole_number
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
+from kgsparql.reading.asking import Asked
 
 MOST_CLASSES = 30
 MOST_PREDICATES = 60
@@ -202,17 +203,17 @@ class TermLists:
     left_out: tuple[str, ...] = ()
 
 
-def texts_of(question: str, asked: QuestionWords) -> list[str]:
+def texts_of(asked: Asked) -> list[str]:
     """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
 
-    >>> from kgsparql.linking.ranking import BM25Ranker
-    >>> question = 'Which US firms in New Delhi make "tea bags"?'
-    >>> texts_of(question, QuestionWords(question, BM25Ranker()))
-    ['tea bags', 'US', 'New Delhi', 'firms', 'New', 'Delhi', 'make', 'tea', 'bags']
+    >>> from kgsparql.reading.chunks import chunked
+    >>> texts_of(Asked.of(chunked('Which US firms in New Delhi make "tea bags"?', None)))
+    ['tea bags', 'US', 'New Delhi', 'firms', 'New', 'Delhi', 'tea', 'bags']
     """
+    question = asked.read.question
     quoted = [found[1] for found in _QUOTED.finditer(question)]
     names = [found[0] for found in _NAME.finditer(question, question.find(" "))]
-    own = [question[asked.tokens[i].start : asked.tokens[i].end] for i in asked.content]
+    own = [asked.read.raw[at] for at in asked.content]
     return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
 
 
@@ -235,24 +236,23 @@ def common_predicates(graph: KnowledgeGraph) -> tuple[IRI, ...]:
 class TermLister:
     """Makes the lists for one question.
 
-    :param asked: the words of the question.
+    :param fit: compares words of the question with names.
     :param class_counts: how many items the commonest classes have, as far as that is known.
     :param most: sets that are looked at, with those that the profiler knows: three queries each.
     """
 
-    asked: QuestionWords
+    asked: Asked
+    fit: LabelFit
     profiler: Profiler
     labels: TermLabels
     linker: Linker | None = None
     class_counts: Mapping[IRI, int] = field(default_factory=dict)
     most: int = 60
 
-    def lists(
-        self, question: str, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity]
-    ) -> TermLists:
+    def lists(self, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity]) -> TermLists:
         """The terms that a plan for a question may be made of, the likeliest where there are many.
 
-        :param named: the entities and texts that the question names. :param kinds: the classes.
+        :param named: the entities and texts that it names. :param kinds: the classes.
         :param links: its entities, with what else each name may mean.
         """
         counts = self.class_counts
@@ -273,10 +273,10 @@ class TermLister:
         known: dict[Term, str] = {term: ", ".join(lines.labels[kind] for kind in own) for term, own in kinds_of.items()}
         namesakes = namesake_groups((term, lines.labels[term]) for term in entities)
         known |= descriptions_of(namesakes, self.labels) if namesakes else {}
-        lines.add_entities({term: alike[term] for term in entities}, known, self.asked.texts)
+        lines.add_entities({term: alike[term] for term in entities}, known, self.asked.read.texts)
         lines.add_classes(classes, counts)
         lines.add_predicates(kept)
-        lines.add_texts([term for term in named if isinstance(term, Literal)], texts_of(question, self.asked))
+        lines.add_texts([term for term in named if isinstance(term, Literal)], texts_of(self.asked))
         cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
         return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
 
@@ -299,7 +299,7 @@ class TermLister:
         found: dict[IRI, tuple[IRI, ...]] = {}
         for term in entities:
             if not any(term in also for also in found.values()):
-                own = [] if said_besides(term, labels[term], self.asked.texts) else named[normalised(labels[term])]
+                own = [] if said_besides(term, labels[term], self.asked.read.texts) else named[normalised(labels[term])]
                 found[term] = tuple(o for o in own if o != term and known.get(o) == known.get(term))
         return found
 
@@ -387,5 +387,5 @@ class TermLister:
     def fits(self, terms: Sequence[IRI]) -> dict[IRI, float]:
         """How many words of the question the names of terms account for."""
         names = self.labels(terms, in_grace=True)
-        fits = self.asked.fits([names[term] for term in terms])
-        return {term: sum(fit.values()) for term, fit in zip(terms, fits, strict=True)}
+        texts = [self.asked.read.texts[at] for at in self.asked.content]
+        return dict(zip(terms, self.fit.covered(texts, [names[term] for term in terms]), strict=True))

@@ -62,6 +62,11 @@ class Asked:
         is_initial = len(text) == 1 and not text.isdecimal()
         return not (text in own.light_words or is_initial or own.is_adverb(text))
 
+    @cached_property
+    def content(self) -> list[int]:
+        """The positions of all words that say what is asked, those of names too."""
+        return [*filter(self.tells, range(len(self.read.texts)))]
+
     # --- Which kind of thing
 
     @property

@@ -35,8 +35,12 @@ class Gapped(NamedTuple):
     compared: Comparative | None
 
 
-def _as_chunks(edges: Sequence[Edge]) -> list[Chunk]:
-    return [own if isinstance(own := edge.value, Chunk) else Chunk(edge.start, edge.end, edge.text) for edge in edges]
+def _as_chunks(edges: Sequence[Edge]) -> tuple[Chunk, ...]:
+    values = (edge.value for edge in edges)
+    return tuple(
+        own if isinstance(own, Chunk) else Chunk(edge.start, edge.end, edge.text)
+        for own, edge in zip(values, edges, strict=True)
+    )
 
 
 def _as_positions(edges: Sequence[Edge]) -> tuple[int, ...]:
@@ -52,12 +56,12 @@ def _as_value(edges: Sequence[Edge]) -> Any:
     return edges[0].value[0] if isinstance(edges[0].value, tuple) else edges[0].value
 
 
-def _as_list(found: Sequence[Any]) -> list[Restriction]:
-    return [one for said in found for one in (said if isinstance(said, list) else [said])]
+def _as_said(found: Sequence[Any]) -> tuple[Restriction, ...]:
+    return tuple(one for said in found for one in (said if isinstance(said, tuple) else (said,)))
 
 
 _CONVERTERS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
-    **dict.fromkeys(("restrictions", "said"), _as_list),
+    **dict.fromkeys(("restrictions", "said"), _as_said),
     **dict.fromkeys(("verb", "kinds", "same", "measured", "event"), _as_positions),
     **dict.fromkeys(("asked", "preposition"), _as_text),
     "chunks": _as_chunks,
@@ -131,12 +135,12 @@ class Builders:
             if label == "of":
                 phrase = replace(phrase, of=phrase.of or value, of_form=phrase.of_form or "of")
             elif label == "chunks":
-                phrase = replace(phrase, chunks=[*phrase.chunks, value.value])
+                phrase = replace(phrase, chunks=(*phrase.chunks, value.value))
             elif label == "said" and phrase.superlative and self._is_measure(value):
                 measure = " ".join(chunk.text.lower() for chunk in value.object.chunks)
                 phrase = replace(phrase, superlative=replace(phrase.superlative, measures=(measure,)))
             elif label == "said":
-                phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list([value])])
+                phrase = replace(phrase, restrictions=(*phrase.restrictions, *_as_said([value])))
             elif label == "sum":
                 phrase = replace(phrase, summary=(value.start, "sum"))
             elif label.startswith("is_"):
@@ -218,11 +222,11 @@ class Builders:
         phrases = [own.get("object"), *(phrase for _, phrase in arguments)]
         own["is_negated"] = own.get("is_negated", False) or any(one is not None and one.is_negated for one in phrases)
         own["object"] = phrases[0] and _without_no(phrases[0])
-        own["more"] = [(word, _without_no(phrase)) for word, phrase in arguments]
+        own["more"] = tuple((word, _without_no(phrase)) for word, phrase in arguments)
         if "verb" in own and own.get("preposition") in self.lexicon.by_words and own["object"] is not None:
             own["is_passive"] = True
         if "later" in found and "subject" in own:
-            later = [*own["subject"].restrictions, *_as_list(found["later"])]
+            later = (*own["subject"].restrictions, *_as_said(found["later"]))
             own["subject"] = replace(own["subject"], restrictions=later)
         return Predication(**own)
 
@@ -247,19 +251,18 @@ class Builders:
         is_negated = "is_negated" in found and found.field("is_negated")
         return replace(said, is_negated=said.is_negated != is_negated, is_only=said.is_only or "is_only" in found)
 
-    def shared(self, found: Labels) -> list[Predication]:
+    def shared(self, found: Labels) -> tuple[Predication, ...]:
         """Give one subject, and a preposition, to all that is said of it."""
         word = found.one("adverb").value if "adverb" in found else _as_text(found["preposition"] or [""])
-        return [
-            replace(one, subject=found.one("subject"), preposition=one.preposition or word) for one in found["said"]
-        ]
+        subject = found.one("subject")
+        return tuple(replace(one, subject=subject, preposition=one.preposition or word) for one in found["said"])
 
     def gapped(self, found: Labels) -> Gapped:
         """Make the phrase of which the same is said as before."""
         said = found.one("said") or Predication(object=found.one("object"))
         return Gapped(_as_text(found["preposition"] or [""]), said.object, "is_negated" in found, said.compared)
 
-    def all_said(self, found: Labels) -> list[Restriction]:
+    def all_said(self, found: Labels) -> tuple[Restriction, ...]:
         """Join what is said: ``or`` begins another branch; ``there`` is the place named last."""
         branches: list[list[Restriction]] = [[]]
         place: tuple[str, NounPhrase | None] = "", None
@@ -276,7 +279,8 @@ class Builders:
             branches += [[]] if label == "or" else []
             branches[-1].append(one)
             last = one
-        return branches[0] if len(branches) == 1 else [Alternatives(branches)]
+        made = tuple(map(tuple, branches))
+        return made[0] if len(made) == 1 else (Alternatives(made),)
 
     # --- Questions
 
@@ -284,7 +288,7 @@ class Builders:
         """Note that a list is asked for; of a text that is no question, nothing is."""
         question: Clauses = found.one("body") or Clauses("set", NounPhrase())
         if "said" in found:
-            said = [*question.phrase.restrictions, *_as_list(found["said"])]
+            said = (*question.phrase.restrictions, *_as_said(found["said"]))
             question = replace(question, phrase=replace(question.phrase, restrictions=said))
         return replace(question, is_listing="is_listing" in found)
 
@@ -296,25 +300,25 @@ class Builders:
         head = first.head
         is_next = head is not None and "asked" in found and found.one("asked").next == first.chunks[0].start
         if is_next and head and head.entities and head.text[0].islower() and not first.kinds:
-            first = replace(first, chunks=[*first.chunks[:-1], replace(head, entities=(), is_strong=False)])
+            first = replace(first, chunks=(*first.chunks[:-1], replace(head, entities=(), is_strong=False)))
         phrase = replace(phrase, parts=(first, *others)) if others else first
-        phrase = replace(phrase, restrictions=[*phrase.restrictions, *_as_list(found["said"])])
+        phrase = replace(phrase, restrictions=(*phrase.restrictions, *_as_said(found["said"])))
         if "of" in found and phrase.of is None:
             phrase = replace(phrase, of=found.one("of"), of_form="of")
         head = phrase.head
         is_bare = not (phrase.of or phrase.restrictions or phrase.superlative)
         is_one = head is not None and bool(head.entities or (head.classes and "is_a" in found))
-        own = {"form": "set", **found.fields_of(Clauses), "phrase": phrase, "said": []}
+        own = {"form": "set", **found.fields_of(Clauses), "phrase": phrase, "said": ()}
         return Clauses(**own | {"is_definition": "is_definition" in found and is_bare and is_one})
 
     def yes_no(self, found: Labels) -> Clauses:
         """Make a question whether something holds, or which of two, or whether one has more than another."""
-        phrase, said = found.one("phrase"), _as_list(found["said"])
-        said = [_turned_round(one) for one in said] if "is_negated" in found else said
+        phrase, said = found.one("phrase"), _as_said(found["said"])
+        said = tuple(map(_turned_round, said)) if "is_negated" in found else said
         only = said[0] if len(said) == 1 and isinstance(said[0], Predication) else None
         if only is not None and phrase.joined_by == "or" and is_adverb(only):
             asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
-            return Clauses("choose", NounPhrase(asked=asked, restrictions=[only]), choices=phrase)
+            return Clauses("choose", NounPhrase(asked=asked, restrictions=(only,)), choices=phrase)
         if only is not None and only.compared and only.object and not only.is_negated:
             other = _with_nouns(only.object, phrase) if only.object.of else only.object
             return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
@@ -330,7 +334,7 @@ class Builders:
             return Clauses("difference", sides[0], other=sides[1], **found.fields_of(Clauses)) if sides else None
         compared, head = Comparative(how.start, *how.value), phrase.head
         if "is_set" in found and other.head and other.head.classes and head and not head.classes:
-            phrase = replace(phrase, chunks=[*phrase.chunks, other.head])  # more vegan than vegetarian recipes
+            phrase = replace(phrase, chunks=(*phrase.chunks, other.head))  # more vegan than vegetarian recipes
         other = _with_nouns(other, phrase)
         if "is_set" in found and compared.comparison == "<":
             phrase, other = other, phrase
@@ -358,9 +362,9 @@ class Builders:
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own: dict[str, Any] = {}
         if (inner := self._without_count(phrase)) is not phrase:
-            own["phrase"] = replace(phrase, of=replace(inner, restrictions=[*inner.restrictions, has_it]))
+            own["phrase"] = replace(phrase, of=replace(inner, restrictions=(*inner.restrictions, has_it)))
         elif question.form == "count":
-            own["phrase"] = replace(phrase, restrictions=[*phrase.restrictions, has_it])
+            own["phrase"] = replace(phrase, restrictions=(*phrase.restrictions, has_it))
         elif phrase.summary is not None:
             own["phrase"] = replace(phrase, of=phrase.of or each)
         elif question.form == "set" and not (phrase.superlative or any(map(_has_extreme, phrase.restrictions))):
@@ -380,7 +384,7 @@ class Builders:
                 if own.subject is not None and not own.preposition:
                     own, preposition = replace(own, preposition=preposition), ""
             said.append(own)
-        return replace(question, phrase=replace(question.phrase, restrictions=said))
+        return replace(question, phrase=replace(question.phrase, restrictions=tuple(said)))
 
     def word(self, found: Labels) -> Any:
         """Return the only value."""
@@ -406,7 +410,7 @@ def _without_no(phrase: NounPhrase) -> NounPhrase:
 def _turned_round(said: Restriction) -> Restriction:
     if isinstance(said, Predication):
         return replace(said, is_negated=not said.is_negated)
-    return Alternatives([[_turned_round(one) for one in branch] for branch in said.branches])
+    return Alternatives(tuple(tuple(map(_turned_round, branch)) for branch in said.branches))
 
 
 def _has_extreme(said: Restriction) -> bool:
@@ -416,7 +420,7 @@ def _has_extreme(said: Restriction) -> bool:
 
 def _with_nouns(phrase: NounPhrase, other: NounPhrase) -> NounPhrase:
     """Give a phrase the nouns of another one, if it has none: ``than that of Ann``."""
-    return phrase if phrase.chunks else replace(phrase, chunks=list(other.chunks))
+    return phrase if phrase.chunks else replace(phrase, chunks=other.chunks)
 
 
 def _with_argument(last: Predication, found: Predication) -> Predication:
@@ -424,7 +428,7 @@ def _with_argument(last: Predication, found: Predication) -> Predication:
     counted = last.object
     is_adjacent = bool(last.verb and found.verb) and found.verb[0] == last.verb[-1] + 2
     if is_adjacent and counted is None:
-        return replace(last, object=found.object, preposition=found.preposition, more=list(found.more))
+        return replace(last, object=found.object, preposition=found.preposition, more=found.more)
     if counted is not None and counted.quantity and not counted.chunks and found.object is not None:
         return replace(last, object=_with_nouns(counted, found.object))
     return last
@@ -434,7 +438,7 @@ def _said_again(last: Predication, gap: Gapped) -> Predication:
     """Say of another phrase what was said."""
     if gap.compared is not None:
         light = last.light if last.verb else "be"
-        return replace(last, object=gap.object, compared=gap.compared, light=light, is_negated=gap.is_negated, more=[])
+        return replace(last, object=gap.object, compared=gap.compared, light=light, is_negated=gap.is_negated, more=())
     if gap.preposition and gap.object is not None:
         return with_preposition(last, gap.preposition, _without_no(gap.object), gap.is_negated)
-    return replace(last, object=gap.object and _without_no(gap.object), is_negated=gap.is_negated, more=[])
+    return replace(last, object=gap.object and _without_no(gap.object), is_negated=gap.is_negated, more=())

@@ -6,12 +6,12 @@ meant, and which way it is followed, is decided where the graph is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Literal as OneOf
 from typing import TypeAlias
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, replace
 from kgsparql.rdf.terms import IRI, Literal
 
 Comparison = OneOf["=", "!=", "<", "<=", ">", ">="]
@@ -121,7 +121,7 @@ class Quantity:
         return self.value.number or Decimal()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class NounPhrase:
     """A noun phrase, as the parser makes it.
 
@@ -137,11 +137,11 @@ class NounPhrase:
     :param is_each: something is asked of each of them: ``each department``. :param is_theirs: ``their prices``.
     """
 
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: tuple[Chunk, ...] = ()
     asked: str = ""
     of: NounPhrase | None = None
     of_form: OneOf["", "of", "'s", "same"] = ""
-    restrictions: list[Restriction] = field(default_factory=list)
+    restrictions: tuple[Restriction, ...] = ()
     parts: tuple[NounPhrase, ...] = ()
     joined_by: OneOf["", "and", "or"] = ""
     superlative: Superlative | None = None
@@ -173,7 +173,7 @@ class NounPhrase:
         return own.union(*(part.positions for part in self.parts))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Predication:
     """A verb, preposition or copula with its arguments; the argument that is None is the phrase that it restricts.
 
@@ -194,10 +194,10 @@ class Predication:
     light: Light = ""
     subject: NounPhrase | None = None
     object: NounPhrase | None = None
-    more: list[tuple[str, NounPhrase]] = field(default_factory=list)
+    more: tuple[tuple[str, NounPhrase], ...] = ()
     is_negated: bool = False
     whose: NounPhrase | None = None
-    said: list[Restriction] = field(default_factory=list)
+    said: tuple[Restriction, ...] = ()
     compared: Comparative | None = None
     is_only: bool = False
 
@@ -220,11 +220,11 @@ class Comparative:
     own: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Alternatives:
     """``died before 1930 or were born after 1950``: what is said in one of these branches holds."""
 
-    branches: list[list[Restriction]]
+    branches: tuple[tuple[Restriction, ...], ...]
 
 
 Restriction: TypeAlias = "Predication | Alternatives"
@@ -234,7 +234,7 @@ Form = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
 more: of one, by ``comparative``, than of the other; without, of two sets, or of what belongs to each of two."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Clauses:
     """A question as it was read.
 
@@ -260,7 +260,7 @@ class Clauses:
 
     form: Form
     phrase: NounPhrase
-    said: list[Restriction] = field(default_factory=list)
+    said: tuple[Restriction, ...] = ()
     each: NounPhrase | None = None
     columns: tuple[NounPhrase, ...] = ()
     choices: NounPhrase | None = None
@@ -282,7 +282,7 @@ class Clauses:
     pronouns: tuple[int, ...] = ()
 
 
-def relations(restrictions: list[Restriction]) -> Iterator[Predication]:
+def relations(restrictions: Iterable[Restriction]) -> Iterator[Predication]:
     """All relations of restrictions, those in branches, too."""
     for one in restrictions:
         if isinstance(one, Predication):
@@ -296,8 +296,8 @@ def with_preposition(last: Predication, preposition: str, other: NounPhrase, is_
     """Say of another phrase what was said with another preposition: ``won it in 1921, but not in 1922``."""
     is_transitive = last.object is not None and not last.preposition
     if is_transitive and any(said == preposition for said, _ in last.more):
-        return replace(last, more=[(preposition, other)], is_negated=is_negated)
-    return replace(last, preposition=preposition, object=other, more=[], is_negated=is_negated)
+        return replace(last, more=((preposition, other),), is_negated=is_negated)
+    return replace(last, preposition=preposition, object=other, more=(), is_negated=is_negated)
 
 
 def is_adverb(relation: Predication) -> bool:

@@ -100,8 +100,8 @@ class _Reader:
             summary = phrase.summary[1] if phrase.summary else question.summary
             return replace(question, form="count", phrase=phrase.of, summary=summary)
         if phrase.of is not None and len(words) == 1 and words[0] in own.share_words:
-            said = [*phrase.of.restrictions, *phrase.restrictions]
-            return replace(question, form="share", phrase=replace(phrase.of, restrictions=[]), said=said)
+            said = (*phrase.of.restrictions, *phrase.restrictions)
+            return replace(question, form="share", phrase=replace(phrase.of, restrictions=()), said=said)
         is_count = not own.imperatives.isdisjoint(own.count_words.intersection(self.texts[:3]))
         return replace(question, form="count") if is_count else question
 
@@ -161,7 +161,7 @@ class _Reader:
         closed -= own.negations | own.except_words
         said = [text for at, text in enumerate(self.texts) if text not in closed and not self._is_in_name(at)]
         is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.form) == len(names)
-        return NounPhrase(chunks=names) if is_asked and " ".join(said) in own.other_names else None
+        return NounPhrase(chunks=tuple(names)) if is_asked and " ".join(said) in own.other_names else None
 
 
 def _with_number(phrase: NounPhrase) -> NounPhrase:
@@ -180,14 +180,14 @@ def _with_number(phrase: NounPhrase) -> NounPhrase:
         else:
             break
         mended = replace(said, object=replace(other, superlative=best))
-        return replace(phrase, restrictions=[_in_place(one, said, mended) for one in phrase.restrictions])
+        return replace(phrase, restrictions=tuple(_in_place(one, said, mended) for one in phrase.restrictions))
     return phrase
 
 
 def _in_place(one: Restriction, old: Predication, new: Predication) -> Restriction:
     if isinstance(one, Predication):
         return new if one is old else one
-    return Alternatives([[_in_place(own, old, new) for own in branch] for branch in one.branches])
+    return Alternatives(tuple(tuple(_in_place(own, old, new) for own in branch) for branch in one.branches))
 
 
 def _with_each(question: Clauses) -> Clauses:

@@ -1,14 +1,14 @@
-"""What answers by itself: one plan for whatever is asked, with path ranking as the other opinion."""
+"""What answers by itself: one plan for whatever is asked; where none has all of it, what paths lead to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval, Support
-from kgsparql.answering.confidence import path_lead, support_of_plan
+from kgsparql.answering.answer import AnswerTerm, Claim, Draft, Gap, Reading, Retrieval
+from kgsparql.answering.confidence import support_of_plan
 from kgsparql.answering.coverage import gaps
 from kgsparql.answering.kinds_found import amount_gaps
 from kgsparql.answering.plan_question import predicates_of
@@ -22,7 +22,6 @@ from kgsparql.evidence.verbalising import arrow, triple_text
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import is_foreign, roots_of, words
 from kgsparql.plans import algebra as a
-from kgsparql.plans.connecting import LEAP, TURNED
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.paths import Step, directions
@@ -31,20 +30,18 @@ from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
 from kgsparql.reading.asking import Asked
 
-_NOTHING = Gap("reading", "", "nothing else was found")
 _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
-_OTHERWISE = Gap("reading", "", "a path that fits the question leads to something else")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedOrWalked(Retriever):
-    """A plan where one says all that is asked; else what paths lead to, or a plan that leaves something out.
+    """A plan where one has all that is asked; else what paths lead to, or a plan that leaves something out.
 
-    An answer is sure if one of both is sure and the other does not surely contradict it; who answered is who gave it.
+    Paths beside a plan that leaves nothing out changed 11 of 2,067 answers, for the worse as often as for the better.
     """
 
     name: ClassVar[str] = AUTO
-    summary: ClassVar[str] = "a plan of what is asked, with what paths lead to as the other opinion"
+    summary: ClassVar[str] = "a plan of what is asked; where none has all of it, what paths lead to"
     source: ClassVar[str] = "kgsparql"
     mends: ClassVar[bool] = True
     computes: ClassVar[bool] = True
@@ -80,10 +77,10 @@ class PlannedOrWalked(Retriever):
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
-        if planned is not None and (
-            read.reading.is_impossible or (not planned.gaps and not _is_lookup(read.reading.plan))
-        ):
-            return replace(planned, readings=lambda: self._all_readings(read, planned, None, session))
+        if planned is not None and _says_all(read, planned):
+            beside = self.walking.retrieve(session).evidence if session.only_evidence else ()
+            made = replace(planned, evidence=_one_after_the_other(planned.evidence, beside))
+            return replace(made, readings=lambda: self._all_readings(read, planned, None, session))
         walked = self.walking.retrieve(session)
         if planned is None:
             return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
@@ -92,11 +89,8 @@ class PlannedOrWalked(Retriever):
             walked = without_lost_items(walked, session)  # what is found again is not looked up once more
             missing = gaps(session, walked)
         judged = replace(walked, gaps=missing, is_judged=True)
-        if not planned.gaps:
-            session.notes.drop("order_unknown", [""])  # a plan says which
-        chosen = _one_of(planned, judged, read, missing if walked.candidates else (_NOTHING,))
-        support = _support_of(planned, walked)
-        return replace(chosen, support=support, readings=lambda: self._all_readings(read, planned, walked, session))
+        chosen = _one_of(planned, judged, read)
+        return replace(chosen, readings=lambda: self._all_readings(read, planned, walked, session))
 
     def _all_readings(
         self, read: ReadQuestion, planned: Retrieval | None, walked: Retrieval | None, session: Session
@@ -133,61 +127,37 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     if session.oracle is not None or is_foreign(session.question):
         return None
     read = read_and_planned(session)
-    named = {name.term for chunk in read.words.chunks for name in chunk.entities}
+    named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
-    planned = None if read.clauses.is_definition or is_about_others else planned_retrieval(read, session)
+    planned = None if read.asked.clauses.is_definition or is_about_others else planned_retrieval(read, session)
     return read, planned
 
 
-def _one_of(planned: Retrieval, other: Retrieval, read: ReadQuestion, missing: tuple[Gap, ...]) -> Retrieval:
-    """Choose between what a plan came to and what was found otherwise.
+def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
+    """Tell whether a plan has all that is asked, so that nothing else is looked for: no look-up of nothing has."""
+    is_lookup = _is_lookup(read.reading.plan)
+    return read.reading.is_impossible or (not planned.gaps and (not is_lookup or bool(_planned_items(planned))))
 
-    :param missing: what of the question the other leaves out.
-    """
-    items = _planned_items(planned)
+
+def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:
+    """Choose between a plan that leaves something out, or comes to nothing, and what paths lead to."""
+    is_whole = bool(walked.candidates) and not walked.gaps
     if not planned.gaps:
-        if items == shown_terms(other):
-            unlike = tuple(gap for gap in missing if gap.code == "kind")
-            return other if not missing else replace(planned, gaps=unlike)
-        sets = read.reading.plan.sets if isinstance(read.reading.plan, a.Both) else ()
-        is_of_class = any(isinstance(one, a.Instances) for one in sets)
-        is_narrower = is_of_class and set() < items < shown_terms(other)  # those of the class that is asked for
-        if missing or is_narrower or (read.reading.is_said and items):
-            return planned
-        return replace(planned, gaps=(_OTHERWISE,)) if items else replace(other, gaps=(_READ_OTHERWISE,))
-    turned = [doubt.position for doubt in read.reading.doubts if doubt.why == TURNED]
-    is_unnamed = -1 in turned and not missing and items == shown_terms(other)  # cities in a country, by its capital
-    if is_unnamed or (turned and isinstance(read.reading.plan, a.Exists)):
-        return planned  # the other reading knows no direction
-    if _is_leap(read, items, other):
-        return planned
-    is_left_out = any(gap.code == "operation" for gap in missing)  # one or the other
-    if not missing or (not _is_computing(read.reading.plan) and other.candidates and not is_left_out):
-        return other
-    return replace(planned, evidence=Evidence([*planned.evidence, *other.evidence]))
+        return replace(walked, gaps=(_READ_OTHERWISE,)) if is_whole else planned
+    is_uncomputed = _is_computing(read.reading.plan) or any(gap.code == "operation" for gap in walked.gaps)
+    if is_whole or (walked.candidates and not is_uncomputed):
+        return walked
+    return replace(planned, evidence=_one_after_the_other(planned.evidence, walked.evidence))
 
 
-def _is_leap(read: ReadQuestion, items: set[Term], other: Retrieval) -> bool:
-    """Tell whether paths go on from all that a plan has words for, to the class that is asked for."""
-    plan, doubts, head, best = read.reading.plan, read.reading.doubts, read.clauses.phrase.head, other.best_item
-    if any(doubt.why == LEAP for doubt in doubts):
-        return items == shown_terms(other)
-    if head is None or not head.classes or best is None or not isinstance(plan, a.Ends):
-        return False
-    said, gone = plan.path.steps, best.paths[0].property_path.steps
-    return all(own.position in head.span for own in doubts) and said == gone[: len(said)] != gone
+def _one_after_the_other(first: Evidence, others: Iterable[EvidenceItem]) -> Evidence:
+    """Put evidence behind other evidence, which says nothing twice."""
+    told = {item.text for item in first}
+    return Evidence([*first, *(replace(item, marker="") for item in others if item.text not in told)])
 
 
 def _planned_items(planned: Retrieval) -> set[Term]:
     return {*(shown_terms(planned) if planned.computed is None else planned.computed.items)}
-
-
-def _support_of(planned: Retrieval, walked: Retrieval) -> Support:
-    """Tell how clearly both opinions read the question, and whether they agree."""
-    items, others = _planned_items(planned), shown_terms(walked)
-    is_unlike = bool(items and others) and items.isdisjoint(others)  # a value is no item
-    agreement = 1.0 if items == others else 0.0 if is_unlike else 0.5
-    return replace(planned.support or Support(), path_lead=path_lead(walked), agreement=agreement)
 
 
 def _is_computing(plan: a.Plan | None) -> bool:

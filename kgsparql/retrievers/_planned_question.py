@@ -100,7 +100,7 @@ class GivenPlan(Retriever):
     def retrieve(self, session: Session) -> Retrieval:
         """Return what the plan comes to."""
         found = run(self.plan, session.graph, vocabulary=session.vocabulary)
-        return replace(computed_retrieval(found, session), support=Support(1.0, 1.0, 1.0, 1.0))
+        return replace(computed_retrieval(found, session), support=Support(1.0, 1.0))
 
 
 def planned_question(session: Session) -> PlannedQuestion:
@@ -120,13 +120,13 @@ def planned_question(session: Session) -> PlannedQuestion:
         return PlannedQuestion(session.question, (), (), (), None, None, (), tuple(session.notes.texts), {})
     computed = None if answered is None else answered.computed or computed_plan(found, session)
     plans = [(own, own.plan) for own in (found.reading, *found.reading.others) if own.plan is not None]
-    named = [(chunk, term) for chunk in found.words.chunks for term in _terms_of(chunk)]
+    named = [(chunk, term) for chunk in found.asked.read.chunks for term in _terms_of(chunk)]
     terms: list[Term] = [term for _, term in named]
     terms += [term for _, plan in plans for term in sorted(terms_in(plan), key=str)]
     labels = session.labels([*terms, *(() if computed is None else computed.terms)], in_grace=True)
     candidates = []
     for own, plan in plans:
-        left = dict.fromkeys(found.words.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
+        left = dict.fromkeys(found.asked.read.raw[doubt.position] for doubt in own.doubts if doubt.position >= 0)
         candidates.append(CandidatePlan(plan, in_words(plan, labels.__getitem__), own.score, tuple(left)))
     gaps, confidence = () if answered is None else answered.gaps, 0.0
     if computed is not None:
@@ -140,7 +140,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         confidence = calibration().probability(signals)
         gaps = gaps if gaps or confidence >= calibration().sure else (calibration().doubt(signals),)
     return PlannedQuestion(
-        question=session.question, read=tuple(described(found.clauses, found.words.texts)),
+        question=session.question, read=tuple(described(found.asked.clauses, found.asked.read.texts)),
         named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind_of_term(chunk, term)) for chunk, term in named),
         candidates=tuple(candidates), chosen=candidates[0] if computed is not None else None, computed=computed,
         doubts=tuple(gap.text for gap in gaps), notes=tuple(session.notes.texts), labels=labels, confidence=confidence,

@@ -29,7 +29,8 @@ def asked(run: Run, question: str, file: Path, *, kg: object = NOBEL) -> Path:
     """The answer in a file; one from the usual graph is asked for once."""
     key = question, file.suffix
     if kg != NOBEL or key not in _ASKED:
-        run("ask", question, "-k", kg, "-q", "--no-model", "-o", file, "-f", file.suffix[1:])
+        own = ("-r", "path_ranking") if question == BORN else ()  # of several queries one can be spoilt
+        run("ask", question, "-k", kg, "-q", "--no-model", *own, "-o", file, "-f", file.suffix[1:])
         if kg == NOBEL:
             _ASKED[key] = file.read_text(encoding="utf-8")
     else:

@@ -126,7 +126,7 @@ def test_an_endpoint_with_too_many_labels_is_asked_for_those_of_the_question(
         done = run("index", "-k", url, "--embedder", "none")
         assert done.exit_code == 2
         assert "cannot all be read" in done.stderr
-        assert "--class" in done.stderr
+        assert "questions look them up" in done.stderr
         monkeypatch.undo()
         known = known_as(url, "bytes")
         known.graph._http.max_bytes = 20_000  # type: ignore[attr-defined]

@@ -36,7 +36,7 @@ of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is
 
 @pytest.fixture(scope="module")
 def answer(nobel: kgsparql.KnowledgeBase) -> Answer:
-    return nobel.ask(BORN)
+    return nobel.ask(BORN, retriever="path_ranking")
 
 
 def test_print_shows_what_the_command_prints(nobel: kgsparql.KnowledgeBase) -> None:
@@ -169,7 +169,7 @@ def _filled(graph: rdflib.Graph) -> rdflib.Graph:
 def test_a_graph_of_rdflib_gives_the_same_answer(kind: type[rdflib.Graph], store: str, answer: Answer) -> None:
     graph = _filled(kind(store=store))
     knowledge = kgsparql.open(graph, embedder="none")
-    found = knowledge.ask(BORN)
+    found = knowledge.ask(BORN, retriever="path_ranking")
     assert [item.text for item in found.evidence] == [item.text for item in answer.evidence]
     assert {str(s) for item in found.evidence for cited in item.triples for s in cited.sources} == {"store"}
     assert len(knowledge.query("SELECT ?place { mine:Marie_Curie dbo:birthPlace ?place }")) == 1
