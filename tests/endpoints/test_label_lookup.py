@@ -32,7 +32,6 @@ from tests.world import FIXTURES, NOBEL, graph_of
 D, ONTOLOGY = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 QUESTIONS = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text("utf-8").splitlines()]
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-SCIENTIST = IRI(ONTOLOGY + "Scientist")
 PUBLIC = EndpointProfile(is_public=True, has_many_labels=True)
 
 

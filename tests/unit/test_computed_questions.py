@@ -104,14 +104,6 @@ def test_another_engine_finds_it_too(graph: rdflib.Graph) -> None:
         assert_gold(question, on_rdflib(graph, question["sparql"]))
 
 
-def test_a_tie_is_gold_only_where_the_question_has_one_answer_for_all_who_share_it() -> None:
-    ties = [question for question in QUESTIONS if question["kind"] == "extreme with ties"]
-    assert all(len(question["answers"]) > 1 for question in ties)
-    alone = [question for question in QUESTIONS if question["kind"] == "extreme"]
-    assert alone
-    assert all(len(question["answers"]) == 1 for question in alone)
-
-
 FAMILIES = {
     "facts": "what,true,false,which of a class,voice,how many,list all,three ways,paraphrases".split(","),
     "roles": ["turned round", "and, swapped", "two hops"],

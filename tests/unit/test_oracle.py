@@ -171,16 +171,10 @@ def test_a_kind_by_the_shape_of_a_query(benchmark: ModuleType, sparql: str, kind
     assert benchmark.question_kind(Question(id="1", text="?", type="SELECT", sparql=sparql)) == kind
 
 
-def test_the_word_of_the_dataset_comes_first(benchmark: ModuleType) -> None:
+def test_the_word_of_the_dataset_comes_first_and_what_has_no_query_is_looked_up(benchmark: ModuleType) -> None:
     question = Question(id="1", text="?", type="table,RESULT_ORDER_MATTERS", sparql="ASK { ?x ?p 1 }")
     assert benchmark.question_kind(question) == "table"
-
-
-def test_without_a_query_a_question_is_looked_up(benchmark: ModuleType) -> None:
     assert benchmark.question_kind(Question(id="1", text="?", path=("author",))) == "lookup"
-
-
-def test_an_expression_in_brackets_is_one_column(benchmark: ModuleType) -> None:
     assert benchmark.columns("SELECT ?x (ROUND(AVG(?y) * 100) / 100 AS ?n)") == 2
 
 
