@@ -42,7 +42,6 @@ _SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, whi
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
-_LARGEST_CONTEXT = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from kgsparql.reading.clauses import (
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _DEEPER, _FOLLOWED, _TRIED, _CLASSES = 0.25, 10, 3, 3
+FIRST_YEAR = 100  # a smaller number is no date
 _ORDERED = ("number", "date", "time", "year")
 
 
@@ -397,7 +398,8 @@ class Measuring(ABC):
     ) -> list[tuple[Denotation, MeasureChoice]]:
         """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
         if quantity.is_of_value:
-            values = [one for one in self.measures_of_noun(given, phrase) if one.kind]
+            kinds = _ORDERED if abs(quantity.number) >= FIRST_YEAR or quantity.value.date else ("number",)
+            values = [one for one in self.measures_of_noun(given, phrase) if one.kind in kinds]
             return self._refined(given, values[:_TRIED], phrase)
         if phrase.chunks:
             return self._counted(given, said, phrase)

@@ -10,14 +10,13 @@ from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
-from kgsparql.plans.measuring import MeasureChoice, Measuring
+from kgsparql.plans.measuring import FIRST_YEAR, MeasureChoice, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
 
 _GIVEN, _TRIED = 5, 3
-_FIRST_YEAR = 100
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
 _NARROWER = 3
 """Steps down a taxonomy that `is a` may stand for."""
@@ -204,7 +203,7 @@ class Predicating(Measuring):
             options = [one for one in options if one.kind in {"date", "time"}]
         elif words and (chunk.unit or not options or options[0].score < 0):
             options = [one for one in self.measures(given, words) if one.kind == "number"][:_TRIED] or options
-        elif not words and chunk.number is not None and abs(chunk.number) < _FIRST_YEAR:
+        elif not words and chunk.number is not None and abs(chunk.number) < FIRST_YEAR:
             # `in phase 3`, which is no year
             options = [one for one in options if one.kind == "number"]
         quantity = Quantity(comparison, chunk)
@@ -228,7 +227,7 @@ class Predicating(Measuring):
         options = options or self.measures(given, (), by.measures)
         options = options[: _TRIED - 1]
         if by.quantity is not None:
-            if by.quantity.number < _FIRST_YEAR:  # older than 30: an age, which is no date
+            if by.quantity.number < FIRST_YEAR:  # older than 30: an age, which is no date
                 options = [one for one in options if one.kind == "number"]
             return [self.keep(given, one, by.quantity) for one in options] or [given.leaving_out([by.position])]
         if (beside := [*self._beside_itself(given, said, by, options)]) and said.object is None:
