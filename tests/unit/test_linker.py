@@ -352,20 +352,14 @@ def test_known_words_that_are_only_together_no_name(names_linker: Linker) -> Non
 TEXTS = ["directed by", "release year", "has genre", "written by", "release date of the film"]
 
 
-def test_bm25_prefers_rare_shared_words_and_forgives_endings() -> None:
+def test_bm25_prefers_rare_shared_words_forgives_endings_gives_stop_words_nothing_and_scores_as_worked_out() -> None:
     scores = BM25Ranker().rank("In which years were films released?", TEXTS)
     assert scores.shape == (5,)
     assert scores[1] > scores[4] > 0 == scores[0] == scores[2]
-
-
-def test_bm25_gives_nothing_for_stop_words_that_all_share() -> None:
     assert BM25Ranker().rank("who is it by", TEXTS).tolist() == [0.0] * 5
     assert (ranker_for(None).name, ranker_for(HashedEmbedder("x")).name) == ("bm25", "x")
     for ranker in (BM25Ranker(), EmbeddingRanker(HashedEmbedder())):
         assert ranker.rank("q", []).shape == (0,)
-
-
-def test_bm25_of_the_worked_example() -> None:
     # By hand: length 2 of the usual 2: norm = 1.2 * (0.25 + 0.75) = 1.2; idf / idf = 1; (1 * 2.2 / (1 + 1.2)) / 2.2.
     scores = BM25Ranker().rank("curie", ["Marie Curie", "Bonn"])
     assert scores.tolist() == pytest.approx([1 / 2.2, 0])
