@@ -52,7 +52,7 @@ _PLANS_LISTED = 3  # plans that a model reads beside the paths
 class ReadQuestion:
     """A question, read and planned; nothing is run yet.
 
-    :param reading: the likeliest plan, with what it leaves out.
+    :param asked: the question. :param reading: the likeliest plan, with what it leaves out.
     """
 
     asked: Asked

@@ -104,7 +104,7 @@ class Session:
     :param min_confidence: what an answer must have at least to be called sure, beside what was fitted.
     :param rounds: model calls that waited for each other: the longest chain so far.
     :param looked_at: what was read of the sets that the question names, to plan it.
-    :param only_evidence: no answer is wanted, but evidence to read: what a surer way would not look at, too.
+    :param only_evidence: no answer is wanted, but evidence to read: paths are walked beside a plan that has all.
     """
 
     question: str
@@ -133,7 +133,7 @@ class Session:
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
     random: Random = field(init=False)
-    _asked: tuple[tuple[LinkedEntity, ...], Asked] | None = field(default=None, init=False, repr=False)
+    _asked: tuple[tuple[LinkedEntity, ...], Asked, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
     _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)
 
@@ -286,15 +286,26 @@ class Session:
 
     @property
     def asked(self) -> Asked:
-        """The question as it is read, with what was linked in it."""
-        if self._asked is None or self._asked[0] is not self.links:
+        """The question as it is read, with what was linked in it; copies that ask the same read the same."""
+        if (known := self._read_before()) is None:
             linker = None if self.given else self.linker  # where nothing was linked, no labels are asked for either
-            self._asked = self.links, Asked.of(chunked(self.question, linker, links=self.links))
-        return self._asked[1]
+            known = self._asked = self.links, Asked.of(chunked(self.question, linker, links=self.links)), False
+        return known[1]
 
     def read_as(self, asked: Asked) -> None:
         """Take the question as it was read with more of the graph: all that follows reads this."""
-        self._asked = self.links, asked
+        self._asked = self.links, asked, True
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether the question was read with more of the graph than its links."""
+        known = self._read_before()
+        return known is not None and known[2]
+
+    def _read_before(self) -> tuple[tuple[LinkedEntity, ...], Asked, bool] | None:
+        known = self._asked
+        is_same = known is not None and known[0] is self.links and known[1].read.question == self.question
+        return known if is_same else None
 
     @property
     def label_fit(self) -> LabelFit:

@@ -59,14 +59,16 @@ class Connector:
         :param is_strict: who does what to whom counts even where only one way makes sense.
         """
         self.view, self.fit, self.is_strict = view, fit, is_strict
-        self.lexicon, self.texts, phrases = (lexicon := asked.language), asked.read.texts, phrases_in(asked.clauses)
+        self.lexicon, self.texts = asked.language, asked.read.texts
         # The predicates whose names the question has word for word, by the positions of these words.
-        self.called = {p: frozenset(c.predicates) for own in phrases for c in own.chunks for p in c.span}
+        self.called = {
+            p: frozenset(c.predicates) for own in phrases_in(asked.clauses) for c in own.chunks for p in c.span
+        }
         # For each word, those that have it, or words that it is one of, as a name beside their label.
         spans = [(range(*span), own) for span, own in asked.read.predicates.items()]
         places = range(len(self.texts))
         self.named = [frozenset(one for span, own in spans if p in span for one in own) for p in places]
-        self.hint_roots = frozenset(root(word) for some in lexicon.hints.values() for word in some)
+        self.hint_roots = frozenset(root(word) for some in self.lexicon.hints.values() for word in some)
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
         self.alternatives = ReadingsTogether()
 

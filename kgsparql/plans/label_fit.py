@@ -214,7 +214,7 @@ class LabelFit:
 
     def covered(self, texts: Sequence[str], names: Sequence[str]) -> list[float]:
         """For each name, how many of some words it accounts for, each by how well it does."""
-        plain = [split_camel_case(name).lower() for name in names]
+        plain = [*map(self._plain, names)]
         self._compare(texts, plain)
         return [sum(own for text in texts if (own := self.word(text, name)) >= NEAR) for name in plain]
 

@@ -37,7 +37,7 @@ _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for some
 class PlannedOrWalked(Retriever):
     """A plan where one has all that is asked; else what paths lead to, or a plan that leaves something out.
 
-    Paths beside a plan that leaves nothing out changed 11 of 2,067 answers, for the worse as often as for the better.
+    Paths beside a plan that leaves nothing out changed 14 of 2,067 answers, 10 of them for the worse.
     """
 
     name: ClassVar[str] = AUTO
@@ -78,9 +78,11 @@ class PlannedOrWalked(Retriever):
             return self.walking.retrieve(session)
         read, planned = found
         if planned is not None and _says_all(read, planned):
-            beside = self.walking.retrieve(session).evidence if session.only_evidence else ()
-            made = replace(planned, evidence=_one_after_the_other(planned.evidence, beside))
-            return replace(made, readings=lambda: self._all_readings(read, planned, None, session))
+            beside = self.walking.retrieve(session) if session.only_evidence else None
+            session.notes.drop("order_unknown", [""])  # a plan says which
+            others = () if beside is None else beside.evidence
+            made = replace(planned, evidence=_one_after_the_other(planned.evidence, others))
+            return replace(made, readings=lambda: self._all_readings(read, planned, beside, session))
         walked = self.walking.retrieve(session)
         if planned is None:
             return replace(walked, readings=lambda: self._all_readings(read, None, walked, session))
@@ -134,7 +136,7 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
 
 
 def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
-    """Tell whether a plan has all that is asked, so that nothing else is looked for: no look-up of nothing has."""
+    """Tell whether a plan has all that is asked, so that nothing else is looked for; not a look-up of nothing."""
     is_lookup = _is_lookup(read.reading.plan)
     return read.reading.is_impossible or (not planned.gaps and (not is_lookup or bool(_planned_items(planned))))
 
@@ -151,7 +153,7 @@ def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrie
 
 
 def _one_after_the_other(first: Evidence, others: Iterable[EvidenceItem]) -> Evidence:
-    """Put evidence behind other evidence, which says nothing twice."""
+    """Put evidence behind other evidence, without items of the same text; those behind get new markers."""
     told = {item.text for item in first}
     return Evidence([*first, *(replace(item, marker="") for item in others if item.text not in told)])
 
