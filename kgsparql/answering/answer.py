@@ -181,12 +181,13 @@ class Gap:
 class Support:
     """How clearly a question is read, as far as the method knows.
 
-    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next,
-        or how much better the best path fits than one that leads elsewhere; 0.5 where that is not known.
+    :param fit: how well a plan fits the words; 0 where there is none. :param lead: by how much more than the next.
+    :param path_lead: how much better the best path fits than one that leads elsewhere; 0.5 where that is not known.
     """
 
     fit: float = 0.0
-    lead: float = 0.5
+    lead: float = 0.0
+    path_lead: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ SIGNALS: Mapping[str, str] = {
     "holds_anyway": "with all of the question the value would be another",
     "fit": "the graph says it in other words than the question",
     "lead": "the next reading fits nearly as well",
+    "path_lead": "another path fits nearly as well",
     "few": "there are many answers",
     "found": "nothing was found",
 }
@@ -56,7 +57,7 @@ def support_of_path(found: Retrieval) -> Support:
     if best is None:
         return Support()
     others = (item.score for item in found.evidence if item.paths and {*item.ends} != {*best.ends})
-    return Support(lead=_within_one((best.score - max(others, default=0.0)) / _CLEAR_LEAD))
+    return Support(path_lead=_within_one((best.score - max(others, default=0.0)) / _CLEAR_LEAD))
 
 
 def signals_of(
@@ -71,7 +72,7 @@ def signals_of(
     return {
         "nothing_left_out": _UNKNOWN if codes is None else float(not codes), **known,
         "holds_anyway": _holds_anyway(codes or set(), best, is_computed=is_computed),
-        "fit": support.fit, "lead": support.lead,
+        "fit": support.fit, "lead": support.lead, "path_lead": support.path_lead,
         "few": 1.0 - _within_one(math.log(max(1, len(best))) / math.log(_MANY)), "found": float(bool(best)),
     }  # fmt: skip
 

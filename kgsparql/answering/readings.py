@@ -223,11 +223,11 @@ def weighed_choice(made: Retrieval, found: Retrieval, session: Session, *, is_on
     session.notes.drop("order_unknown", [""])  # the model says which
     is_followed = session.is_trusted and (is_one or not session.is_draft_sure)
     if before == chosen or is_followed or not before:
-        return replace(made, support=replace(support, lead=max(support.lead, 0.5)))
+        return replace(made, support=replace(support, path_lead=max(support.path_lead, 0.5)))
     labels = session.labels(before, in_grace=True)
     others = "; ".join(printable(labels[term], 60) for term in sorted(before, key=str)[:_EXAMPLES])
     gap = replace(_NOT_RANKED, values=(others,))
-    return replace(made, support=replace(support, lead=0.0), gaps=(*made.gaps, gap))
+    return replace(made, support=replace(support, path_lead=0.0), gaps=(*made.gaps, gap))
 
 
 def shown_terms(found: Retrieval) -> frozenset[Term]:

@@ -347,7 +347,7 @@ def test_trust_is_what_makes_a_choice_against_the_ranking_or_of_nothing_count() 
     for is_trusted in (False, True):
         other, _ = given(chose(2), trust=Trust(chooses=is_trusted))
         told = [gap.text for gap in other.gaps if gap.text.startswith("the model chose this")]
-        assert (bool(told), other.signals["lead"]) == (not is_trusted, 0.5 * is_trusted)
+        assert (bool(told), other.signals["path_lead"]) == (not is_trusted, 0.5 * is_trusted)
         assert [one.label for one in other.answers] == ["The Trust"]
         nothing, _ = given(chose(), trust=Trust(chooses=is_trusted))
         assert any("none of the readings" in gap.text for gap in nothing.gaps) == is_trusted
