@@ -224,7 +224,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
             allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
             oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
-            seed=asking.seed, min_confidence=asking.min_confidence,
+            min_confidence=asking.min_confidence,
         )  # fmt: skip
         if asking.model is not None:
             from kgsparql.retrievers._trial import admit_model  # not needed without a model

@@ -75,7 +75,6 @@ class AskOptions:
     :param own_words: words are read as the user said that they are meant, where that was kept.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
-    :param seed: of what is drawn by chance.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
     :param emit: called with each event, on the thread that answers.
     :param cancel: ends the question with an error.
@@ -99,7 +98,6 @@ class AskOptions:
     own_words: bool = True
     after: Before | Answer | None = None
     direction: Directions = "both"
-    seed: int = 0
     budget: Budget = field(default_factory=Budget)
     emit: Emit = ignore
     cancel: threading.Event = field(default_factory=threading.Event)

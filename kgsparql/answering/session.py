@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -124,7 +122,6 @@ class Session:
     same: tuple[Same, ...] = ()
     passages: Passages = field(default_factory=Passages)
     direction: Directions = "both"
-    seed: int = 0
     min_confidence: float = 0.0
     rounds: int = 0
     is_linked: bool = False
@@ -132,14 +129,9 @@ class Session:
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
-    random: Random = field(init=False)
     _asked: tuple[tuple[LinkedEntity, ...], Asked, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
     _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        seed = hashlib.sha256(f"{self.seed}\n{self.original}".encode()).digest()
-        self.random = Random(seed)  # noqa: S311 - for samples that are the same on every machine, not for secrets
 
     @property
     def sentences(self) -> Mapping[str, str]:

@@ -278,14 +278,15 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 @contextmanager
 def opened_to_ask(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
-    options: Mapping[str, Any] | None = None, has_graph: bool = True, patient: bool = False, **more: Any,
+    options: Mapping[str, Any] | None = None, has_graph: bool = True, patient: bool = False,
+    seed: int = 0, **more: Any,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
     from kgsparql.answering.ask_options import AskOptions
     from kgsparql.retrievers import load
 
     languages, budget = c.languages(lang), limits.budget()
-    used = model.opened(seed=more.get("seed", 0))
+    used = model.opened(seed=seed)
     load(method, options)
     opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh, patient=patient)
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:

@@ -95,7 +95,7 @@ class AnswerOptions:
     language: Annotated[
         str, c.option("--language CODE", "Of the question: de, en, es, fr.", show_default="its words tell")
     ] = ""
-    seed: Annotated[int, c.option("--seed", "For methods that draw samples.")] = 0
+    seed: Annotated[int, c.option("--seed", "Of what the model draws by chance.")] = 0
     min_confidence: Annotated[
         float, c.option("--min-confidence P", "No sure answer, where it is less likely to be right.", min=0, max=1)
     ] = 0.0

@@ -206,7 +206,7 @@ def run(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
             oracle=_oracle_maker(questions, knowledge) if asked.oracle else None,
         )  # fmt: skip
-        sampling = {"limit": asked.limit, **gaps}
+        sampling = {"limit": asked.limit, "seed": asked.seed, **gaps}
         config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
         graph.say(f"{counted(len(questions), 'question')}, {counted(len(methods), 'method')}; --resume goes on")
         with _tally_bar(graph) as tell:

@@ -163,11 +163,6 @@ def expanded_offers(
     return expanded
 
 
-def path_sample(paths: Sequence[Path], number: int, session: Session) -> tuple[Path, ...]:
-    """Draw a seeded sample of paths, in their order."""
-    return tuple(paths[i] for i in sorted(session.random.sample(range(len(paths)), min(number, len(paths)))))
-
-
 def beam_of(
     chains: Iterable[Chain], labels: Mapping[Term, str], width: int, *, spread: bool, kept: int, unlisted: list[Path]
 ) -> tuple[tuple[Chain, ...], tuple[Chain, ...]]:

@@ -22,7 +22,6 @@ from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, Evidence
 from kgsparql.evidence.verbalising import Line, arrow
 from kgsparql.exploration import NeighbourGroup, Text, labels, texts
 from kgsparql.exploration.batched_select import lookup
-from kgsparql.graphs.notes import Cut
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
@@ -62,7 +61,6 @@ NUMERIC = "The answer is one number: in answers the number of that value, or in 
 _ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
 _COMPARED = 50  # entities with words of the question that are compared with it by meaning
 _FRONTIER = 100  # ends of lines that are walked on from for each further hop
-_MAX_NEIGHBOURS_COUNTED = 500  # most neighbours that count besides the entities themselves
 _MAX_PREDICATES_ON_CARD = 40
 _MAX_NEIGHBOURS_ON_CARD = 5
 
@@ -91,8 +89,6 @@ class Entity(Retriever):
     :param max_hops: how far the neighbourhood of an entity reaches; lines lead one step further.
     :param node_freq_weight: what the share of the entities that a passage mentions counts for.
     :param node_sim_weight: what the mean similarity of these counts for; both weights are 1 together.
-    :param decay: what a neighbour's similarity is of its entity's, where neighbours count too; 0 for not at all.
-    :param path_ranking: which lines are shown: those most like the question, or those of the best connected.
     :param mode: whether a model answers at once (``text``), says first how the answer follows (``reasoning``), or is
         asked for a number (``numeric``).
     """
@@ -114,8 +110,6 @@ class Entity(Retriever):
     max_hops: Annotated[int, Within(1, 3)] = 1
     node_freq_weight: Annotated[float, Within(0, 1)] = 0.4
     node_sim_weight: Annotated[float, Within(0, 1)] = 0.6
-    decay: Annotated[float, Within(0, 1)] = 0.0
-    path_ranking: OneOf["similarity", "degree"] = "similarity"
     mode: OneOf["text", "reasoning", "numeric"] = "text"
 
     def cost(self, **_: int) -> Cost:
@@ -202,23 +196,20 @@ class Entity(Retriever):
         return lines
 
     def _best_lines(self, near: _Around, session: Session) -> list[tuple[Line, float]]:
-        """Take the lines that fit best, with their entity, or have most edges; half are facts of what is named."""
+        """Take the lines that fit best, with their entity; half are facts of what is named."""
         lines, degree = near.lines, Counter[Term]()
         for group in near.groups:
             degree[group.entity] += group.count
         edges = [degree[line.start] + line.count for line in lines]
-        by_degree = self.path_ranking == "degree"
-        candidates = []
-        for line, edge_count, candidate in zip(lines, edges, line_candidates(lines, session), strict=True):
-            score = (
-                float(edge_count) if by_degree else (candidate.score or 0.0) + near.matched[as_iri(line.start)].score
-            )
-            candidates.append(replace(candidate, score=score))
+        candidates = [
+            replace(candidate, score=(candidate.score or 0.0) + near.matched[as_iri(line.start)].score)
+            for line, candidate in zip(lines, line_candidates(lines, session), strict=True)
+        ]
         candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
         named = {link.term for link in session.links}
         own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
         question, purpose, most = session.masked_question, "lines around the entities", self.top_k_paths
-        chosen = ranked_choices(question, [] if by_degree else own, purpose, (most + 1) // 2, session)
+        chosen = ranked_choices(question, own, purpose, (most + 1) // 2, session)
         taken = {choice.candidate.number for choice in chosen}
         rest = [candidate for candidate in candidates if candidate.number not in taken]
         chosen += ranked_choices(question, rest, purpose, most - len(chosen), session)
@@ -228,11 +219,8 @@ class Entity(Retriever):
         """Take the best passages; among equals first those of documents, the likest first, then texts, then cards."""
         if session.passages.note:
             session.notes.append(session.passages.note)
-        similarity, about = {term: link.score for term, link in near.matched.items()}, near.about
-        if self.decay and (others := self._similar_neighbours(similarity, near.lines, session)):
-            about = [*about, *_texts_about(others, session)]
-            similarity |= others
-        chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, about, session)]
+        similarity = {term: link.score for term, link in near.matched.items()}
+        chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, near.about, session)]
         covered = {term for mentioned, _ in chunks for term in mentioned}
         chunks += _entity_cards([term for term in similarity if term not in covered], near.groups, session)
         weights = self.node_freq_weight, self.node_sim_weight
@@ -247,20 +235,6 @@ class Entity(Retriever):
                 item = EvidenceItem("passage", read[item].text, (), NO_QUERY, excerpt=read[item].excerpt)
             items.append(replace(item, score=scores[i]))
         return items
-
-    def _similar_neighbours(
-        self, similarity: Mapping[IRI, float], lines: Sequence[Line], session: Session
-    ) -> dict[IRI, float]:
-        """Give neighbours the similarity of their entity, which decays with every hop."""
-        found: dict[IRI, float] = {}
-        for way in (way for line in lines for way in line.ways):
-            for hops, term in enumerate(way.terms[1 : self.max_hops + 1], 1):
-                if isinstance(term, IRI) and term not in similarity:
-                    found[term] = max(found.get(term, 0.0), similarity[as_iri(way.start)] * self.decay**hops)
-        best = sorted(found, key=lambda term: (-found[term], term.value))
-        if len(best) > _MAX_NEIGHBOURS_COUNTED:
-            session.note_cuts([Cut("neighbours that count for passages", _MAX_NEIGHBOURS_COUNTED, len(best))])
-        return {term: found[term] for term in best[:_MAX_NEIGHBOURS_COUNTED]}
 
 
 def _texts_about(entities: Iterable[IRI], session: Session) -> Sequence[Text]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated
-from typing import Literal as OneOf
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import path_text
 from kgsparql.exploration import NeighbourGroup
-from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.linking.words import in_turn
 from kgsparql.rdf.paths import Path, Step, Walk
 from kgsparql.rdf.terms import Term, printable
@@ -37,7 +35,6 @@ from kgsparql.retrievers._think_on_graph_chains import (
     ends_retrieval,
     expanded_offers,
     offers,
-    path_sample,
     walk_along,
 )
 from kgsparql.retrievers._walking import (
@@ -117,10 +114,7 @@ class ThinkOnGraph(Retriever):
     :param depth: hops of the longest chain; two through a blank node count as one.
     :param thin_threshold: a predicate with so many neighbours or more is thinned before anybody chooses.
     :param thin_to: neighbours that are left then.
-    :param thin: those most like the question (``embedding``), any, as in the paper (``random``), or all (``none``).
-    :param prune: who chooses predicates: the ``model``, if there is one, ``embedding`` similarity, or ``bm25``.
     :param shortlist: predicates that a model chooses from: those most like the question, of each chain a part.
-    :param score_entities: have the entities scored, too; without, a seeded sample is kept (ToG-R).
     """
 
     name = "think_on_graph"
@@ -139,14 +133,11 @@ class ThinkOnGraph(Retriever):
     depth: Annotated[int, Within(1, 10)] = 3
     thin_threshold: Annotated[int, Within(1, 10_000)] = 20
     thin_to: Annotated[int, Within(1, 1_000)] = 5
-    thin: OneOf["embedding", "random", "none"] = "embedding"
-    prune: OneOf["model", "embedding", "bm25"] = "model"
     shortlist: Annotated[int, Within(1, MAX_CHOICES)] = 30
-    score_entities: bool = True
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
-        calls = self.depth * (1 + (self.prune == "model") + self.score_entities) + 2
+        calls = 3 * self.depth + 2
         queries = self.depth * (8 + self.width * self.width * NEIGHBOURS_PER_PREDICATE // 500) + 60
         return Cost(calls, calls, 2 * queries)  # once for the draft
 
@@ -186,30 +177,23 @@ class ThinkOnGraph(Retriever):
         if walked.stopped:
             return []
         listed, _ = self._listed_predicates(offered, session)
-        if self.prune == "model" and session.model_reads:
+        if session.model_reads:
             listed = _with_examples(listed, offered, session)
-        return self._chosen_among(listed, len({offered[c.number].place for c in listed}) * self.width, session)
+        most = len({offered[c.number].place for c in listed}) * self.width
+        return _choices_among(listed, "predicates", most, session)
 
     def _listed_predicates(self, offered: Sequence[Offer], session: Session) -> tuple[list[Candidate], list[Candidate]]:
         """List the offers of each chain as candidates; a model reads those that fit best, and may read the others."""
         by_place: dict[int, list[Candidate]] = {}
         for candidate in candidates_of(offered, session):
             by_place.setdefault(offered[candidate.number].place, []).append(candidate)
-        most = len(offered)
-        if self.prune == "model" and by_place:
-            share = max(self.shortlist // len(by_place), _MIN_CANDIDATES_OF_CHAIN)
-            most = max(1, min(share, self.shortlist, MAX_CHOICES // len(by_place)))
-            by_place = {place: sorted(own, key=lambda c: -(c.score or 0.0)) for place, own in by_place.items()}
-        listed = [candidate for own in by_place.values() for candidate in own[:most]]
-        others = [candidate for own in by_place.values() for candidate in own[most:]]
+        chains = max(1, len(by_place))
+        share = max(self.shortlist // chains, _MIN_CANDIDATES_OF_CHAIN)
+        most = max(1, min(share, self.shortlist, MAX_CHOICES // chains))
+        ranked = [sorted(own, key=lambda c: -(c.score or 0.0)) for own in by_place.values()]
+        listed = [candidate for own in ranked for candidate in own[:most]]
+        others = [candidate for own in ranked for candidate in own[most:]]
         return listed, sorted(others, key=lambda candidate: candidate.number)
-
-    def _chosen_among(self, candidates: Sequence[Candidate], at_most: int, session: Session) -> list[Choice]:
-        if self.prune == "model":
-            return _choices_among(candidates, "predicates", at_most, session)
-        ranker = BM25Ranker() if self.prune == "bm25" else None
-        unscored = [replace(candidate, score=None) for candidate in candidates] if ranker else candidates
-        return ranked_choices(session.masked_question, unscored, "predicates", at_most, session, ranker=ranker)
 
     def _second_choices(
         self, offered: list[Offer], walked: _Walked, session: Session
@@ -227,7 +211,7 @@ class ThinkOnGraph(Retriever):
                 rest, _ = self._listed_predicates(offered, session)
             with session.within_budget():
                 rest = _with_examples(rest, offered, session)
-                choices = self._chosen_among(rest, self.width * len(walked.beam), session)
+                choices = _choices_among(rest, "predicates", self.width * len(walked.beam), session)
             take_second_choices(others, {offered[c.candidate.number].path.start for c in choices}, session)
         walked.stopped = not choices
         return offered, choices
@@ -239,28 +223,19 @@ class ThinkOnGraph(Retriever):
         paths = [path for one in chosen for path in one.siblings]
         labels, _ = statement_labels(paths, session.labels, session.labels(terms_of(paths)), in_grace=False)
         chosen = self._thinned_offers(chosen, labels, session)
-        chains, told_apart = _chains_to(chosen, {}), False
-        if self.score_entities:
-            asks_again = not walked.depths and walked.asks_again
-            chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
+        asks_again = not walked.depths and walked.asks_again
+        chains, told_apart = _scored_chains(chosen, labels, self.width, session, again=asks_again)
         walked.by_model |= told_apart
         walked.told_apart += [path for one in chosen for path in one.listed] if told_apart else []
         unlisted = [] if told_apart else [path for one in chosen for path in one.unlisted]
-        kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model and self.score_entities else self.width
+        kept = max(self.width, _MAX_CHAINS_KEPT) if walked.by_model else self.width
         return beam_of(chains, labels, self.width, spread=not told_apart, kept=kept, unlisted=unlisted)
 
     def _thinned_offers(self, chosen: list[Offer], labels: Mapping[Term, str], session: Session) -> list[Offer]:
         """List fewer paths: of the offers that have many, and of all if the list would be too long."""
-        if not self.score_entities:
-            return [replace(one, listed=path_sample(one.siblings, self.width, session)) for one in chosen]
         limits = [self.thin_to if len(one.siblings) >= self.thin_threshold else len(one.siblings) for one in chosen]
-        if self.thin == "none":
-            return chosen
         if sum(limits) > MAX_CHOICES:
             limits = [min(limit, max(1, MAX_CHOICES // len(chosen))) for limit in limits]
-        if self.thin == "random":
-            pairs = zip(chosen, limits, strict=True)
-            return [replace(one, listed=path_sample(one.siblings, most, session)) for one, most in pairs]
         long = [one for one, most in zip(chosen, limits, strict=True) if most < len(one.siblings)]
         # In turn, so that each predicate has its share where not all are compared by meaning.
         paths = list(in_turn(one.siblings for one in long))

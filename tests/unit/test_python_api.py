@@ -306,9 +306,9 @@ def test_a_type_checker_knows_the_options(tmp_path: Path) -> None:
     script.write_text(
         "import kgsparql\n"
         "knowledge = kgsparql.open('data.ttl')\n"
-        "reveal_type(knowledge.ask('Who?', seed=3, direction='forward'))\n"
-        "knowledge.ask('Who?', sed=3)\n"
-        "knowledge.retrieve('Who?', seed='3')\n"
+        "reveal_type(knowledge.ask('Who?', min_confidence=0.5, direction='forward'))\n"
+        "knowledge.ask('Who?', langage='de')\n"
+        "knowledge.retrieve('Who?', complete='3')\n"
         "kgsparql.MindMap(paths_kept='3')\n"
     )
     checked = subprocess.run(
@@ -318,7 +318,7 @@ def test_a_type_checker_knows_the_options(tmp_path: Path) -> None:
     told = [line.partition("script.py:")[2] for line in checked.stdout.splitlines()]  # its folder is of a run before
     assert [re.sub(r"  \[[a-z-]+\]$", "", line) for line in told if " defined in " not in line] == [
         '3: note: Revealed type is "kgsparql.answering.answer.Answer"',
-        '4: error: Unexpected keyword argument "sed" for "ask" of "KnowledgeBase"; did you mean "seed"?',
-        '5: error: Argument "seed" to "retrieve" of "KnowledgeBase" has incompatible type "str"; expected "int"',
+        '4: error: Unexpected keyword argument "langage" for "ask" of "KnowledgeBase"; did you mean "language"?',
+        '5: error: Argument "complete" to "retrieve" of "KnowledgeBase" has incompatible type "str"; expected "bool"',
         '6: error: Argument "paths_kept" to "MindMap" has incompatible type "str"; expected "int"',
     ]

@@ -185,7 +185,7 @@ def configuration(
         "temperature": None if model is None else model.temperature,
         "reply_tokens": None if model is None else model.reply_tokens,
         "gold_topics": plan.gold_topics, "complete": asking.complete, "qualifiers": asking.qualifiers,
-        "direction": asking.direction, "languages": list(knowledge.languages), "seed": asking.seed,
+        "direction": asking.direction, "languages": list(knowledge.languages),
         "embedder": "" if own_embedder is None else own_embedder.name, "asked_embedder": embedder,
         "budget": asdict(asking.budget), "workers": plan.workers,
         "began": now(), "ended": None,
