@@ -24,7 +24,7 @@ from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term, normalised, printable, split_camel_case
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
-from kgsparql.reading.asking import Asked, Link
+from kgsparql.reading.form import Form, Link
 
 _NEAR = 0.42
 """How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
@@ -58,7 +58,7 @@ class _Check:
     session: Session
     found: Retrieval
     best: EvidenceItem
-    asked: Asked
+    asked: Form
 
     def gaps(self) -> Iterator[Gap]:
         """Everything that is left, the gravest first."""
@@ -67,7 +67,7 @@ class _Check:
         if is_foreign(session.question):
             yield from names
             yield Gap("language", "", "of a question in this language only the names are read")
-        elif self.asked.clauses.is_definition and not self.telling:
+        elif self.asked.is_definition and not self.telling:
             yield from names
             if not self._says_what_it_is() and said.isdisjoint(roots_of(self.asked.language.sorts["job"])):
                 yield Gap("word", "", "nothing in this graph says what it is")
@@ -137,7 +137,7 @@ class _Check:
     def _pronoun_gaps(self) -> Iterator[Gap]:
         """The pronouns of a question in which nobody is named."""
         is_named = any(link.kind not in {"class", "predicate"} for link in self.session.links)
-        for position in () if is_named else self.asked.clauses.pronouns:
+        for position in () if is_named else self.asked.pronouns:
             text = self.asked.read.texts[position]
             yield Gap("word", text, "{!r} was not understood", (text,))
 
@@ -158,10 +158,10 @@ class _Check:
     def _operation_gaps(self) -> Iterator[Gap]:
         """What is to be computed, if the best item does not state it."""
         own, ends = self.asked.language, self.best.ends
-        is_number = self.asked.clauses.form == "count" and all(map(_is_number, ends))
+        is_number = self.asked.asks == "count" and all(map(_is_number, ends))
         for said, text in self.operations.items():
             is_only = len(ends) == 1 and (is_number or said in own.last_words or said in own.ordinals)
-            is_stated = self.asked.clauses.form != "ask" and root(said) in roots_of(self.steps)  # no yes: `is part of`
+            is_stated = self.asked.asks != "ask" and root(said) in roots_of(self.steps)  # no yes: `is part of`
             if not (is_only or (said and is_stated)):
                 yield _uncomputed_gap(said, text, "this asks {}, which is not computed: these are the facts")
 
@@ -186,8 +186,8 @@ class _Check:
                 yield Gap("predicate", word, "this graph knows {!r}, but nothing of it was found here", (other,))
             elif word.isdecimal() or (alike < self._least_for(p) if ranker.by_meaning else self._is_unnamed(p, said)):
                 yield Gap("word", word, "nothing that was found has to do with {!r}", (printable(word, 60),))
-        asked = self.asked.clauses
-        is_asked = asked.phrase.asked or asked.phrase.kinds or asked.form != "set" or self._says_what_it_is()
+        asked = self.asked
+        is_asked = asked.phrase.asked or asked.phrase.kinds or asked.asks != "set" or self._says_what_it_is()
         if not (self.telling or is_asked or any(one.classes for one in self.asked.read.chunks)):
             yield Gap("word", "", "the question does not say which fact is asked for")
 
@@ -196,7 +196,7 @@ class _Check:
         is_alone, is_last = len(self.pieces[position]) == 1, position == self.pieces[position][-1]
         is_kind = self.asked.read.texts[position] in self.asked.language.kind_nouns and is_last
         is_asked = position in self.asked.noun and is_alone
-        return (is_kind and not is_alone) or (is_asked and (is_kind or self.asked.clauses.phrase.of is None))
+        return (is_kind and not is_alone) or (is_asked and (is_kind or self.asked.phrase.of is None))
 
     def _is_unnamed(self, position: int, said: Collection[int]) -> bool:
         """Whether a word names no step from its other end, no kind of what others say, and nothing in common."""

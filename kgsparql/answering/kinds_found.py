@@ -32,7 +32,7 @@ from kgsparql.rdf.vocabulary import (
     RESTRICTED_TO,
     SUBCLASS_OF,
 )
-from kgsparql.reading.asking import Asked
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon
 
 _NEAR, _CLEARLY = 0.36, 0.1
@@ -46,7 +46,7 @@ _CODE = re.compile(r"[^\W\d]{0,3}[^\w]?\d[\d.,:TZ+-]*")
 """A number, a date, or an identifier such as `P-01`."""
 
 
-def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
+def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session: Session) -> Iterator[Gap]:
     """What is asked for that the ends of a path cannot be, the gravest first.
 
     :param steps: the names of the predicates of the path.
@@ -54,7 +54,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     ends, own = best.ends, asked.language
     texts = [end.value for end in ends if isinstance(end, Literal)]
     shown = [*session.compared_labels(ends[:_SAMPLE], in_grace=True).values(), *texts]
-    said = asked.words(asked.noun) or asked.clauses.phrase.asked
+    said = asked.words(asked.noun) or asked.phrase.asked
     if _is_own_name(asked, best, session):
         yield Gap("kind", "", "what was found is only the name of what is asked about")
     more = [roots_of([name]) - roots_of(steps[-1:]) for name in shown]  # *authors list*
@@ -72,7 +72,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
     if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
         yield Gap("kind", said, "this asks for {}, and what was found is {!r}", (said, steps[-1]))
     last = best.paths[0].property_path.steps[-1]
-    kinds = asked.words(asked.clauses.phrase.kinds)
+    kinds = asked.words(asked.phrase.kinds)
     if kinds and last in (Step(RDF_TYPE, "inverse"), Step(INSTANCE_OF, "inverse")):  # what is of it is no kind of it
         yield Gap("kind", kinds, "this asks for {}, and what was found is {!r}", (kinds, shown[0]))
     is_value = last.direction == "forward"
@@ -80,7 +80,7 @@ def kinds_missed(asked: Asked, best: EvidenceItem, steps: Sequence[str], session
         yield gap
     if asked.asks_what_one_does and roots_of(own.sorts["job"]).isdisjoint(roots_of(steps)):
         yield Gap("kind", "do", "this asks what somebody does, and what was found does not say that")
-    closing = asked.clauses.closing
+    closing = asked.closing
     whole, roots = " ".join(steps).casefold(), roots_of(steps)
     if closing and not any(one in whole if " " in one else roots_of([one]) <= roots for one in closing):
         yield Gap("step", "", NO_HINT, closing[:1])
@@ -96,11 +96,11 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
         return
     shown = [end.value for end in ends if isinstance(end, Literal)]
     shown += session.compared_labels([end for end in ends[:_SAMPLE] if end is not None], in_grace=True).values()
-    said = asked.words(asked.noun) or asked.clauses.phrase.asked
+    said = asked.words(asked.noun) or asked.phrase.asked
     for kind, pattern in (("a time", _YEAR),) * asked.asks_time + (("an amount", _FIGURE),) * asked.asks_amount:
         if not any(map(pattern.search, shown)):
             yield Gap("kind", said, "this asks for {}, and what was found is none", (kind,))
-    own, bound, measures = asked.language, asked.bound, asked.clauses.measures
+    own, bound, measures = asked.language, asked.bound, asked.measures
     is_named = any(roots_of([hint]) <= roots_of([name]) for hint in measures for name in steps)
     is_named = is_named or any(roots_of([name]) <= roots_of(asked.read.texts) for name in steps)
     if measures and steps and not is_named:
@@ -114,7 +114,7 @@ def amount_gaps(ends: Sequence[Term | None], steps: Sequence[str], session: Sess
             yield Gap("word", bound, "nothing that was found has to do with {!r}", (bound,))
 
 
-def _is_own_name(asked: Asked, best: EvidenceItem, session: Session) -> bool:
+def _is_own_name(asked: Form, best: EvidenceItem, session: Session) -> bool:
     """Whether all that was found is how the thing that the question is about is called, and no name is asked for."""
     own, texts = asked.language, {normalised(end.value) for end in best.ends if isinstance(end, Literal)}
     naming = roots_of(own.identity_nouns | own.naming_words)
@@ -168,8 +168,8 @@ def _acts_among(kinds: Sequence[str], session: Session) -> list[str]:
 
 def class_gaps(ends: Sequence[Term], session: Session) -> Iterator[Gap]:
     """Doubt what was found where some of it is of other classes than the one that is asked for: `which department`."""
-    asked, phrase = session.asked, session.asked.clauses.phrase
-    is_of_class = asked.sort == "any" and asked.clauses.form == "set" and phrase.of is None and not phrase.kinds
+    asked, phrase = session.asked, session.asked.phrase
+    is_of_class = asked.sort == "any" and asked.asks == "set" and phrase.of is None and not phrase.kinds
     wanted = set(phrase.head.classes) if is_of_class and phrase.head is not None else set[IRI]()
     own, items = common_profiler(session), [one for one in ends[:_SAMPLE] if wanted and isinstance(one, IRI)]
     view, said = KnownGraph(own, session.compared_labels, session.linker), asked.words(asked.noun)

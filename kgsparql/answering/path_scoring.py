@@ -26,7 +26,7 @@ from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Labels, Term
-from kgsparql.reading.asking import Asked, Link
+from kgsparql.reading.form import Form, Link
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
 _REPEATS_KIND = 0.45  # how alike a word beside a mention and the kind of this are, so that the word asks for nothing
@@ -90,7 +90,7 @@ class ScoredQuestion:
     :param mentions: places of everything that was linked.
     """
 
-    asked: Asked
+    asked: Form
     about: Term | None = None
     place: tuple[int, int] | None = None
     mentions: tuple[tuple[int, int], ...] = ()
@@ -176,7 +176,7 @@ class ScoredQuestion:
 
         `what kind of film is X` asks for something else than a film, `what kind of films did she make` for films.
         """
-        said, kinds, noun = self.asked.read.tokens, self.asked.clauses.phrase.kinds, self.asked.noun
+        said, kinds, noun = self.asked.read.tokens, self.asked.phrase.kinds, self.asked.noun
         if not (kinds and noun) or _content_roots(self.asked.words(noun)) == _content_roots(kind):
             return self
         return replace(self, mentions=(*self.mentions, (said[kinds[0]].start, said[noun[0] - 1].end)))

@@ -26,10 +26,11 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import Chunked, chunked
 from kgsparql.reading.clauses import Chunk, Name
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.parser import read_question
 
 _MEANINGS = 3  # of a name, and classes, that are listed
 _ROWS = 50  # predicates with a word of the question that are looked at
@@ -158,7 +159,7 @@ def common_profiler(session: Session) -> Profiler:
 _LONGEST = 4  # words of a text that are looked for together
 
 
-def read_whole(session: Session) -> Asked:
+def read_whole(session: Session) -> Form:
     """Read the question of a session, whose entities are linked, for all that follows.
 
     Texts of the graph are names in it, too: they are looked for with one query.
@@ -167,7 +168,7 @@ def read_whole(session: Session) -> Asked:
         return session.asked
     own, links = lexicon(), _links_by_letters_first(session)
     is_read = links is session.links and not session.given
-    asked = session.asked if is_read else Asked.of(chunked(session.question, session.linker, own, links=links))
+    asked = session.asked if is_read else read_question(chunked(session.question, session.linker, own, links=links))
     words = asked.read
     covered = {at for chunk in words.chunks for at in chunk.span}
     known = own.empty_words | own.verbs | own.superlatives.keys() | own.comparatives.keys() | own.imperatives
@@ -176,7 +177,7 @@ def read_whole(session: Session) -> Asked:
     values = _values_among(left, words, session)
     if values:
         session.notes.drop(MISSING_NAME, [name.label for _, _, name in values])
-        asked = Asked.of(chunked(session.question, session.linker, own, links=links, values=values))
+        asked = read_question(chunked(session.question, session.linker, own, links=links, values=values))
     session.read_as(asked)
     return asked
 

@@ -33,8 +33,8 @@ from kgsparql.plans.set_profile import Profiler
 from kgsparql.plans.type_check import mapped, parts, terms_in
 from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, normalised, split_camel_case
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import Chunked
+from kgsparql.reading.form import Form
 from kgsparql.reading.showing import described
 
 _NOT_IN_PLAN = "what was computed leaves out {!r}"
@@ -55,7 +55,7 @@ class ReadQuestion:
     :param asked: the question. :param reading: the likeliest plan, with what it leaves out.
     """
 
-    asked: Asked
+    asked: Form
     reading: PlannedReading
 
     @property
@@ -87,21 +87,21 @@ def read_and_planned(session: Session, *, is_strict: bool = False) -> ReadQuesti
     return ReadQuestion(asked, reading)
 
 
-def _place_in_list(asked: Asked) -> tuple[int, int] | None:
+def _place_in_list(asked: Form) -> tuple[int, int] | None:
     """Find the word that says which of several in their order is asked for, and which that is."""
-    clauses, texts, own = asked.clauses, asked.read.texts, asked.language
-    if (one := clauses.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
+    texts, own = asked.read.texts, asked.language
+    if (one := asked.phrase.superlative) is not None and texts[one.position] in own.last_words and one.number == 1:
         return one.position, -one.rank if one.is_largest else one.rank - 1
-    places = (p for chunk in clauses.phrase.chunks for p in chunk.span if texts[p] in own.ordinals)
+    places = (p for chunk in asked.phrase.chunks for p in chunk.span if texts[p] in own.ordinals)
     return next(((p, own.ordinals[texts[p]] - 1) for p in places), None)
 
 
-def _read_event(asked: Asked, reading: PlannedReading, session: Session) -> QuestionRead:
+def _read_event(asked: Form, reading: PlannedReading, session: Session) -> QuestionRead:
     plan, ways = reading.plan, [(match.words, match.path) for match in reading.how]
     terms = [] if plan is None else sorted(terms_in(plan), key=str)
     label = session.labels([*terms, *(step.predicate for _, way in ways for step in way.steps)], in_grace=True)
     return QuestionRead(
-        clauses=tuple(described(asked.clauses, asked.read.texts)),
+        clauses=tuple(described(asked)),
         plan="" if plan is None else reading_in_words(plan, label.__getitem__),
         matches=tuple((said, " ".join(arrow(step, label) for step in way.steps)) for said, way in ways),
     )
@@ -157,7 +157,7 @@ def plan_gaps(made: Computed, session: Session) -> tuple[Gap, ...]:
         for said, text in asked.operations()
         if not any(issubclass(kind, _parts_computing(text)) for kind in parts_made)
     ]
-    if asked.clauses.form == "set" and _is_count_or_yes(plan):
+    if asked.asks == "set" and _is_count_or_yes(plan):
         gaps.append(Gap("operation", "", "a number or a yes is computed, and the question asks for neither"))
     operating = {text for said, _ in asked.operations() for text in normalised(said).split()}
     written = normalised(reading_in_words(plan, labels.__getitem__)).split()
@@ -330,7 +330,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
     ``None`` where that is not all that is asked, or the path leads to more than was found.
     """
     best = found.best_item
-    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.clauses.form == "count"
+    is_all = {gap.code for gap in missing} == {"operation"} and session.asked.asks == "count"
     if best is None or not is_all or best.cuts or not best.ends:
         return None
     path = best.paths[0].property_path
@@ -355,7 +355,7 @@ def counted_beside(found: Retrieval, session: Session, missing: tuple[Gap, ...])
 
 def _leads_to_what_is_counted(path: PropertyPath, best: EvidenceItem, session: Session) -> bool:
     """Whether the noun after `how many` names the last step of a path, or the class of what it leads to."""
-    head = session.asked.clauses.phrase.head
+    head = session.asked.phrase.head
     texts = [] if head is None else [session.asked.read.texts[at] for at in head.span]
     (kinds,) = session.compared_labels.majority_types([[(end,) for end in best.ends]], in_grace=True)
     fit = session.label_fit

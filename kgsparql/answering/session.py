@@ -28,10 +28,11 @@ from kgsparql.plans.set_profile import KnownSets
 from kgsparql.plans.vocabulary import GraphVocabulary
 from kgsparql.rdf.paths import Directions, PropertyPath
 from kgsparql.rdf.terms import IRI, Term, Triple
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
+from kgsparql.reading.form import Form
 from kgsparql.reading.glossary import glossary
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.parser import read_question
 from kgsparql.reading.translation import Translation
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Session:
     translation: Translation | None = None
     compared: dict[Term, str] = field(default_factory=dict, repr=False)
     looked_at: KnownSets = field(default_factory=KnownSets, repr=False)
-    _asked: tuple[tuple[LinkedEntity, ...], Asked, bool] | None = field(default=None, repr=False)
+    _asked: tuple[tuple[LinkedEntity, ...], Form, bool] | None = field(default=None, repr=False)
     _fit: LabelFit | None = field(default=None, init=False, repr=False)
     _vocabulary: GraphVocabulary | None = field(default=None, init=False, repr=False)
 
@@ -277,14 +278,14 @@ class Session:
         return [float(scores.get(kind, 0.0)) for kind in kinds]
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> Form:
         """The question as it is read, with what was linked in it; copies that ask the same read the same."""
         if (known := self._read_before()) is None:
             linker = None if self.given else self.linker  # where nothing was linked, no labels are asked for either
-            known = self._asked = self.links, Asked.of(chunked(self.question, linker, links=self.links)), False
+            known = self._asked = self.links, read_question(chunked(self.question, linker, links=self.links)), False
         return known[1]
 
-    def read_as(self, asked: Asked) -> None:
+    def read_as(self, asked: Form) -> None:
         """Take the question as it was read with more of the graph: all that follows reads this."""
         self._asked = self.links, asked, True
 
@@ -294,7 +295,7 @@ class Session:
         known = self._read_before()
         return known is not None and known[2]
 
-    def _read_before(self) -> tuple[tuple[LinkedEntity, ...], Asked, bool] | None:
+    def _read_before(self) -> tuple[tuple[LinkedEntity, ...], Form, bool] | None:
         known = self._asked
         is_same = known is not None and known[0] is self.links and known[1].read.question == self.question
         return known if is_same else None

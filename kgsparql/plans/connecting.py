@@ -19,8 +19,8 @@ from kgsparql.plans.denotation import (
     Match,
     PathFit,
     ReadingsTogether,
+    Rel,
     Role,
-    Sought,
     ends,
     left_out,
     of_classes,
@@ -31,8 +31,7 @@ from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import TAXONOMY
-from kgsparql.reading.asking import Asked
-from kgsparql.reading.clauses import phrases_in
+from kgsparql.reading.form import Form
 
 _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
@@ -53,7 +52,7 @@ LEAP = "the way to it has a step of which the question says nothing"
 class Connector:
     """Finds paths from given sets for the words of one question."""
 
-    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Asked, *, is_strict: bool = False) -> None:
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
         """Make one for a question.
 
         :param is_strict: who does what to whom counts even where only one way makes sense.
@@ -61,9 +60,7 @@ class Connector:
         self.view, self.fit, self.is_strict = view, fit, is_strict
         self.lexicon, self.texts = asked.language, asked.read.texts
         # The predicates whose names the question has word for word, by the positions of these words.
-        self.called = {
-            p: frozenset(c.predicates) for own in phrases_in(asked.clauses) for c in own.chunks for p in c.span
-        }
+        self.called = {p: frozenset(c.predicates) for own in asked.phrases for c in own.chunks for p in c.span}
         # For each word, those that have it, or words that it is one of, as a name beside their label.
         spans = [(range(*span), own) for span, own in asked.read.predicates.items()]
         places = range(len(self.texts))
@@ -72,20 +69,20 @@ class Connector:
         self._ways: dict[tuple[object, ...], list[PathFit]] = {}
         self.alternatives = ReadingsTogether()
 
-    def connect(self, given: Denotation, sought: Sought) -> list[Denotation]:
+    def connect(self, given: Denotation, rel: Rel) -> list[Denotation]:
         """The likeliest sets that paths from a given one lead to, the best first."""
         if given.items is None:
             return []
-        search = _Search(self, given, given.items, sought)
+        search = _Search(self, given, given.items, rel)
         if search.key not in self._ways:
-            wanted = self.alternatives.like(sought.wanted) if sought.wanted is not None else [None]
+            wanted = self.alternatives.like(rel.wanted) if rel.wanted is not None else [None]
             starts = [(one, one.items) for one in self.alternatives.like(given) if one.items is not None]
-            several = [_Search(self, *one, replace(sought, wanted=end)) for one in starts for end in wanted]
+            several = [_Search(self, *one, replace(rel, wanted=end)) for one in starts for end in wanted]
             also = {one.key: one for one in several if one.key not in self._ways}
             share = max(_LEAST_WAYS, min(_LIKELY_WAYS, _WAYS_TOGETHER // len(also)))
             most = {**dict.fromkeys(also, share), search.key: _LIKELY_WAYS}
             self._ways.update(in_step({key: one.ways(most[key]) for key, one in also.items()}))
-        return [search.denotation(way) for way in self._ways[search.key][: sought.keep]]
+        return [search.denotation(way) for way in self._ways[search.key][: rel.keep]]
 
     def at(self, positions: Sequence[int]) -> list[str]:
         """The words at some positions."""
@@ -95,24 +92,24 @@ class Connector:
 class _Search:
     """One search from a given set."""
 
-    def __init__(self, connector: Connector, given: Denotation, items: a.ItemSet, sought: Sought) -> None:
-        self.own, self.given, self.items, self.sought = connector, given, items, sought
+    def __init__(self, connector: Connector, given: Denotation, items: a.ItemSet, rel: Rel) -> None:
+        self.own, self.given, self.items, self.rel = connector, given, items, rel
         self.view, self.fit, self.lexicon = connector.view, connector.fit, connector.lexicon
-        self.texts = connector.at(sought.words)
+        self.texts = connector.at(rel.words)
         self.noun = self.texts[-1] if self.texts else ""
-        self.led_by = connector.at(sought.verb[:1])[0] if sought.verb else self.noun
-        self.kind = self.lexicon.question_words.get(sought.asked, "")
-        self._is_within = sought.preposition in self.lexicon.locatives
-        self._is_joined = self._is_within or sought.preposition in {"of", "for"}
-        self.hints = sought.hints or self.lexicon.hints.get(self.kind, ())
-        wanted = sought.wanted
+        self.led_by = connector.at(rel.verb[:1])[0] if rel.verb else self.noun
+        self.kind = self.lexicon.question_words.get(rel.asked, "")
+        self._is_within = rel.preposition in self.lexicon.locatives
+        self._is_joined = self._is_within or rel.preposition in {"of", "for"}
+        self.hints = rel.hints or self.lexicon.hints.get(self.kind, ())
+        wanted = rel.wanted
         self.classes = wanted.classes if wanted else frozenset[IRI]()
         self.item = wanted.items if wanted is not None and not self.classes else None
         self.wanted = Wanted(self.view, self.classes, self.item)
-        self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in sought.words))
+        self.called = frozenset[IRI]().union(*(self.own.called.get(p, ()) for p in rel.words))
         self.halves, self._per_predicate = set[tuple[Step, ...]](), dict[IRI, list[float]]()
         self.is_direct, self.direct = False, set[tuple[Step, ...]]()
-        self.key = (items, replace(sought, wanted=None), self.classes, self.item)  # what its paths depend on
+        self.key = (items, replace(rel, wanted=None), self.classes, self.item)  # what its paths depend on
 
     def ways(self, most: int) -> Looking[list[PathFit]]:
         """The paths that fit, the best first; of so many it is looked up whether they lead to what is wanted."""
@@ -121,7 +118,7 @@ class _Search:
         first = self.view.uses(self.items)
         yield from self._compare(first)
         found = [self._way(use) for use in first]
-        if self.sought.hops > 1:
+        if self.rel.hops > 1:
             promising = sorted(found, key=lambda way: (-self._promise(way), str(way.steps)))[:_FOLLOWED]
             promising = [way for way in promising if way.last.kind == "item" and self._may_go_on(way)]
             onward = [ends(self.items, way.path) for way in promising]
@@ -160,14 +157,14 @@ class _Search:
         yield self.view.name, [*kinds, *predicates]
         if self.wanted.is_said:
             yield self.view.profiler.with_broader, kinds
-        self.fit.compare(self.texts, predicates, self.sought.preposition)
+        self.fit.compare(self.texts, predicates, self.rel.preposition)
 
     def _promise(self, way: PathFit) -> float:
         return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
 
     def _may_go_on(self, way: PathFit) -> bool:
         """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
-        is_half = bool(self.sought.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
+        is_half = bool(self.rel.verb) and self.fit.text(way.last.step.predicate).startswith(stem(self.led_by))
         is_half = is_half or self._is_node_named(way.last)
         may_join = self._is_joined or self.wanted.is_said or bool(self.view.profiler.graph.held(frozenset(TAXONOMY)))
         return len(self.texts) != 1 or may_join or is_half or bool(self._location(way.last.step))
@@ -204,8 +201,8 @@ class _Search:
     def _per_step(self, step: Step) -> list[float]:
         """How well the name of a step alone accounts for each word."""
         if step.predicate not in self._per_predicate:
-            own = self.fit.phrase(self.texts, step.predicate, self.sought.preposition)
-            words, named, called = self.sought.words, self.own.named, self.own.called
+            own = self.fit.phrase(self.texts, step.predicate, self.rel.preposition)
+            words, named, called = self.rel.words, self.own.named, self.own.called
             own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
             own = [1.0 if step.predicate in called.get(p, ()) else one for one, p in zip(own, words, strict=True)]
             self._per_predicate[step.predicate] = own
@@ -215,11 +212,11 @@ class _Search:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
         if step.predicate in TAXONOMY:
             return 0.0 if self.view.is_ontology else 0.2
-        if step.predicate in self.view.profiler.vocabulary.restricted and not self.sought.preposition:
+        if step.predicate in self.view.profiler.vocabulary.restricted and not self.rel.preposition:
             return 0.25
-        if self.sought.role == "prep" and not self.fit.allows(step, "prep", self.noun):
+        if self.rel.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
-        is_said = self.fit.text(step.predicate).startswith(f"{self.sought.preposition} ")  # at: `at station`
+        is_said = self.fit.text(step.predicate).startswith(f"{self.rel.preposition} ")  # at: `at station`
         return 0.25 if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
 
     def _is_likely(self, way: PathFit) -> bool:
@@ -228,17 +225,17 @@ class _Search:
         if self.view.is_ontology and not unnamed.isdisjoint(TAXONOMY):  # every class is below some other
             return False
         costs = [self._direction(*one) for one in self._turns(way)]
-        is_each = bool(way.named or (self.hints and way.hinted) or (self._is_within and self.sought.role != "where"))
+        is_each = bool(way.named or (self.hints and way.hinted) or (self._is_within and self.rel.role != "where"))
         way.direction = min(costs) if is_each else max(costs)
         may_hold = any(self.fit.label_roots(step.predicate) & self.fit.contained for step in way.steps)
-        if self.sought.role == "where" and not (self.texts or way.hinted or may_hold):
+        if self.rel.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
-        way.left = tuple(p for p, own in zip(self.sought.words, way.cover, strict=True) if own < NEAR)
+        way.left = tuple(p for p, own in zip(self.rel.words, way.cover, strict=True) if own < NEAR)
         if self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2 and way.hinted < NEAR:
             return False
         cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.steps))
-        joining = self.fit.text(way.steps[-1 if self.sought.role != "prep" else 0].predicate).split()
-        is_joined = self.sought.preposition != "of" and self.sought.preposition in joining
+        joining = self.fit.text(way.steps[-1 if self.rel.role != "prep" else 0].predicate).split()
+        is_joined = self.rel.preposition != "of" and self.rel.preposition in joining
         way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
         way.score -= 0.3 * (way.steps in self.halves)  # the verb names the other end of the statement, too
@@ -259,7 +256,7 @@ class _Search:
         if [step.direction for step in way.steps] != ["inverse", "forward"]:
             return False
         first, last = (step.predicate for step in way.steps)
-        if self.sought.verb and self.fit.are_of_statement(self.led_by, first, last):
+        if self.rel.verb and self.fit.are_of_statement(self.led_by, first, last):
             return True
         uses = (use for use in self.view.uses(self.items) if use.step == way.steps[0])
         return self.fit.names_end(self.texts, last, self.hints) and any(map(self._is_node_named, uses))
@@ -270,27 +267,27 @@ class _Search:
     def _turns(self, way: PathFit) -> list[tuple[Step, Role, str]]:
         """The steps whose direction counts, each with the role of what it starts from, and a noun that may name it."""
         if way.named:  # of a statement: what is given does something, or what belongs to it is named
-            steps = way.named if not self._is_statement(way) else way.steps[:1] if self.sought.verb else way.steps[1:]
+            steps = way.named if not self._is_statement(way) else way.steps[:1] if self.rel.verb else way.steps[1:]
             return [(step, self._role_at(step, way), self.led_by) for step in steps]
         is_hinted = bool(self.hints and way.hinted)
-        role = self.sought.role if is_hinted or self.sought.role in {"where", "prep"} else "any"
+        role = self.rel.role if is_hinted or self.rel.role in {"where", "prep"} else "any"
         role = "where" if is_hinted and self.kind == "place" else role
-        if self.sought.role == "of" and self._is_within and len(way.last.ends) < 2:
+        if self.rel.role == "of" and self._is_within and len(way.last.ends) < 2:
             role = "prep"  # cities in a country: its capital is one, of which nothing is said but that it is there
         return [(step, role, self.noun) for step in way.steps]
 
     def _nearest(self, per: list[list[float]], word: int) -> int:
         """Which step a word names: the one that covers it best, of two the last for the noun of what is asked for."""
         order = range(len(per))
-        is_last = bool(self.sought.head)
+        is_last = bool(self.rel.head)
         return max(order, key=lambda at: (per[at][word], sum(per[at]), at == len(per) - 1 if is_last else at == 0))
 
     def _role_at(self, step: Step, way: PathFit) -> Role:
         """The role of what a step starts from: the noun of what is asked for makes the last step that of its owner."""
-        nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.sought.head[-1:])}
+        nouns = self.fit.roots_of(self.classes) | {root(text) for text in self.own.at(self.rel.head[-1:])}
         is_last_of_noun = step == way.steps[-1] and not nouns.isdisjoint(self.fit.label_roots(step.predicate))
         is_last_of_noun &= self.fit.form(step.predicate) == "noun"
-        return "of" if is_last_of_noun and self.sought.role in {"prep", "of", "subject"} else self.sought.role
+        return "of" if is_last_of_noun and self.rel.role in {"prep", "of", "subject"} else self.rel.role
 
     def _direction(self, step: Step, role: Role, noun: str) -> float:
         """What it costs to go against the role: much where only the direction tells both ends, or the words say it."""
@@ -304,14 +301,14 @@ class _Search:
         if role in {"of", "value"} and step.predicate in self.called:
             return (step.direction == "forward") != ("of" in {role, self.fit.form(step.predicate)})  # what X is part of
         if role == "of" and self.fit.form(step.predicate) == "verb":  # what is eligible for it
-            role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.sought.preposition] else role
+            role = "object" if self.fit.text(step.predicate).split()[-1:] == [self.rel.preposition] else role
         if self.fit.allows(step, role, noun):
             return False
         is_doer = self.fit.form(step.predicate) == "agent" and self.fit.says(noun, self.fit.text(step.predicate))
         is_grave = (is_doer and role in {"subject", "object"}) or role in {"of", "value", "where"}
-        is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.sought.preposition)
+        is_grave = is_grave or self.fit.is_said_so(step.predicate, noun, self.rel.preposition)
         is_told = self.item is not None and self.given.is_named  # was the author written by the book
-        is_grave = is_grave or is_told or (role == "prep" and (not self.texts or self.sought.role == "of"))
+        is_grave = is_grave or is_told or (role == "prep" and (not self.texts or self.rel.role == "of"))
         return is_grave or self.own.is_strict or None
 
     def _fit_of_end(self, way: PathFit) -> float | None:
@@ -323,14 +320,14 @@ class _Search:
     def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
             return 0.0
-        licensed = way.steps if not self.texts else way.steps[:1] if self.sought.role == "prep" else ()
+        licensed = way.steps if not self.texts else way.steps[:1] if self.rel.role == "prep" else ()
         silent = [step for step in way.steps if step not in way.named]
-        is_far = bool(self.sought.verb) and way.named == way.steps[:1] != way.steps  # whoever did it is a step away
+        is_far = bool(self.rel.verb) and way.named == way.steps[:1] != way.steps  # whoever did it is a step away
         return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent) + 0.15 * is_far
 
     def _cost_of_head(self, way: PathFit) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
-        head = self.own.at(self.sought.head)
+        head = self.own.at(self.rel.head)
         if not head or len(way.steps) == 1:
             return 0.0
         last = max(self.fit.with_classes(head, self.fit.phrase(head, way.steps[-1].predicate), way.last.classes))
@@ -357,7 +354,7 @@ class _Search:
         return steps
 
     def _is_found(self, way: PathFit) -> bool:
-        is_located = self.sought.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
+        is_located = self.rel.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
         is_near = bool(is_located) and not self._goes_astray(way)
         return not way.left and way.direction > -0.5 and (is_near or len(way.steps) == 1)
 
@@ -367,7 +364,7 @@ class _Search:
         are_up = [self.fit.is_location(step.predicate) and not self.fit.goes_down(step) for step in silent]
         is_beyond = way.steps[:1] in self.direct and not all(are_up)
         is_place = all(self.fit.is_location(step.predicate) for step in way.named)  # in a city, so in its country
-        is_of_whole = self.sought.role == "of" and any(are_up) and not is_place
+        is_of_whole = self.rel.role == "of" and any(are_up) and not is_place
         return bool(self.texts and silent) and (is_beyond or is_of_whole)
 
     def _of_nothing(self, have: set[Step], turned: set[Step]) -> Iterator[PathFit]:
@@ -375,7 +372,7 @@ class _Search:
 
         :param turned: steps of which what is given has the reverse.
         """
-        if not self.texts or self.sought.role == "any" or self.kind in {"time", "place"}:
+        if not self.texts or self.rel.role == "any" or self.kind in {"time", "place"}:
             return
         called = list(dict.fromkeys([*sorted(self.called, key=str), *self.view.predicates_called(self.texts)]))
         self.fit.read(called)
@@ -386,7 +383,7 @@ class _Search:
             if min(own) < SAME or len(more) > 1 or is_there:
                 continue
             both = [Step(predicate), Step(predicate, "inverse")]
-            allowed = [step for step in both if self._direction(step, self.sought.role, self.led_by) >= 0]
+            allowed = [step for step in both if self._direction(step, self.rel.role, self.led_by) >= 0]
             for step in (one for one in allowed if one not in have):
                 is_open, is_turned = len(allowed) > 1, step in turned
                 if (score := self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)) is not None:
@@ -395,7 +392,7 @@ class _Search:
 
     def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
         """Steps to places that go only the other way, asked for in a place: in the way asked, they lead to nothing."""
-        for way in found if self.sought.role == "prep" and self.wanted.is_said and not self.texts else ():
+        for way in found if self.rel.role == "prep" and self.wanted.is_said and not self.texts else ():
             back, is_one = way.last.step.reversed, len(way.steps) == 1 and len(way.last.ends) < 2
             is_place = is_one and self.fit.is_location(back.predicate)  # of many things, these may be what is in it
             if is_place and way.direction <= _AGAINST_ROLE and back not in have:
@@ -423,7 +420,7 @@ class _Search:
         fits = is_called or (
             fits and not (self.wanted.item_classes and far and self.wanted.item_classes.isdisjoint(far))
         )
-        last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.sought.preposition
+        last, joint = self.fit.text(step.predicate).rpartition(" ")[2], self.rel.preposition
         is_other = joint != "" and last in self.lexicon.prepositions - {joint}  # `awarded to` somebody, and not `in`
         is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
         if not fits and (is_open or is_other or (self.item is None and self.kind)):
@@ -431,16 +428,16 @@ class _Search:
         return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
 
     def _doubts(self, way: PathFit) -> Iterator[Doubt]:
-        sought, is_far = self.sought, len(way.steps) > 1
+        rel, is_far = self.rel, len(way.steps) > 1
         yield from left_out(way.left)
         if self._cost_of_head(way) and not way.left:  # what is asked for is on the way, and not at its end
-            yield Doubt(sought.head[0], LEFT_OUT)
-        free = way.steps if sought.role in {"where", "any"} else way.steps[:1] if sought.role == "prep" else ()
+            yield Doubt(rel.head[0], LEFT_OUT)
+        free = way.steps if rel.role in {"where", "any"} else way.steps[:1] if rel.role == "prep" else ()
         odd = [step for step in way.steps if step not in way.named and not (step in free and self._location(step))]
-        is_leap = self.is_direct or (sought.role == "prep" and self._is_within) or self._goes_astray(way)
+        is_leap = self.is_direct or (rel.role == "prep" and self._is_within) or self._goes_astray(way)
         if self.texts and is_far and odd and is_leap:
             yield Doubt(-1, LEAP)
-        is_open = bool(self.classes or sought.hints) and not all(map(self._is_silent, way.steps[:-1]))
+        is_open = bool(self.classes or rel.hints) and not all(map(self._is_silent, way.steps[:-1]))
         own = [max(self.fit.phrase(self.texts, step.predicate), default=0.0) for step in way.steps]
         is_like = not way.hinted and not self.classes and max(own) < SAME  # and no word of the question is in a label
         if is_far and (is_like if self.texts else is_open):
@@ -452,9 +449,9 @@ class _Search:
                 yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, said))
         if way.direction <= -0.5:
             name = self.fit.text(way.steps[-1].predicate)
-            yield Doubt(sought.words[0], TURNED) if sought.words else Doubt(-1, TURNED, (name,))
+            yield Doubt(rel.words[0], TURNED) if rel.words else Doubt(-1, TURNED, (name,))
         is_said = (
-            way.hinted or sought.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wanted.is_said
+            way.hinted or rel.role in {"where", "any"} or any(map(self._location, way.steps)) or self.wanted.is_said
         )
         if not self.texts and not is_said:
             yield Doubt(-1, UNSAID)
@@ -465,9 +462,9 @@ class _Search:
 
     def denotation(self, way: PathFit) -> Denotation:
         """The set that a path leads to, of the class that is wanted."""
-        said = " ".join(self.texts) or self.sought.preposition
+        said = " ".join(self.texts) or self.rel.preposition
         how = (*self.given.how, Match(said, way.path))
-        asked = "" if self.sought.wanted is None else self.sought.wanted.asked
+        asked = "" if self.rel.wanted is None else self.rel.wanted.asked
         made = replace(self.given, items=self._reached(way), head=(), classes=frozenset(), asked=asked, how=how)
         return replace(made, score=made.score + way.score).doubted(*way.doubts)
 

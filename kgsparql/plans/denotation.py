@@ -164,8 +164,8 @@ def unplanned(why: str = "nothing", position: int = -1) -> PlannedReading:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """What is looked for from a given set.
+class Rel:
+    """A step that is not chosen yet: what is looked for from a given set.
 
     :param words: positions of the words that name the predicates.
     :param role: of the given set in its clause. :param preposition: that joins it.

@@ -12,7 +12,7 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import Connector
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, ends, left_out, met, of_classes
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, ends, left_out, met, of_classes
 from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.set_profile import PredicateUse
@@ -20,7 +20,6 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.units import converted, unit_named
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.clauses import (
     Chunk,
     NounPhrase,
@@ -31,6 +30,7 @@ from kgsparql.reading.clauses import (
     positions_of,
     relations,
 )
+from kgsparql.reading.form import Form
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
 _DEEPER, _FOLLOWED, _TRIED, _CLASSES = 0.25, 10, 3, 3
@@ -39,7 +39,7 @@ _ORDERED = ("number", "date", "time", "year")
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureChoice:
+class MeasureFit:
     """One thing that may be measured, and how well words and graph fit."""
 
     score: float
@@ -64,8 +64,8 @@ class MeasureChoice:
 class Measuring(ABC):
     """Finds measures for words of one question, and does with them what it asks."""
 
-    def __init__(self, connector: Connector, asked: Asked) -> None:
-        self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked.clauses
+    def __init__(self, connector: Connector, asked: Form) -> None:
+        self.connector, self.chunked, self.lexicon, self.question = connector, asked.read, asked.language, asked
         self.view, self.fit, self.texts = connector.view, connector.fit, asked.read.texts
 
     @abstractmethod
@@ -134,7 +134,7 @@ class Measuring(ABC):
     def measures(
         self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = False,
         among: Collection[IRI] = (),
-    ) -> list[MeasureChoice]:  # fmt: skip
+    ) -> list[MeasureFit]:  # fmt: skip
         """What may be measured of the items of a set, the likeliest first.
 
         :param positions: of the words that name it. :param hints: words for it where an adjective tells.
@@ -166,7 +166,7 @@ class Measuring(ABC):
 
     def _measures(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], hints: Sequence[str]
-    ) -> Iterator[MeasureChoice]:
+    ) -> Iterator[MeasureFit]:
         """The values at the end of a path, where they can be ordered and words or hints name them."""
         last, is_far = uses[-1], len(uses) > 1
         if last.kind not in _ORDERED or last.step.direction == "inverse":
@@ -185,7 +185,7 @@ class Measuring(ABC):
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
-        yield MeasureChoice(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
+        yield MeasureFit(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
@@ -219,7 +219,7 @@ class Measuring(ABC):
 
     def _counts(
         self, items: a.ItemSet, uses: tuple[PredicateUse, ...], texts: Sequence[str], among: Collection[IRI]
-    ) -> Iterator[MeasureChoice]:
+    ) -> Iterator[MeasureFit]:
         """How many things a path leads to, of a class or those that its predicate is called by."""
         last, share, path = uses[-1], prod(use.share for use in uses), PropertyPath(tuple(use.step for use in uses))
         if last.kind in _ORDERED or (len(uses) == 1 and self.amount_behind(items, last) is not None):
@@ -234,19 +234,19 @@ class Measuring(ABC):
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
         if own and len(uses) == 1 and min(own) >= NEAR and (min(own) > BY_CLASS or not is_of_class):
-            yield MeasureChoice(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
+            yield MeasureFit(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
         is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
         if last.kind == "item" and is_of_class and is_through:
             score = 0.9 + 0.05 * share - _DEEPER * (len(uses) - 1)
-            yield MeasureChoice(score, a.HowMany(path, of_classes(among)))
+            yield MeasureFit(score, a.HowMany(path, of_classes(among)))
 
-    def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureChoice]:
+    def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureFit]:
         """What a noun names: `servings` of recipes, `prizes` of laureates."""
         return self.measures_at(given, self.positions(phrase.chunks), hints)
 
     def measures_at(
         self, given: Denotation, positions: Sequence[int], hints: Sequence[str] = (), *, counts: bool = True
-    ) -> list[MeasureChoice]:
+    ) -> list[MeasureFit]:
         """What the words at some positions name: of ``has more children than``."""
         own = [chunk for chunk in self.chunked.chunks if not set(positions).isdisjoint(chunk.span)]
         kinds: Collection[IRI] = own[0].classes[:1] if len(own) == 1 and set(positions) <= set(own[0].span) else ()
@@ -255,7 +255,7 @@ class Measuring(ABC):
             kinds = self.view.classes_ending_with(self.texts[positions[-1]])
         return self.measures(given, positions, hints, counts=counts and bool(positions), among=kinds)
 
-    def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureChoice]:
+    def numbers_of_noun(self, given: Denotation, phrase: NounPhrase) -> list[MeasureFit]:
         """How many of what a noun names each has; of what belongs to it, a number that is stated says nothing."""
         found = self.measures_of_noun(given, phrase)
         return [one for one in found if isinstance(one.measure, a.HowMany) or len(one.path.steps) == 1]
@@ -266,10 +266,10 @@ class Measuring(ABC):
         """The largest, the second oldest, the top five of a set."""
         if given.items is None:
             return [given.leaving_out([best.position])]
-        if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.form != "choose":
+        if isinstance(given.items, a.Items) and len(given.items.terms) == 1 and self.question.asks != "choose":
             return [  # the longest of one thing is the longest of what it has
                 new
-                for one in self.connector.connect(given, Sought())[:4]
+                for one in self.connector.connect(given, Rel())[:4]
                 if one.items is not None and len(self.view.members(one.items)) > 1
                 for new in self.superlative(one, best)
             ]
@@ -285,7 +285,7 @@ class Measuring(ABC):
         is_kept = any(isinstance(own, a.Value) and own.path == path for own in kept)
         return is_kept and self.view.members(a.Top(items, measure)) == self.view.members(items)
 
-    def _says_more(self, given: Denotation, option: MeasureChoice, best: Superlative) -> tuple[Doubt, ...]:
+    def _says_more(self, given: Denotation, option: MeasureFit, best: Superlative) -> tuple[Doubt, ...]:
         """Doubt a measure whose name says more than the adjective: the `crew size` of the biggest boat."""
         said = self.fit.roots_of(given.classes).union(*map(self.fit.roots, best.measures))
         label = self.fit.text(option.last)
@@ -293,7 +293,7 @@ class Measuring(ABC):
         doubt = Doubt(best.position, "{!r} was taken for {}: is that meant?", (label,))
         return (doubt,) if more and len(option.path.steps) == 1 else ()
 
-    def _top(self, given: Denotation, option: MeasureChoice, best: Superlative) -> Denotation:
+    def _top(self, given: Denotation, option: MeasureFit, best: Superlative) -> Denotation:
         items, number = given.known, best.number
         is_few = best.number == 1 and best.rank <= _FIRST_RANKS  # the second is the first of the others, whoever ties
         for _ in range(best.rank - 1 if is_few else 0):
@@ -315,7 +315,7 @@ class Measuring(ABC):
         """What has the most of something, or the highest value of it."""
         best = phrase.superlative or Superlative(*(phrase.most or (-1, True)))
         positions = self.positions(phrase.chunks)
-        if self.question.form == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
+        if self.question.asks == "ask" and isinstance(given.items, a.Items):  # of one alone, it always has the highest
             kind = self.measured_class(positions or self.positions_of_verb(said))
             if kind is None or kind not in self.view.classes_in(given.items):
                 return [given.leaving_out([best.position])]
@@ -346,21 +346,21 @@ class Measuring(ABC):
         made = [self._top(one, option, best).leaving_out(self.unsaid_by(option, verb)) for one, option in refined]
         return made or [given.leaving_out(positions or [best.position])]
 
-    def unsaid_by(self, option: MeasureChoice, verb: Sequence[int]) -> list[int]:
+    def unsaid_by(self, option: MeasureFit, verb: Sequence[int]) -> list[int]:
         """The words for what happened that no name on the way to a time says: who was hired then did not die then."""
         names = [self.fit.text(step.predicate) for step in option.path.steps]
         said = [p for p in verb if self.texts[p] not in self.lexicon.light_words]
         return [p for p in said if max(self.fit.word(self.texts[p], name) for name in names) < NEAR]
 
-    def _has_any(self, given: Denotation, option: MeasureChoice) -> bool:
+    def _has_any(self, given: Denotation, option: MeasureFit) -> bool:
         """Whether any of a set has something of what is counted: of six with none, none has the most."""
         among = option.measure.among if isinstance(option.measure, a.HowMany) else None
         reached = ends(given.known, option.path)
         return bool(self.view.members(a.Both((reached, among)) if among is not None else reached))
 
     def _refined(
-        self, given: Denotation, options: Sequence[MeasureChoice], phrase: NounPhrase
-    ) -> list[tuple[Denotation, MeasureChoice]]:
+        self, given: Denotation, options: Sequence[MeasureFit], phrase: NounPhrase
+    ) -> list[tuple[Denotation, MeasureFit]]:
         """The same, of what is said of the noun: children born in Paris, the average price; else that is left out."""
         if not (phrase.restrictions or phrase.of or phrase.summary):
             return [(given, option) for option in options]
@@ -395,7 +395,7 @@ class Measuring(ABC):
 
     def _quantified_by(
         self, given: Denotation, said: Predication, phrase: NounPhrase, quantity: Quantity
-    ) -> list[tuple[Denotation, MeasureChoice]]:
+    ) -> list[tuple[Denotation, MeasureFit]]:
         """What a number is of: the value that the noun names, how many there are of it, or what the verb says."""
         if quantity.is_of_value:
             kinds = _ORDERED if abs(quantity.number) >= FIRST_YEAR or quantity.value.date else ("number",)
@@ -428,9 +428,7 @@ class Measuring(ABC):
         why = "the graph does not say that the values are in {}, and nothing was converted"
         return bounds, (Doubt(-1, why, (unit,)),)
 
-    def _counted(
-        self, given: Denotation, said: Predication, phrase: NounPhrase
-    ) -> list[tuple[Denotation, MeasureChoice]]:
+    def _counted(self, given: Denotation, said: Predication, phrase: NounPhrase) -> list[tuple[Denotation, MeasureFit]]:
         """How many of something each has: by a path that the verb names, or the noun alone."""
         verb = self.positions_of_verb(said)
         if not verb:
@@ -441,7 +439,7 @@ class Measuring(ABC):
                 continue
             for one in self.with_argument(replace(given, score=0.0), said, thing, bare)[:_TRIED]:
                 reached = given if given.items is not None else replace(one, score=given.score)
-                option = MeasureChoice(one.score, a.HowMany(back(one.how[-1].path), thing.items))
+                option = MeasureFit(one.score, a.HowMany(back(one.how[-1].path), thing.items))
                 found.append((replace(reached, doubts=(*given.doubts, *one.doubts), head=()), option))
         if not found:
             texts = self.positions(phrase.chunks)
@@ -454,7 +452,7 @@ class Measuring(ABC):
                 found.append((given.leaving_out(left), option))
         return sorted(found, key=lambda one: -(one[0].rank + one[1].score))
 
-    def keep(self, given: Denotation, option: MeasureChoice, quantity: Quantity) -> Denotation:
+    def keep(self, given: Denotation, option: MeasureFit, quantity: Quantity) -> Denotation:
         """Keep of a set what compares so with a value, or with a range: what is after it is after its end."""
         value, comparison, measure = quantity.value, quantity.comparison, option.measure
         bounds = [
@@ -473,7 +471,7 @@ class Measuring(ABC):
         return given.kept(kept, option.score, Match(value.text, option.path)).doubted(*doubts)
 
 
-def by_year(option: MeasureChoice) -> MeasureChoice:
+def by_year(option: MeasureFit) -> MeasureFit:
     """The same, of the years of dates."""
     measure = option.measure
     if isinstance(measure, a.Value) and measure.kind in {"date", "time"}:

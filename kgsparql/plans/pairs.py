@@ -10,7 +10,7 @@ from typing import Any
 from kgsparql.plans import algebra as a
 from kgsparql.plans.denotation import Denotation, Doubt, Match, PlannedReading, best, ends, left_out, unplanned
 from kgsparql.plans.expressions import read_as
-from kgsparql.plans.measuring import MeasureChoice, by_year
+from kgsparql.plans.measuring import MeasureFit, by_year
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal
@@ -26,7 +26,7 @@ class PairPlanner:
     def plan(self) -> PlannedReading:
         """The likeliest comparison, or difference."""
         question, by, phrases = self.question, self.question.comparative, self.phrases
-        if question.form == "difference" and by is not None and not (by.measures or question.measured):
+        if question.asks == "difference" and by is not None and not (by.measures or question.measured):
             return self._difference_of_counts()
         phrase, opposite, left = question.phrase, question.other or NounPhrase(), list[int]()
         measured = theirs = question.measured
@@ -54,13 +54,13 @@ class PairPlanner:
         whole = replace(one, score=one.score + other.score, doubts=(*one.doubts, *other.doubts)).leaving_out(left)
         word = phrases.texts[by.position if by is not None else measured[-1]]
         how = (*other.how, *(Match(word, path) for path in dict.fromkeys(option.path for _, option in both)))
-        if question.form == "difference":
+        if question.asks == "difference":
             return self._difference_plan(whole, both, how) if is_pair else unplanned()
         numbers = [value_of(side.known, option.measure, summary) for side, option in both]
         comparison = "=" if by is None else by.comparison
         return whole.reading(a.Compares(numbers[0], comparison, numbers[1]), options[0].score, *how)
 
-    def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureChoice]:
+    def _measures_of(self, side: Denotation, positions: Sequence[int], *, counts: bool) -> list[MeasureFit]:
         """What is compared of one of the two."""
         by, lexicon = self.question.comparative, self.phrases.lexicon
         word = "" if by is None else self.phrases.texts[by.position]
@@ -70,7 +70,7 @@ class PairPlanner:
             return self.phrases.measures_at(side, positions, counts=counts)
         return self.phrases.measures(side, (), by.measures) if by is not None and by.measures else []
 
-    def _values_of(self, side: Denotation, option: MeasureChoice) -> list[Any]:
+    def _values_of(self, side: Denotation, option: MeasureFit) -> list[Any]:
         """What is measured of one of the two, to be compared; nothing where the graph does not say it."""
         measure = option.measure
         found = self.view.members(_measured_ends(side.known, option.path, measure))
@@ -90,7 +90,7 @@ class PairPlanner:
         return one[0].doubted(*other[0].doubts).reading(plan, other[0].score, *other[0].how)
 
     def _difference_plan(
-        self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureChoice]], how: Sequence[Match]
+        self, whole: Denotation, sides: Sequence[tuple[Denotation, MeasureFit]], how: Sequence[Match]
     ) -> PlannedReading:
         """How much more the one has than the other; of a difference, how much more the one that has more."""
         by, doubts, numbers, values = self.question.comparative, list[Doubt](), list[a.Number](), list[Any]()

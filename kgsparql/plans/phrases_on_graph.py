@@ -11,7 +11,7 @@ from kgsparql.plans.denotation import (
     KINDS_LEFT_OUT,
     Denotation,
     Doubt,
-    Sought,
+    Rel,
     best,
     ends,
     joined,
@@ -68,7 +68,7 @@ class Phrases(Restricting):
             return [given if given.head else given.leaving_out(phrase.kinds)]
         found = [given.kept(one, 0.3) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
-            named = self.connector.connect(given, Sought(phrase.kinds, "of", "of", hops=1))
+            named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
             found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
         return found or [given.leaving_out(phrase.kinds)]
 
@@ -150,8 +150,8 @@ class Phrases(Restricting):
     def _names_of(self, positions: tuple[int, ...], owners: list[Denotation]) -> list[Denotation]:
         """What predicates called `id` or `name` say of some things; else the things, which are shown by their names."""
         named = self.view.predicates_called(self.connector.at(positions))
-        sought = Sought(positions, "of", "of", hops=1)
-        found = [new for one in owners[:_GIVEN] if not one.is_free for new in self.connector.connect(one, sought)]
+        rel = Rel(positions, "of", "of", hops=1)
+        found = [new for one in owners[:_GIVEN] if not one.is_free for new in self.connector.connect(one, rel)]
         return [one for one in found if one.how[-1].path.steps[0].predicate in named and not one.doubts] or owners
 
     def owned_noun(self, phrase: NounPhrase, owner: NounPhrase) -> tuple[tuple[Chunk, ...], NounPhrase]:
@@ -182,14 +182,14 @@ class Phrases(Restricting):
         if head is not None and head.classes and not is_merged:
             for kind in self._classes_of_owned(head):
                 wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
-                yield from self.connector.connect(start, Sought(words, "of", "of", wanted))
+                yield from self.connector.connect(start, Rel(words, "of", "of", wanted))
                 rest = tuple(p for p in words if p not in head.span)
                 more = 0.1 if self.are_one_label(words) else 0.5
-                for one in self.connector.connect(start, Sought(rest, "any", "of", wanted)):
+                for one in self.connector.connect(start, Rel(rest, "any", "of", wanted)):
                     yield replace(one, score=one.score + more)
         if words:
             asked = phrase.asked if phrase.asked in _ASKED else ""
-            yield from self.connector.connect(start, Sought(words, "of", "of", asked=asked))
+            yield from self.connector.connect(start, Rel(words, "of", "of", asked=asked))
         elif not names:
             yield start
 
@@ -220,7 +220,7 @@ class Phrases(Restricting):
             yield Denotation(a.Items((name.term,)), score, doubts)
 
     def _is_counted(self, phrase: NounPhrase) -> bool:
-        return self.question.form == "count" and phrase is self.question.phrase
+        return self.question.asks == "count" and phrase is self.question.phrase
 
     def _instances_of_item(self, head: Chunk) -> list[Denotation]:
         """Return what is said to be one of a thing that stands for a class: `films`, `metals` in a thesaurus."""
@@ -288,7 +288,7 @@ class Phrases(Restricting):
             joined = []
             for name in chunk.entities[:_GIVEN]:
                 start = Denotation(a.Items((name.term,)), 0.3)
-                joined += met(given, self.connector.connect(start, Sought(wanted=given))[:2])
+                joined += met(given, self.connector.connect(start, Rel(wanted=given))[:2])
             return joined or [given.leaving_out(positions)]
         if chunk.classes and given.items is not None:
             return [replace(given, items=a.Both((given.items, a.Instances(chunk.classes[0]))))]
@@ -304,7 +304,7 @@ class Phrases(Restricting):
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
         starts = [Denotation(a.Items((name.term,)), 0.8) for name in owner.entities[:_GIVEN]]
         with self.connector.alternatives.together(starts):
-            led = [self.connector.connect(start, Sought(words, "of", "of")) for start in starts]
+            led = [self.connector.connect(start, Rel(words, "of", "of")) for start in starts]
         for name, start, found in zip(owner.entities, starts, led, strict=False):
             yield from found
             own = self.fit.roots_of(kinds.get(name.term, frozenset()))

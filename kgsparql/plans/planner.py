@@ -18,8 +18,8 @@ from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
-from kgsparql.reading.asking import Asked
-from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative, phrases_in
+from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
+from kgsparql.reading.form import Form
 
 _READINGS = 8
 _NOTHING_BESIDE = 0.3
@@ -33,8 +33,8 @@ _SAID = 1.3  # what it is worth that a class is said: `people`, and not `who`
 class Planner:
     """Plans one question on a graph."""
 
-    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Asked, *, is_strict: bool = False) -> None:
-        self.view, self.asked, self.question, self.lexicon = view, asked, asked.clauses, asked.language
+    def __init__(self, view: KnownGraph, fit: LabelFit, asked: Form, *, is_strict: bool = False) -> None:
+        self.view, self.asked, self.question, self.lexicon = view, asked, asked, asked.language
         self.chunks, self.texts, self.raw = asked.read.chunks, asked.read.texts, asked.read.raw
         self.connector = Connector(view, fit, asked, is_strict=is_strict)
         self.phrases = Phrases(self.connector, asked)
@@ -93,7 +93,7 @@ class Planner:
 
     def _of_none(self) -> Iterator[Doubt]:
         """Doubt what asks for the first none of something: `top 0`."""
-        for phrase in phrases_in(self.question):
+        for phrase in self.question.phrases:
             if (best_of := phrase.superlative) is not None and best_of.number < 1:
                 why = "{!r} {} asks for nothing: the number is 1 or more"
                 yield Doubt(best_of.position, why, (str(best_of.number),))
@@ -101,13 +101,13 @@ class Planner:
     def _is_table(self) -> bool:
         question = self.question
         is_best = question.each is not None and self.tables.asks_best(question.each)
-        return bool(question.columns or question.form == "count" or question.phrase.summary or is_best)
+        return bool(question.columns or question.asks == "count" or question.phrase.summary or is_best)
 
     def _read(self) -> PlannedReading:
         question = self.question
         if question.each is not None and self._is_table():
             return self.tables.plan(question.each)
-        match question.form:
+        match question.asks:
             case "share":
                 return self.tables.share()
             case "count":
@@ -236,7 +236,7 @@ class Planner:
             texts = [own for own in self.view.members(names) if isinstance(own, Literal)]
             same = tuple(own for own in texts if normalised(own.value) in said)
             return whose.reading(_exists(a.Both((names, a.Items(same or (Literal(said[-1]),))))))
-        return whose.reading(a.Count(names) if self.question.form == "count" else names)
+        return whose.reading(a.Count(names) if self.question.asks == "count" else names)
 
     def _named_by(self, chunk: Chunk) -> Denotation | None:
         """Return the named thing that words denote, if it is one."""

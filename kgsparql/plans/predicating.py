@@ -9,8 +9,8 @@ from kgsparql.linking.words import root
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
-from kgsparql.plans.denotation import Denotation, Doubt, Match, Sought, back, best, ends, met, union
-from kgsparql.plans.measuring import FIRST_YEAR, MeasureChoice, Measuring
+from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, best, ends, met, union
+from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
@@ -32,7 +32,7 @@ class Predicating(Measuring):
         if (beside := self._beside(given, other)) is not None:
             return beside
         is_of_some = self.question.phrase.is_negated or self.question.phrase.every is not None
-        if self.question.form == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
+        if self.question.asks == "ask" and isinstance(given.items, a.Instances) and not is_of_some:
             given = replace(given, items=a.Items((given.items.of,)), classes=frozenset())
         if given.is_named and isinstance(other.items, a.Instances):  # a class may be asked about: BCF is a format
             below = self.steps_below(a.Items((other.items.of,)), [SUBCLASS_OF], _NARROWER)
@@ -50,8 +50,8 @@ class Predicating(Measuring):
             return met(given, [other])
         if not given.asked:  # `a child who is a citizen`: these are citizens, and somebody's children
             return [replace(one, head=given.head) for one in met(given, [other])]
-        sought = Sought(given.head, "of", wanted=given if given.classes else None)
-        return met(given.headless(), self.connector.connect(other, sought))
+        rel = Rel(given.head, "of", wanted=given if given.classes else None)
+        return met(given.headless(), self.connector.connect(other, rel))
 
     def _beside(self, given: Denotation, other: Denotation) -> list[Denotation] | None:
         """`What types are the films of X`: of another class, so that a predicate is meant that leads from there."""
@@ -64,7 +64,7 @@ class Predicating(Measuring):
         if not far or not far.isdisjoint(given.classes):
             return None
         found = []
-        for one in self.connector.connect(other, Sought(preposition="of", wanted=given, hops=1)):
+        for one in self.connector.connect(other, Rel(preposition="of", wanted=given, hops=1)):
             label = self.fit.label_roots(one.how[-1].path.steps[-1].predicate)
             is_said = not label.isdisjoint(self.fit.roots_of(given.classes))
             if self.view.members(one.known):
@@ -82,10 +82,10 @@ class Predicating(Measuring):
             return met(given, [replace(other, score=other.score + is_among)])  # Ann's advisor is Bob
         found = [one.leaving_out(given.head) for one in met(given.headless(), [*self._below(given, other)])]
         if given.head or given.classes:
-            sought = Sought(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
+            rel = Rel(given.head, "of" if given.head else "any", wanted=given if given.classes else None)
         else:
-            sought = Sought(wanted=given, hops=1)  # what is near a city is none
-        return [*found, *met(given.headless(), self.connector.connect(other, sought))]
+            rel = Rel(wanted=given, hops=1)  # what is near a city is none
+        return [*found, *met(given.headless(), self.connector.connect(other, rel))]
 
     def _below(self, given: Denotation, other: Denotation) -> Iterator[Denotation]:
         """What is below a named thing in a taxonomy: for one thing that is asked about, in all that it stands in."""
@@ -141,8 +141,8 @@ class Predicating(Measuring):
         if valued := self._has_value(given, phrase):
             return valued
         if other.items is not None and other.head:  # a child who is a citizen: the noun names the predicate
-            sought = Sought(other.head, "value", wanted=None if given.is_free else given)
-            return met(given.headless(), self.connector.connect(replace(other, head=()), sought))
+            rel = Rel(other.head, "value", wanted=None if given.is_free else given)
+            return met(given.headless(), self.connector.connect(replace(other, head=()), rel))
         found = []
         words = other.head or (() if any(c.is_name for c in phrase.chunks) else self.positions(phrase.chunks))
         if words and given.items is not None and not phrase.restrictions and phrase.of is None:
@@ -159,8 +159,8 @@ class Predicating(Measuring):
                         return [found[-1]]  # an owner, who need be no `private owner`
         if not other.is_free:
             wanted = None if given.is_free else given
-            sought = Sought(given.head, "of" if given.head else "any", wanted=wanted)
-            reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, sought)]
+            rel = Rel(given.head, "of" if given.head else "any", wanted=wanted)
+            reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, rel)]
             found += met(given.headless(), reached)
         return found
 
@@ -179,9 +179,9 @@ class Predicating(Measuring):
         words = tuple(p for p in self.positions(chunks) if p not in value.span)
         if not words:
             return []
-        sought = Sought(words, "value", wanted=None if given.is_free else given)
+        rel = Rel(words, "value", wanted=None if given.is_free else given)
         starts = [Denotation(a.Items((name.term,)), 1.0) for name in value.entities[:_GIVEN]]
-        found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, sought))]
+        found = [new for one in starts for new in met(given.headless(), self.connector.connect(one, rel))]
         # `a sibling who has the field economics`: these have the field, and are somebody's siblings
         # and of tall laureates with German nationality, the word before the noun is not said yet
         return best(replace(one, head=given.head) for one in found)
@@ -246,7 +246,7 @@ class Predicating(Measuring):
         return made or beside or [given.leaving_out([by.position, *by.event])]
 
     def _beside_itself(
-        self, given: Denotation, said: Predication, by: Comparative, options: Sequence[MeasureChoice]
+        self, given: Denotation, said: Predication, by: Comparative, options: Sequence[MeasureFit]
     ) -> Iterator[Denotation]:
         """What is wider than it is tall, or has more children than prizes: two measures of each are compared."""
         if said.object is None:
@@ -262,7 +262,7 @@ class Predicating(Measuring):
             yield given.kept(kept, one.score + other.score, *how)
 
     def _values_beside(
-        self, option: MeasureChoice, other: Denotation, by: Comparative, *, is_order: bool
+        self, option: MeasureFit, other: Denotation, by: Comparative, *, is_order: bool
     ) -> Iterator[tuple[Literal, *tuple[Doubt, ...]]]:
         """The value of another thing that a measure is compared with; where nothing says which, any time of it."""
         ways = self.times(other, by.event)[:1] if by.event else [option]
@@ -280,7 +280,7 @@ class Predicating(Measuring):
         for value in known[:1]:
             yield value, *doubts
 
-    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureChoice]:
+    def times(self, given: Denotation, positions: Sequence[int]) -> list[MeasureFit]:
         """When something was, by the words for what happened; else whenever it was."""
         hints = self.lexicon.hints["time"]
         found = self.measures(given, positions, hints) if positions else []
@@ -288,7 +288,7 @@ class Predicating(Measuring):
             return named
         return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self.is_of_time(o)]
 
-    def is_of_time(self, option: MeasureChoice) -> bool:
+    def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
         own, hints = self.fit.label_roots(option.last), map(root, self.lexicon.hints["time"])
         return option.kind in {"date", "time", "year"} or (bool(option.kind) and not own.isdisjoint(hints))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgsparql.plans import algebra as a
 from kgsparql.plans.connecting import UNSAID
-from kgsparql.plans.denotation import Denotation, Doubt, Role, Sought, back, best, ends, joined, met, of_classes
+from kgsparql.plans.denotation import Denotation, Doubt, Rel, Role, back, best, ends, joined, met, of_classes
 from kgsparql.plans.label_fit import SAME
 from kgsparql.plans.predicating import FALSE, TRUE, Predicating
 from kgsparql.plans.type_check import parts
@@ -161,12 +161,12 @@ class Restricting(Predicating):
             role = "of"  # `the languages in films`: the noun names the predicate
         asks = ("where", "when", "who", "why", "how") if said.subject is not None else ("where", "when", "who")
         hints = self.question.measures or self.question.closing
-        sought = Sought(
+        rel = Rel(
             (*verb, *head), role, said.preposition, wanted,
             asked=given.asked if given.asked in asks and (said.subject is not None or given.is_free) else "",
             hints=hints if given.is_free and said.subject is not None else (), verb=verb, head=head,
         )  # fmt: skip
-        found = met(given.headless(), self.connector.connect(start, sought))
+        found = met(given.headless(), self.connector.connect(start, rel))
         found = [replace(one, head=given.head) for one in found] if is_pending else found
         found = [self._but_themselves(one, phrase) for one in found]
         if said.light == "do" and not verb:  # the verb was not read
@@ -328,8 +328,8 @@ class Restricting(Predicating):
     def _whose(self, given: Denotation, said: Predication, noun: NounPhrase) -> list[Denotation]:
         """Those whose advisor was born in Bonn."""
         owned = self.all_of(Denotation(None), said.said)
-        sought = Sought(self.positions(noun.chunks), "value", wanted=given, hops=1)
-        found = best(new for own in owned for new in met(given, self.connector.connect(own, sought)))
+        rel = Rel(self.positions(noun.chunks), "value", wanted=given, hops=1)
+        found = best(new for own in owned for new in met(given, self.connector.connect(own, rel)))
         return [one.leaving_out(given.head) for one in found] if given.is_free else found
 
     def _intransitive(self, given: Denotation, said: Predication) -> list[Denotation]:
@@ -355,9 +355,9 @@ class Restricting(Predicating):
         found = []
         for one in self.denotations(phrase.of)[:_BRANCHES] if phrase.of is not None else []:
             role: Role = "subject" if verb else "of"
-            sought = Sought(words, role, preposition, keep=_KEPT)
-            unnamed = replace(sought, words=())
-            middles = self.connector.connect(one, sought) or [
+            rel = Rel(words, role, preposition, keep=_KEPT)
+            unnamed = replace(rel, words=())
+            middles = self.connector.connect(one, rel) or [
                 way.leaving_out(words) for way in self.connector.connect(one, unnamed)
             ]
             for middle in middles:

@@ -13,14 +13,14 @@ from kgsparql.plans.denotation import (
     Doubt,
     Match,
     PlannedReading,
-    Sought,
+    Rel,
     back,
     best,
     ends,
     left_out,
     unplanned,
 )
-from kgsparql.plans.measuring import MeasureChoice
+from kgsparql.plans.measuring import MeasureFit
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.type_check import parts
 from kgsparql.rdf.paths import PropertyPath
@@ -46,7 +46,7 @@ class TablePlanner:
                 found += self._best_of(key, *best)
             elif question.columns:
                 found.append(self._columns(key, question.columns, names_stand=True))
-            elif question.form == "count":
+            elif question.asks == "count":
                 found += self._numbers(key, each)
             elif phrase.summary is not None:
                 found += self._summaries(key, each, phrase.summary[1])
@@ -70,7 +70,7 @@ class TablePlanner:
             if isinstance(one, Predication) and one.object and (one.object.superlative or one.object.most):
                 best, said = one.object, tuple(own for own in said if own is not one)
         extreme = best.superlative or (Superlative(*best.most) if best.most else None)
-        if extreme is None or self.question.form != "set" or self.question.columns:
+        if extreme is None or self.question.asks != "set" or self.question.columns:
             return None
         of = None if phrase.of is each else phrase.of
         nouns = phrase.chunks or best.chunks  # which was the first prize
@@ -83,8 +83,8 @@ class TablePlanner:
             if isinstance(key.known, a.Ends) and (way := _way_back(key.known, thing.items)) is not None:
                 ways = [(key, back(way))]
             else:
-                sought = Sought(preposition="of", wanted=thing)
-                found = self.phrases.connector.connect(key, sought)[:_TRIED]
+                rel = Rel(preposition="of", wanted=thing)
+                found = self.phrases.connector.connect(key, rel)[:_TRIED]
                 ways = [(one, back(one.how[-1].path)) for one in found]
             positions = self.phrases.positions(by.chunks) if by.chunks != things.chunks else ()
             options = self.phrases.measures(thing, positions, extreme.measures, counts=bool(positions))
@@ -146,7 +146,7 @@ class TablePlanner:
                 (one, one.how[-1].path)
                 for thing in self.phrases.denotations(bare)[:_COUNTED]
                 if not thing.is_free
-                for one in self.phrases.connector.connect(key, Sought(preposition="of", wanted=thing))[:_TRIED]
+                for one in self.phrases.connector.connect(key, Rel(preposition="of", wanted=thing))[:_TRIED]
             ]
         elif of is not None and (back := _way_back(key.known, of)) is not None:
             ways, start = [(key, back)], Denotation(of)  # the diets that recipes have: of the recipes of each
@@ -200,6 +200,9 @@ class TablePlanner:
         left: list[int] = []
         shows_items = True
         for noun in columns:
+            if noun.asked and (column := self._column_asked(key, noun)) is not None:
+                made[column.name] = column
+                continue
             whose = [] if noun.of is None or noun.of.is_each else noun.of.chunks
             said = (p for one in relations(noun.restrictions) for p in one.verb)
             verbs = (p for p in said if self.phrases.texts[p] not in self.lexicon.light_words)
@@ -217,6 +220,14 @@ class TablePlanner:
             return PlannedReading(key.known, key.score, (*key.doubts, *left_out(left)))
         table = a.ItemTable(key.known, tuple(made.values()), shows_items=shows_items)
         return PlannedReading(table, key.score, (*key.doubts, *left_out(left)))
+
+    def _column_asked(self, key: Denotation, asked: NounPhrase) -> a.Column | None:
+        """What a question of its own asks of the items, as a column: `when` of `when and where was she born`."""
+        for one in self.phrases.settled_of(self.phrases.denotations(asked))[:1]:
+            uses = (use for use in self.phrases.view.uses(key.known) if one.how and use.path == one.how[-1].path)
+            if not one.doubts and (use := next(uses, None)) is not None:
+                return a.Column(self.fit.text(use.step.predicate), a.Value(use.path, use.kind, use.unit), optional=True)
+        return None
 
     def _column(self, items: a.ItemSet, texts: Sequence[str], *, is_name: bool) -> a.Column | None:
         """The predicate that the words name, as a column; of a name or number, the one that is called just so."""
@@ -246,8 +257,8 @@ class TablePlanner:
         """What is of the class of a noun beside each item, as a column: `the department they belong to`."""
         if noun.head is None or not noun.head.classes:
             return None
-        sought = Sought(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
-        ways = (one for one in self.phrases.connector.connect(key, sought) if one.doubts == key.doubts)
+        rel = Rel(tuple(positions), "of", "of", Denotation(None, classes=frozenset(noun.head.classes)), hops=1)
+        ways = (one for one in self.phrases.connector.connect(key, rel) if one.doubts == key.doubts)
         paths = (one.how[-1].path for one in ways)
         return next((a.Column(noun.head.text, a.Value(path, "item"), optional=True) for path in paths), None)
 
@@ -295,7 +306,7 @@ class TablePlanner:
         return replace(found, doubts=(*found.doubts, *left_out([order.position])))
 
     def _column_to_order_by(
-        self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureChoice]
+        self, columns: Sequence[a.Column], order: Superlative, options: Sequence[MeasureFit]
     ) -> str:
         """The column that a table is ordered by: of that name, of that measure, or the only one; empty for none."""
         said = {root(word) for word in order.measures}

@@ -27,7 +27,7 @@ from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, local_name, normalised, printable, whole_number
 from kgsparql.rdf.vocabulary import PICTURES_AND_PAGES, UNWALKED
-from kgsparql.reading.asking import Asked
+from kgsparql.reading.form import Form
 
 MOST_CLASSES = 30
 MOST_PREDICATES = 60
@@ -203,11 +203,12 @@ class TermLists:
     left_out: tuple[str, ...] = ()
 
 
-def texts_of(asked: Asked) -> list[str]:
+def texts_of(asked: Form) -> list[str]:
     """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
 
     >>> from kgsparql.reading.chunks import chunked
-    >>> texts_of(Asked.of(chunked('Which US firms in New Delhi make "tea bags"?', None)))
+    >>> from kgsparql.reading.parser import read_question
+    >>> texts_of(read_question(chunked('Which US firms in New Delhi make "tea bags"?', None)))
     ['tea bags', 'US', 'New Delhi', 'firms', 'New', 'Delhi', 'tea', 'bags']
     """
     question = asked.read.question
@@ -241,7 +242,7 @@ class TermLister:
     :param most: sets that are looked at, with those that the profiler knows: three queries each.
     """
 
-    asked: Asked
+    asked: Form
     fit: LabelFit
     profiler: Profiler
     labels: TermLabels

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from kgsparql.dataclasses import replace
+from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
     Alternatives,
     Chunk,
-    Clauses,
     Comparative,
     NounPhrase,
     Predication,
@@ -18,8 +19,10 @@ from kgsparql.reading.clauses import (
     Restriction,
     Superlative,
     is_adverb,
+    relations,
     with_preposition,
 )
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import Lexicon
 from kgsparql.reading.peg import Edge, Labelled
 
@@ -108,8 +111,8 @@ class Labels(dict[str, list[Any]]):
 class Builders:
     """The builders that a grammar names: each makes a value of what a rule found; None where it is none after all."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
+    def __init__(self, read: Chunked, lexicon: Lexicon) -> None:
+        self.form, self.lexicon = partial(Form, read, language=lexicon), lexicon
 
     def build(self, name: str, found: Sequence[Labelled]) -> Any:
         """Make the value of a rule by the builder that it names."""
@@ -284,15 +287,15 @@ class Builders:
 
     # --- Questions
 
-    def question(self, found: Labels) -> Clauses:
+    def question(self, found: Labels) -> Form:
         """Note that a list is asked for; of a text that is no question, nothing is."""
-        question: Clauses = found.one("body") or Clauses("set", NounPhrase())
+        question: Form = found.one("body") or self.form()
         if "said" in found:
             said = (*question.phrase.restrictions, *_as_said(found["said"]))
             question = replace(question, phrase=replace(question.phrase, restrictions=said))
         return replace(question, is_listing="is_listing" in found)
 
-    def asked(self, found: Labels) -> Clauses:
+    def asked(self, found: Labels) -> Form:
         """Make a question for a phrase, of which something is said."""
         phrase = found.one("phrase") or NounPhrase()
         first, *others = phrase.parts or (phrase,)
@@ -308,38 +311,45 @@ class Builders:
         head = phrase.head
         is_bare = not (phrase.of or phrase.restrictions or phrase.superlative)
         is_one = head is not None and bool(head.entities or (head.classes and "is_a" in found))
-        own = {"form": "set", **found.fields_of(Clauses), "phrase": phrase, "said": ()}
-        return Clauses(**own | {"is_definition": "is_definition" in found and is_bare and is_one})
+        own = {**found.fields_of(Form), "phrase": phrase, "said": ()}
+        return self.form(**own | {"is_definition": "is_definition" in found and is_bare and is_one})
 
-    def yes_no(self, found: Labels) -> Clauses:
+    def several(self, found: Labels) -> Form | None:
+        """Make a question that asks several things of one: ``when and where``."""
+        said = _as_said(found["said"])
+        whose = [one.subject for one in relations(said) if one.subject is not None]
+        columns = tuple(replace(one, restrictions=said) for one in found.field("columns"))
+        return self.form(phrase=whose[0], columns=columns) if whose else None
+
+    def yes_no(self, found: Labels) -> Form:
         """Make a question whether something holds, or which of two, or whether one has more than another."""
         phrase, said = found.one("phrase"), _as_said(found["said"])
         said = tuple(map(_turned_round, said)) if "is_negated" in found else said
         only = said[0] if len(said) == 1 and isinstance(said[0], Predication) else None
         if only is not None and phrase.joined_by == "or" and is_adverb(only):
             asked = next(word for word, asks_for in self.lexicon.question_words.items() if asks_for == "any")
-            return Clauses("choose", NounPhrase(asked=asked, restrictions=(only,)), choices=phrase)
+            return self.form("choose", NounPhrase(asked=asked, restrictions=(only,)), choices=phrase)
         if only is not None and only.compared and only.object and not only.is_negated:
             other = _with_nouns(only.object, phrase) if only.object.of else only.object
-            return Clauses("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
-        return Clauses("ask", phrase, said=said, asks_existence="asks_existence" in found)
+            return self.form("compare", phrase, comparative=only.compared, other=other, measured=only.verb)
+        return self.form("ask", phrase, said=said, asks_existence="asks_existence" in found)
 
-    def difference(self, found: Labels) -> Clauses | None:
+    def difference(self, found: Labels) -> Form | None:
         """Make a question how much more one has than the other: of a comparison, of two sets, or of what they have."""
         body, phrase, other, how = (found.one(label) for label in ("body", "phrase", "other", "how"))
         if body is not None:
-            return replace(body, form="difference", **found.fields_of(Clauses)) if body.other else None
+            return replace(body, asks="difference", **found.fields_of(Form)) if body.other else None
         if "pair" in found:
             sides = self._pair_between(found.one("pair"), found.one("of"))
-            return Clauses("difference", sides[0], other=sides[1], **found.fields_of(Clauses)) if sides else None
+            return self.form("difference", sides[0], other=sides[1], **found.fields_of(Form)) if sides else None
         compared, head = Comparative(how.start, *how.value), phrase.head
         if "is_set" in found and other.head and other.head.classes and head and not head.classes:
             phrase = replace(phrase, chunks=(*phrase.chunks, other.head))  # more vegan than vegetarian recipes
         other = _with_nouns(other, phrase)
         if "is_set" in found and compared.comparison == "<":
             phrase, other = other, phrase
-        own = {**found.fields_of(Clauses), "phrase": phrase, "other": other}
-        return Clauses("difference", **own, comparative=compared) if head else None
+        own = {**found.fields_of(Form), "phrase": phrase, "other": other}
+        return self.form("difference", **own, comparative=compared) if head else None
 
     def _pair_between(self, phrase: NounPhrase, measure: NounPhrase | None) -> list[NounPhrase] | None:
         """Tell the two that something lies between, each with its measure: ``between the births of A and B``."""
@@ -355,25 +365,25 @@ class Builders:
         words = {chunk.text.lower() for chunk in phrase.chunks}
         return phrase.of if phrase.of is not None and words and words <= self.lexicon.count_words else phrase
 
-    def each(self, found: Labels) -> Clauses:
+    def each(self, found: Labels) -> Form:
         """Make a question of something that is asked of each of some things."""
         each: NounPhrase = replace(found.one("each"), is_each=True)
-        question: Clauses = found.one("body")
+        question: Form = found.one("body")
         phrase, has_it = question.phrase, Predication(light="have", subject=each)
         own: dict[str, Any] = {}
         if (inner := self._without_count(phrase)) is not phrase:
             own["phrase"] = replace(phrase, of=replace(inner, restrictions=(*inner.restrictions, has_it)))
-        elif question.form == "count":
+        elif question.asks == "count":
             own["phrase"] = replace(phrase, restrictions=(*phrase.restrictions, has_it))
         elif phrase.summary is not None:
             own["phrase"] = replace(phrase, of=phrase.of or each)
-        elif question.form == "set" and not (phrase.superlative or any(map(_has_extreme, phrase.restrictions))):
+        elif question.asks == "set" and not (phrase.superlative or any(map(_has_extreme, phrase.restrictions))):
             own["columns"], own["phrase"] = phrase.parts or (phrase,), each
         return replace(question, each=each, **own)
 
-    def fronted(self, found: Labels) -> Clauses:
+    def fronted(self, found: Labels) -> Form:
         """Give the preposition before a question word to the verb: ``By whom was X advised?``."""
-        question: Clauses = found.one("body")
+        question: Form = found.one("body")
         preposition = found.field("preposition")
         said: list[Restriction] = []
         for one in question.phrase.restrictions:
@@ -392,7 +402,7 @@ class Builders:
 
     def fields(self, found: Labels) -> dict[str, Any]:
         """Make fields of a question of what stands at its end."""
-        return found.fields_of(Clauses)
+        return found.fields_of(Form)
 
     def order(self, found: Labels) -> Superlative:
         """Make what the answers are ordered by, and whether the largest comes first."""

@@ -229,58 +229,6 @@ class Alternatives:
 
 Restriction: TypeAlias = "Predication | Alternatives"
 
-Form = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
-"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage, how much
-more: of one, by ``comparative``, than of the other; without, of two sets, or of what belongs to each of two."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clauses:
-    """A question as it was read.
-
-    :param phrase: what is asked for; of ``ask``, what something is said of; of ``compare``, the first of the two.
-    :param said: of ``ask``, what is said of the phrase; of ``share``, what is true of a part of it.
-    :param each: of which something is asked one by one: ``How many films did each director make?``.
-    :param columns: what is asked of the phrase besides, or of each: ``their names and prices``.
-    :param choices: of ``choose``, a phrase with the choices as parts.
-    :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
-        of the noun (``more children than``) and ``summary`` how several values become one.
-    :param order: in which order the answers are asked for: ``newest first``, ``by price``.
-    :param asks_value: it asks for what is measured, too: ``and how many``.
-    :param digits: to how many digits numbers are rounded. :param unit: that a difference is asked in: ``year``.
-    :param is_definition: it asks what or who something is: ``Who is Ann?``.
-    :param is_listing: it asks for a list: ``List the films with their years``.
-    :param asks_existence: it asks whether there is any such thing.
-    :param measures: words for what ``how long``, ``how old`` ask for.
-    :param closing: words for what ``made of``, ``used for`` ask for, at the end.
-    :param other_names: what this is called besides is asked for, or whether that is so: ``Is Ann also called Bea?``.
-    :param unread: positions of content words that are in no clause.
-    :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
-    """
-
-    form: Form
-    phrase: NounPhrase
-    said: tuple[Restriction, ...] = ()
-    each: NounPhrase | None = None
-    columns: tuple[NounPhrase, ...] = ()
-    choices: NounPhrase | None = None
-    other: NounPhrase | None = None
-    comparative: Comparative | None = None
-    measured: tuple[int, ...] = ()
-    summary: Summary | OneOf[""] = ""
-    order: Superlative | None = None
-    asks_value: bool = False
-    digits: int | None = None
-    unit: str = ""
-    is_definition: bool = False
-    is_listing: bool = False
-    asks_existence: bool = False
-    measures: tuple[str, ...] = ()
-    closing: tuple[str, ...] = ()
-    other_names: NounPhrase | None = None
-    unread: tuple[int, ...] = ()
-    pronouns: tuple[int, ...] = ()
-
 
 def relations(restrictions: Iterable[Restriction]) -> Iterator[Predication]:
     """All relations of restrictions, those in branches, too."""
@@ -307,16 +255,7 @@ def is_adverb(relation: Predication) -> bool:
     return (compared is not None and other is None) or is_extreme
 
 
-def positions_in(question: Clauses) -> set[int]:
-    """Collect the positions of all words that stand in a clause."""
-    compared = question.comparative
-    found = set(question.measured) | ({compared.position, *compared.event} if compared else set())
-    for phrase in (question.phrase, question.choices, question.other, question.each, *question.columns):
-        found |= _positions_of_phrase(phrase)
-    return found.union(*map(positions_of, relations(question.said)))
-
-
-def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
+def positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
     """Collect the positions of the words of a phrase, and of what is said of it."""
     if phrase is None:
         return set()
@@ -325,7 +264,7 @@ def _positions_of_phrase(phrase: NounPhrase | None) -> set[int]:
     found |= set(phrase.quantity.positions) if phrase.quantity else set()
     found |= {one[0] for one in (phrase.most, phrase.summary) if one}
     for part in (phrase.of, *phrase.parts):
-        found |= _positions_of_phrase(part)
+        found |= positions_of_phrase(part)
     return found.union(*map(positions_of, relations(phrase.restrictions)))
 
 
@@ -334,22 +273,5 @@ def positions_of(relation: Predication) -> set[int]:
     found = set(relation.verb)
     found |= {relation.compared.position, *relation.compared.event} if relation.compared else set()
     for phrase in (relation.subject, relation.object, relation.whose, *(other for _, other in relation.more)):
-        found |= _positions_of_phrase(phrase)
+        found |= positions_of_phrase(phrase)
     return found.union(*map(positions_of, relations(relation.said)))
-
-
-def phrases_in(question: Clauses) -> Iterator[NounPhrase]:
-    """All noun phrases of a question, those within others, too."""
-    waiting: list[NounPhrase | Predication] = [question.phrase, *relations(question.said)]
-    others = (question.choices, question.other, question.each, *question.columns)
-    waiting += [own for own in others if own is not None]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, NounPhrase):
-            yield one
-            waiting += [*one.parts, *relations(one.restrictions)]
-            waiting += [one.of] if one.of is not None else []
-        else:
-            own = (one.subject, one.object, one.whose, *(phrase for _, phrase in one.more))
-            waiting += [phrase for phrase in own if phrase is not None]
-            waiting += relations(one.said)

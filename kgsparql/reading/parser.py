@@ -11,15 +11,13 @@ from kgsparql.reading.building import Builders
 from kgsparql.reading.chunks import Chunked
 from kgsparql.reading.clauses import (
     Alternatives,
-    Clauses,
     NounPhrase,
     Predication,
     Restriction,
     Superlative,
-    phrases_in,
-    positions_in,
     relations,
 )
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.peg import Grammar, RuleReader
 from kgsparql.reading.tagging import tagged
@@ -35,7 +33,7 @@ def grammar(language: str) -> Grammar:
     return Grammar(file.read_text(encoding="utf-8"))
 
 
-def read_question(read: Chunked, language: Lexicon | None = None) -> Clauses:
+def read_question(read: Chunked, language: Lexicon | None = None) -> Form:
     """Read any text as a question; the positions of words that are in no clause are in ``unread``."""
     return _Reader(read, language or lexicon()).question()
 
@@ -47,30 +45,30 @@ class _Reader:
     """
 
     def __init__(self, read: Chunked, own: Lexicon) -> None:
-        self.read, self.lexicon, self.texts = read, own, read.texts
+        self.read, self.lexicon, self.texts, self.builders = read, own, read.texts, Builders(read, own)
         self.words = tagged(read, own)
         self._begin_reading()
         self.passed = set[int]()
 
-    def question(self) -> Clauses:
+    def question(self) -> Form:
         """Read the question, and note what is left."""
         ends = [self._take_end(rule) for rule in _ENDS]
         if (verb := self.reading.rule("Main", 0)) is not None:
             self.words[verb[1].start]["main"] = verb[1]
             self._begin_reading()
-        end, question, _ = self.reading.rule("Question", 0) or (0, Clauses("set", NounPhrase()), [])
+        end, question, _ = self.reading.rule("Question", 0) or (0, self.builders.form(), [])
         self.passed |= set(range(min(end, len(self.words) - 1)))
         for found, places in ends:
-            if "columns" not in found or question.form == "set":
+            if "columns" not in found or question.asks == "set":
                 question = replace(question, **found)
                 self.passed |= places
-        if question.form == "compare":
+        if question.asks == "compare":
             question = self._with_summary(question)
         question = self._with_form(question)
         return self._with_rest(_with_each(replace(question, phrase=_with_number(question.phrase))))
 
     def _begin_reading(self) -> None:
-        self.reading = RuleReader(grammar(self.lexicon.language), self.words, Builders(self.lexicon).build)
+        self.reading = RuleReader(grammar(self.lexicon.language), self.words, self.builders.build)
 
     def _take_end(self, rule: str) -> tuple[dict[str, Any], set[int]]:
         """Take out what stands at the end, or is put in; return the fields of the question it gives, and its places."""
@@ -81,35 +79,35 @@ class _Reader:
                 return found[1], set(range(at, found[0]))
         return {}, set()
 
-    def _with_summary(self, question: Clauses) -> Clauses:
+    def _with_summary(self, question: Form) -> Form:
         """Take ``average`` of ``a higher average rating than`` for how several values become one."""
         summaries, texts = self.lexicon.summaries, self.texts
         kinds = [summaries[texts[at]] for at in question.measured if texts[at] in summaries]
         measured = tuple(at for at in question.measured if texts[at] not in summaries)
         return replace(question, measured=measured, summary=kinds[0] if kinds else "")
 
-    def _with_form(self, question: Clauses) -> Clauses:
+    def _with_form(self, question: Form) -> Form:
         """Tell a question of how many, of what share, and for one of several by its words: ``the number of films``."""
         phrase, own = question.phrase, self.lexicon
         words = [self.texts[at] for chunk in phrase.chunks for at in chunk.span]
         if question.choices is not None:
-            return replace(question, form="choose")
-        if question.form != "set":
+            return replace(question, asks="choose")
+        if question.asks != "set":
             return question
         if phrase.of is not None and len(words) == 1 and words[0] in own.count_words and not phrase.restrictions:
             summary = phrase.summary[1] if phrase.summary else question.summary
-            return replace(question, form="count", phrase=phrase.of, summary=summary)
+            return replace(question, asks="count", phrase=phrase.of, summary=summary)
         if phrase.of is not None and len(words) == 1 and words[0] in own.share_words:
             said = (*phrase.of.restrictions, *phrase.restrictions)
-            return replace(question, form="share", phrase=replace(phrase.of, restrictions=()), said=said)
+            return replace(question, asks="share", phrase=replace(phrase.of, restrictions=()), said=said)
         is_count = not own.imperatives.isdisjoint(own.count_words.intersection(self.texts[:3]))
-        return replace(question, form="count") if is_count else question
+        return replace(question, asks="count") if is_count else question
 
     # --- What is left
 
-    def _with_rest(self, question: Clauses) -> Clauses:
+    def _with_rest(self, question: Form) -> Form:
         """Note what is in no clause, and what stands for a name that is not known."""
-        own, texts, told = self.lexicon, self.texts, positions_in(question)
+        own, texts, told = self.lexicon, self.texts, question.positions
         empty = own.empty_words - own.negations - own.or_words
         in_names = {at for chunk in self.read.chunks if chunk.is_name for at in chunk.span}
         passed = told | {at for at in self.passed if texts[at] not in own.time_adverbs}
@@ -151,7 +149,7 @@ class _Reader:
         is_personal = text in own.personal_pronouns - own.generic_pronouns and at < first
         return text in own.possessive_pronouns or is_personal or (text in own.pronouns and at not in self.passed)
 
-    def _named_otherwise(self, question: Clauses) -> NounPhrase | None:
+    def _named_otherwise(self, question: Form) -> NounPhrase | None:
         """Return what other names are asked of, and after it the one that is asked about; None if more is said."""
         own = self.lexicon
         wanted = {word for phrase in own.other_names for word in phrase.split()}
@@ -160,7 +158,7 @@ class _Reader:
         closed = (own.function_words | own.amounts | own.how_words | own.imperatives) - wanted
         closed -= own.negations | own.except_words
         said = [text for at, text in enumerate(self.texts) if text not in closed and not self._is_in_name(at)]
-        is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.form) == len(names)
+        is_asked = {"set": 1, "count": 1, "ask": 2}.get(question.asks) == len(names)
         return NounPhrase(chunks=tuple(names)) if is_asked and " ".join(said) in own.other_names else None
 
 
@@ -190,9 +188,9 @@ def _in_place(one: Restriction, old: Predication, new: Predication) -> Restricti
     return Alternatives(tuple(tuple(_in_place(own, old, new) for own in branch) for branch in one.branches))
 
 
-def _with_each(question: Clauses) -> Clauses:
+def _with_each(question: Form) -> Form:
     """Note of what something is asked one by one; of ``name every film``, the films are what is asked for."""
-    each = next((phrase for phrase in phrases_in(question) if phrase.is_each), question.each)
+    each = next((phrase for phrase in question.phrases if phrase.is_each), question.each)
     parts = question.phrase.parts
     if parts and each is not None and all(part.of is not None and part.of.is_each for part in parts):
         question = replace(question, columns=parts, phrase=each)  # the name and the price of every film

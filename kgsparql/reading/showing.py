@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kgsparql.reading.clauses import Chunk, Clauses, Comparative, NounPhrase, Predication, Restriction
+from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Restriction
+from kgsparql.reading.form import Form
 
 
-def described(question: Clauses, texts: Sequence[str]) -> list[str]:
-    """Write the clauses of a question: names in ‹›, classes in <>.
-
-    :param texts: the words of the question.
-    """
+def described(question: Form) -> list[str]:
+    """Write the clauses of a question: names in ‹›, classes in <>."""
+    texts = question.read.texts
     lines = [_Writer(texts).question(question)]
     for title, positions in (("not read", question.unread), ("whom it means is not known", question.pronouns)):
         if positions:
@@ -25,9 +24,9 @@ class _Writer:
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
 
-    def question(self, question: Clauses) -> str:
+    def question(self, question: Form) -> str:
         """Write a question in a line."""
-        parts = [question.form, self.phrase(question.phrase), *map(self.restriction, question.said)]
+        parts = [question.asks, self.phrase(question.phrase), *map(self.restriction, question.said)]
         if question.choices is not None:
             parts.append(f"out of {self.phrase(question.choices)}")
         if question.other is not None:

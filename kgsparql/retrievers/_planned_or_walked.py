@@ -28,7 +28,7 @@ from kgsparql.rdf.paths import Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, as_iri, normalised
 from kgsparql.rdf.vocabulary import REIFIES, STATEMENT_PARTS, UNWALKED, is_mediator
-from kgsparql.reading.asking import Asked
+from kgsparql.reading.form import Form
 
 _READ_OTHERWISE = Gap("reading", "", "read otherwise, the question asks for something that is not in this graph")
 
@@ -131,7 +131,7 @@ def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | N
     read = read_and_planned(session)
     named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
     is_about_others = not named.issuperset(session.given)  # nothing in the question says what a given thing has to do
-    planned = None if read.asked.clauses.is_definition or is_about_others else planned_retrieval(read, session)
+    planned = None if read.asked.is_definition or is_about_others else planned_retrieval(read, session)
     return read, planned
 
 
@@ -223,7 +223,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     return replace(made, readings=lambda: [Reading(first.text, lambda: made)])
 
 
-def _opens_statement(at: int, asked: Asked) -> bool:
+def _opens_statement(at: int, asked: Form) -> bool:
     """Tell whether what is said follows: `who said that`, `how certain is it that`; not after `which claims that`."""
     own, (first, *_), (*_, before, last) = asked.language, asked.read.texts, ("", *asked.read.texts[:at])
     is_said = last in own.reporting and own.question_words.get(before) != "any"

@@ -140,7 +140,7 @@ def planned_question(session: Session) -> PlannedQuestion:
         confidence = calibration().probability(signals)
         gaps = gaps if gaps or confidence >= calibration().sure else (calibration().doubt(signals),)
     return PlannedQuestion(
-        question=session.question, read=tuple(described(found.asked.clauses, found.asked.read.texts)),
+        question=session.question, read=tuple(described(found.asked)),
         named=tuple(QuestionTerm(chunk.text, term, labels[term], _kind_of_term(chunk, term)) for chunk, term in named),
         candidates=tuple(candidates), chosen=candidates[0] if computed is not None else None, computed=computed,
         doubts=tuple(gap.text for gap in gaps), notes=tuple(session.notes.texts), labels=labels, confidence=confidence,

@@ -25,9 +25,9 @@ from kgsparql.linking.label_matching import similarity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, Ranker, ranker_for
 from kgsparql.plans.label_fit import LabelFit
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.lexicon import lexicon
+from kgsparql.reading.parser import read_question
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import EX, FIXTURES, ex, graph_of
 
@@ -427,7 +427,7 @@ def about(question: str, name: str = "Anna", *more: tuple[int, int]) -> ScoredQu
     start = question.index(name)
     place = start, start + len(name)
     link = LinkedEntity(IRI(EX + "it"), name, 1.0, "entity", "exact", Mention(name, *place))
-    asked = Asked.of(chunked(question, None, links=[link]))
+    asked = read_question(chunked(question, None, links=[link]))
     return ScoredQuestion(asked, link.term, place, (*more, place))
 
 

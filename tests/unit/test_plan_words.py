@@ -31,8 +31,8 @@ from kgsparql.errors import NotFoundError
 from kgsparql.plans import algebra as a
 from kgsparql.plans.running import NO_NUMBER, run
 from kgsparql.plans.writing import in_words, none_in_words
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import chunked
+from kgsparql.reading.parser import read_question
 from kgsparql.rendering.drawing import drawing_of
 from kgsparql.retrievers._planned_question import QuestionTerm
 from tests.engines import ENGINES, engine_from_file
@@ -289,7 +289,7 @@ def test_operations() -> None:
         ("Is Ann or Bob older?", "for a comparison"), ("Why is Ann famous?", "for a reason"),
         ("What is the second prize of Ann?", "for the second"), ("What are the films of Ann?", None),
     ):  # fmt: skip
-        asked = [text for _, text in Asked.of(chunked(question, None)).operations()]
+        asked = [text for _, text in read_question(chunked(question, None)).operations()]
         assert asked[:1] == ([] if text is None else [text]), question
 
 

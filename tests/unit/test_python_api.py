@@ -29,7 +29,8 @@ from kgsparql.graphs.rdflib_interop import from_rdflib
 from kgsparql.rdf.literals import data_frame, python_value
 from tests.world import BORN, NOBEL, ROOT, XSD
 
-CURIE = "http://dbpedia.org/resource/Marie_Curie"
+D = "http://dbpedia.org/resource/"
+CURIE = f"{D}Marie_Curie"
 ALL_TRIPLES = "SELECT * { ?s ?p ?o }"
 of_rdflib_itself = pytest.mark.filterwarnings("ignore:Dataset.default_context is deprecated:DeprecationWarning")
 
@@ -60,7 +61,10 @@ def test_values_are_those_of_python_and_an_answer_is_neither_true_nor_false(nobe
         with pytest.raises(TypeError, match=r"answer\.values"):
             bool(found)
     table = nobel.ask("List the laureates and their birth dates.").values
-    assert ("http://dbpedia.org/resource/Aage_Bohr", date(1922, 6, 19)) in table
+    assert (D + "Aage_Bohr", date(1922, 6, 19)) in table
+    both = nobel.ask("Where and when were Max Planck and Niels Bohr born?")
+    rows = ((D + "Max_Planck", D + "Kiel", date(1858, 4, 23)), (D + "Niels_Bohr", D + "Copenhagen", date(1885, 10, 7)))
+    assert (both.status, both.values) == ("answered", rows)
     assert python_value(Literal("2.50", datatype=IRI(f"{XSD}decimal"))) == Decimal("2.50")
     doubtful = nobel.ask("What is the mass of Marie Curie?")
     assert not to_dataframe(doubtful)["is_best"].any()

@@ -16,9 +16,9 @@ from kgsparql.linking.label_index.search import LabelRow
 from kgsparql.linking.linked_entity import LinkedEntity, Mention
 from kgsparql.linking.linker import Linker
 from kgsparql.rdf.terms import IRI, Literal, normalised
-from kgsparql.reading.asking import Asked
 from kgsparql.reading.chunks import MAX_WORDS, Chunked, chunked
-from kgsparql.reading.clauses import Clauses, Name, relations
+from kgsparql.reading.clauses import Name, relations
+from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon, lexicon_of
 from kgsparql.reading.parser import grammar, read_question
 from kgsparql.reading.showing import described
@@ -41,14 +41,14 @@ def linker_of(names: str = NAMES, classes: str = CLASSES, predicates: str = "") 
     return Linker(memory_index(rows))
 
 
-def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tuple[Chunked, Clauses]:
+def reading_of(question: str, names: str = NAMES, classes: str = CLASSES) -> tuple[Chunked, Form]:
     read = chunked(question, linker_of(names, classes, PREDICATES), lexicon())
     return read, read_question(read, lexicon())
 
 
 def shown(question: str) -> str:
-    read, found = reading_of(question)
-    return " | ".join(described(found, read.texts))
+    _, found = reading_of(question)
+    return " | ".join(described(found))
 
 
 def test_clauses_join_a_name_with_what_is_asked_for() -> None:
@@ -60,15 +60,15 @@ def test_clauses_join_a_name_with_what_is_asked_for() -> None:
         ("Who advised Marie Curie?", [("object", "advised")]),
         ("Which students did Marie Curie have?", [("of", "students")]),
     ):
-        asked = Asked.of(chunked(question, linker_of()))
+        asked = read_question(chunked(question, linker_of()))
         assert [(role, asked.words(said)) for role, said in asked.links_from(curie)] == links, question
 
 
 def test_arguments_are_bound_to_their_verbs() -> None:
     for line in ATTACHMENTS.read_text(encoding="utf-8").splitlines()[1:]:
         question, form, names, classes = line.split("|")
-        read, found = reading_of(question, names, classes)
-        assert " ".join(described(found, read.texts)) == form
+        _, found = reading_of(question, names, classes)
+        assert " ".join(described(found)) == form
 
 
 def test_numbers_are_read_with_points_commas_signs_and_in_words() -> None:
@@ -138,7 +138,7 @@ def test_any_text_is_read_in_a_moment_and_of_ten_thousand_words_the_first() -> N
         begun = time.process_time()
         found = read_question(read)
         assert time.process_time() - begun < 0.2, text[:80]
-        assert described(found, read.texts)
+        assert described(found)
     read = Chunked.of("Which laureates were born in Germany and lived where film " * 1_000, lexicon())
     found = read_question(read)
     assert set(found.unread) >= {at for at in range(MAX_WORDS, len(read.texts)) if read.texts[at] == "germany"}
@@ -152,7 +152,7 @@ SOME += ["Berlin", "Marie Curie", "films", "rating", "4.5", "1921", ",", "?", "'
 def test_no_order_of_words_stops_the_reader(text: str) -> None:
     read = chunked(text, linker_of(), links=[])
     found = read_question(read)
-    assert described(found, read.texts)
+    assert described(found)
     assert set(found.unread) <= set(range(len(read.texts)))
 
 

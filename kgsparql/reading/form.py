@@ -1,4 +1,8 @@
-"""What the clauses of a question ask for: which kind of thing, what is to be computed, which words a fact must have."""
+"""What a question asks, made once of its words: what planner, path search, lists for a model and doubts read.
+
+It has two holes that a graph fills: a :class:`NounPhrase` is a set that is not chosen yet, a :class:`Predication` a
+step.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,23 @@ from functools import cached_property
 from itertools import chain
 from typing import Literal as OneOf
 
-from kgsparql.dataclasses import dataclass
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.linking.words import root
 from kgsparql.rdf.terms import Term
 from kgsparql.reading.chunks import Chunked
-from kgsparql.reading.clauses import Alternatives, Clauses, NounPhrase, Predication, Restriction, phrases_in, relations
+from kgsparql.reading.clauses import (
+    Alternatives,
+    Comparative,
+    NounPhrase,
+    Predication,
+    Restriction,
+    Summary,
+    Superlative,
+    positions_of,
+    positions_of_phrase,
+    relations,
+)
 from kgsparql.reading.lexicon import Lexicon, lexicon
-from kgsparql.reading.parser import read_question
 
 Link = tuple[OneOf["of", "kind", "value", "subject", "object", "by", "prep", "any"], tuple[int, ...]]
 """The role of an argument in its clause, and the positions of the words that say what it has to do with the rest.
@@ -21,40 +35,107 @@ Link = tuple[OneOf["of", "kind", "value", "subject", "object", "by", "prep", "an
 A ``kind`` is that of which the kinds are asked for."""
 
 
+Asks = OneOf["set", "count", "ask", "choose", "compare", "share", "difference"]
+"""What is asked: which, how many, whether, which of two, whether one has more than another, what percentage, how much
+more: of one, by ``comparative``, than of the other; without, of two sets, or of what belongs to each of two."""
+
 _SHORT = 3  # letters of a word that may well be there twice
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question as it was read, and what its clauses ask for."""
+class Form:
+    """A question as it was read.
+
+    :param read: its words, with the names and classes among them.
+    :param phrase: what is asked for; of ``ask``, what something is said of; of ``compare``, the first of the two.
+    :param said: of ``ask``, what is said of the phrase; of ``share``, what is true of a part of it.
+    :param each: of which something is asked one by one: ``How many films did each director make?``.
+    :param columns: what is asked of the phrase besides, or of each: ``their names and prices``.
+    :param choices: of ``choose``, a phrase with the choices as parts.
+    :param other: of ``compare``, the second of the two; ``comparative`` is what is compared, ``measured`` the positions
+        of the noun (``more children than``) and ``summary`` how several values become one.
+    :param order: in which order the answers are asked for: ``newest first``, ``by price``.
+    :param asks_value: it asks for what is measured, too: ``and how many``.
+    :param digits: to how many digits numbers are rounded. :param unit: that a difference is asked in: ``year``.
+    :param is_definition: it asks what or who something is: ``Who is Ann?``.
+    :param is_listing: it asks for a list: ``List the films with their years``.
+    :param asks_existence: it asks whether there is any such thing.
+    :param measures: words for what ``how long``, ``how old`` ask for.
+    :param closing: words for what ``made of``, ``used for`` ask for, at the end.
+    :param other_names: what this is called besides is asked for, or whether that is so: ``Is Ann also called Bea?``.
+    :param unread: positions of content words that are in no clause.
+    :param pronouns: positions of ``its``, ``she``: whom they mean is not known.
+    """
 
     read: Chunked
-    clauses: Clauses
-    language: Lexicon
+    asks: Asks = "set"
+    phrase: NounPhrase = NounPhrase()
+    said: tuple[Restriction, ...] = ()
+    each: NounPhrase | None = None
+    columns: tuple[NounPhrase, ...] = ()
+    choices: NounPhrase | None = None
+    other: NounPhrase | None = None
+    comparative: Comparative | None = None
+    measured: tuple[int, ...] = ()
+    summary: Summary | OneOf[""] = ""
+    order: Superlative | None = None
+    asks_value: bool = False
+    digits: int | None = None
+    unit: str = ""
+    is_definition: bool = False
+    is_listing: bool = False
+    asks_existence: bool = False
+    measures: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+    other_names: NounPhrase | None = None
+    unread: tuple[int, ...] = ()
+    pronouns: tuple[int, ...] = ()
+    language: Lexicon = field(default_factory=lexicon)
 
-    @classmethod
-    def of(cls, read: Chunked) -> Asked:
-        """Read the words of a question."""
-        language = lexicon()
-        return cls(read, read_question(read, language), language)
+    # --- Its phrases, and their words
+
+    @cached_property
+    def phrases(self) -> list[NounPhrase]:
+        """All noun phrases, those within others, too."""
+        waiting: list[NounPhrase | Predication | None] = [self.phrase, *relations(self.said)]
+        waiting += [self.choices, self.other, self.each, *self.columns]
+        found = []
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, NounPhrase):
+                found.append(one)
+                waiting += [*one.parts, *relations(one.restrictions), one.of]
+            elif one is not None:
+                waiting += [one.subject, one.object, one.whose, *(phrase for _, phrase in one.more)]
+                waiting += relations(one.said)
+        return found
+
+    @property
+    def positions(self) -> set[int]:
+        """The positions of all words that stand in a clause."""
+        compared = self.comparative
+        found = set(self.measured) | ({compared.position, *compared.event} if compared else set())
+        for phrase in (self.phrase, self.choices, self.other, self.each, *self.columns):
+            found |= positions_of_phrase(phrase)
+        return found.union(*map(positions_of, relations(self.said)))
 
     def words(self, positions: Iterable[int]) -> str:
-        """Some words, side by side."""
+        """Return some words, side by side."""
         return " ".join(self.read.texts[p] for p in positions)
 
     @cached_property
     def relations(self) -> list[Predication]:
         """Everything that is said of anything."""
-        phrases = (phrase.restrictions for phrase in phrases_in(self.clauses))
-        return [one for some in (self.clauses.said, *phrases) for one in _all_said(some)]
+        phrases = (phrase.restrictions for phrase in self.phrases)
+        return [one for some in (self.said, *phrases) for one in _all_said(some)]
 
     @cached_property
     def pieces(self) -> list[tuple[int, ...]]:
         """The words of each noun phrase and verb, side by side; so is each word that is in no clause."""
-        nouns = (tuple(p for own in phrase.chunks for p in own.span) for phrase in phrases_in(self.clauses))
+        nouns = (tuple(p for own in phrase.chunks for p in own.span) for phrase in self.phrases)
         verbs = (one.verb for one in self.relations)
-        alone = ((p,) for p in self.clauses.unread)
-        return sorted({piece for piece in chain(nouns, verbs, alone, [self.clauses.measured]) if piece})
+        alone = ((p,) for p in self.unread)
+        return sorted({piece for piece in chain(nouns, verbs, alone, [self.measured]) if piece})
 
     def tells(self, position: int) -> bool:
         """Whether a word says what is asked: no function word, light verb, title, initial or adverb."""
@@ -72,12 +153,12 @@ class Asked:
     @property
     def sort(self) -> str:
         """What the question word asks for: a key of the question words of the lexicon."""
-        return str(self.language.question_words.get(self.clauses.phrase.asked, ""))
+        return str(self.language.question_words.get(self.phrase.asked, ""))
 
     @property
     def noun(self) -> tuple[int, ...]:
         """The positions of the noun that is asked for: `films` of `which films`, and of `the films of Ann`."""
-        chunks = (own for own in self.clauses.phrase.chunks if not own.is_name)
+        chunks = (own for own in self.phrase.chunks if not own.is_name)
         return tuple(p for own in chunks for p in own.span)
 
     @property
@@ -96,30 +177,32 @@ class Asked:
     @property
     def asks_amount(self) -> bool:
         """Whether it asks for a number that is no number of things: how long, how much."""
-        return bool(self.clauses.measures) or (self.clauses.form == "count" and not self.clauses.phrase.chunks)
+        return bool(self.measures) or (self.asks == "count" and not self.phrase.chunks)
 
     @property
     def asks_what_one_does(self) -> bool:
         """Whether it asks what somebody does, and says no more of it."""
-        is_bare = self.sort == "any" and not self.clauses.phrase.chunks
+        is_bare = self.sort == "any" and not self.phrase.chunks
         return is_bare and any(one.light == "do" and not one.verb and one.object is None for one in self.relations)
 
     @property
     def kind(self) -> str:
         """What is asked for, to be compared with names of classes; empty where nothing says it.
 
-        >>> [Asked.of(Chunked.of(text, lexicon())).kind for text in ("Which films are new?", "Who is it?", "Who does?")]
+        >>> from kgsparql.reading.parser import read_question
+        >>> texts = "Which films are new?", "Who is it?", "Who does?"
+        >>> [read_question(Chunked.of(text, lexicon())).kind for text in texts]
         ['films', 'person', 'person']
         """
-        own, noun = self.language, self.words(self.clauses.phrase.kinds[:1] or self.noun)  # the `kind` of film
+        own, noun = self.language, self.words(self.phrase.kinds[:1] or self.noun)  # the `kind` of film
         if self.asks_what_one_does or not (noun or own.renowned.isdisjoint(self.read.texts)):
             return str(own.sorts["job"][0])
         if self.sort in own.sorts:
             return str(own.sorts[self.sort][0])
-        if noun in own.identity_nouns and self.clauses.phrase.of is not None:
-            noun = self.words(p for one in self.clauses.phrase.of.chunks if not one.is_name for p in one.span) or noun
+        if noun in own.identity_nouns and self.phrase.of is not None:
+            noun = self.words(p for one in self.phrase.of.chunks if not one.is_name for p in one.span) or noun
         noun = noun if own.word_nouns.isdisjoint(noun.split()) else ""  # `a few words` are of no kind
-        return noun or ("number" if self.clauses.form == "count" else "")
+        return noun or ("number" if self.asks == "count" else "")
 
     @property
     def asks_for_others(self) -> bool:
@@ -138,13 +221,13 @@ class Asked:
         own = self.language
         names = {p for one in self.read.chunks if one.entities or one.classes for p in one.span}
         texts = {text for p, text in enumerate(self.read.texts) if p not in names}
-        is_definition = self.clauses.is_definition and texts.isdisjoint(own.prepositions | own.kinds)
+        is_definition = self.is_definition and texts.isdisjoint(own.prepositions | own.kinds)
         if is_definition:
             return texts <= own.light_words
         return not texts.isdisjoint(own.explaining) and texts <= own.function_words | own.explaining
 
     def parts(self) -> list[str]:
-        """The questions in one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
+        """Split one of several: `Who wrote Jaws and when was it released?`; one where it is only one."""
         read, own, taken = self.read, self.language, {p for one in self.read.chunks for p in one.span}
         places = (p for p in range(1, len(read.texts) - 1) if read.texts[p] in own.and_words and p not in taken)
         cuts = [p for p in places if read.texts[p + 1] in own.question_words]
@@ -154,18 +237,18 @@ class Asked:
     # --- What is to be computed
 
     def operations(self) -> Iterator[tuple[str, str]]:
-        """What is to be computed: the words that ask for it, and what that is, after `this asks`."""
-        asked, own, texts = self.clauses, self.language, self.read.texts
-        is_number = asked.phrase.of is not None and self.words(self.noun) in own.count_words
-        if asked.form == "count" or is_number:
+        """Tell what is to be computed: the words that ask for it, and what that is, after `this asks`."""
+        own, texts = self.language, self.read.texts
+        is_number = self.phrase.of is not None and self.words(self.noun) in own.count_words
+        if self.asks == "count" or is_number:
             yield self._said_by(own.amounts | own.count_words | own.how_words), "how many there are"
-        elif asked.form == "ask":
+        elif self.asks == "ask":
             yield texts[0], "for yes or no"
-        elif asked.form != "set":
+        elif self.asks != "set":
             yield self._said_by(own.or_words | own.than_words), "for a comparison"
-        if asked.phrase.asked in own.reasons:
-            yield asked.phrase.asked, "for a reason"
-        phrases, compares = [*phrases_in(asked)], own.value_prepositions
+        if self.phrase.asked in own.reasons:
+            yield self.phrase.asked, "for a reason"
+        phrases, compares = self.phrases, own.value_prepositions
         for phrase in phrases:
             marks = [one[0] for one in (phrase.most, phrase.summary) if one]
             marks += [phrase.superlative.position] if phrase.superlative else []
@@ -182,7 +265,7 @@ class Asked:
                 yield texts[one.compared.position], "for a comparison"
             elif is_number and compares.get(one.preposition, "=") != "=":
                 yield one.preposition, "for a comparison"
-        yield from ((texts[p], f"for the {texts[p]}") for p in asked.unread if texts[p] in own.superlatives)
+        yield from ((texts[p], f"for the {texts[p]}") for p in self.unread if texts[p] in own.superlatives)
         if any(one.is_negated for one in phrases) or any(one.is_negated for one in self.relations):
             yield self._said_by(own.negations), "for what is not so"
 
@@ -192,12 +275,12 @@ class Asked:
     # --- What has to do with a thing
 
     def said_by(self, link: Link) -> list[str]:
-        """The words of a link, the head first; of kinds, what a class in another one is called."""
+        """List the words of a link, the head first; of kinds, what a class in another one is called."""
         role, said = link
         return [*self.language.sorts["kind"]] if role == "kind" else [self.read.texts[p] for p in reversed(said)]
 
     def owned_nouns(self, links: Iterable[Link]) -> list[tuple[int, ...]]:
-        """The nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
+        """List the nouns of a chain of possessions, each of which is a step: `place of birth` is one."""
         none, texts = self.language.identity_nouns | self.language.facets, self.read.texts
         return [said for role, said in links if role == "of" and not none.issuperset(texts[p] for p in said)]
 
@@ -207,14 +290,14 @@ class Asked:
         Of `the nation of Ann's mother`: Ann's are `mother`, and whose these are `nation`.
         """
         above: dict[int, tuple[NounPhrase, Link]] = {}
-        phrases = list(phrases_in(self.clauses))
+        phrases = list(self.phrases)
         found_in = (one for one in self.read.chunks if term in (*one.classes, *(name.term for name in one.entities)))
         named = {p for one in found_in for p in one.span}
         for phrase in phrases:
             own = tuple(p for one in phrase.chunks if named.isdisjoint(one.span) for p in one.span)
             if phrase.of is not None:
                 above[id(phrase.of)] = (phrase, ("of", own))
-            said = [*phrase.restrictions, *(self.clauses.said if phrase is self.clauses.phrase else [])]
+            said = [*phrase.restrictions, *(self.said if phrase is self.phrase else [])]
             for one in relations(said):
                 for role, other in self._arguments_of(one):
                     link: Link = (role, one.verb) if one.verb else ("of" if own else "any", own)
@@ -225,7 +308,7 @@ class Asked:
                     above[id(other)] = (phrase, link)
             above.update({id(part): (phrase, ("any", ())) for part in phrase.parts})
         at = next((p for p in phrases if any(not named.isdisjoint(one.span) for one in p.chunks)), None)
-        found: list[Link] = [("kind", at.kinds)] if at is self.clauses.phrase and self._asks_kinds else []
+        found: list[Link] = [("kind", at.kinds)] if at is self.phrase and self._asks_kinds else []
         while at is not None and id(at) in above:
             at, link = above.pop(id(at))
             found += [link] if link[1] else []
@@ -234,11 +317,11 @@ class Asked:
     @property
     def _asks_kinds(self) -> bool:
         """Whether it asks what kinds of something there are: `Which instruments are there?`."""
-        phrase, there = self.clauses.phrase, self.language.existence_words
+        phrase, there = self.phrase, self.language.existence_words
         return bool(phrase.kinds) or (phrase.asked in self.language.relatives and self.read.texts[-1] in there)
 
     def _arguments_of(self, said: Predication) -> Iterator[tuple[OneOf["subject", "object", "by", "prep"], NounPhrase]]:
-        """The phrases by which something is said of another one, each with its role."""
+        """List the phrases by which something is said of another one, each with its role."""
         by = self.language.by_words
         if said.subject is not None:
             yield ("object" if said.is_passive and said.preposition in by else "subject"), said.subject
