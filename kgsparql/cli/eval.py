@@ -57,7 +57,7 @@ def opened_dataset(
     source = f" · {loaded.source}" if loaded.source else ""
     graph.say(f"{loaded.name}: {len(loaded.questions):,} questions{source} · {licence}")
     problems = [f"  {printable(str(problem), 300)}" for problem in loaded.problems]
-    graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: kgsparql eval validate lists them")))
+    graph.say("\n".join(c.most_lines(problems, _MAX_PROBLEMS, "  … and {}: run.json lists them")))
     drawn = replace(loaded, questions=sample(loaded.questions, limit, seed))
     is_beside = loaded.graph and not graph.kg
     return drawn, replace(graph, kg=list(map(str, loaded.graph))) if is_beside else graph
@@ -102,34 +102,6 @@ def _made_lines(made: MadeQuestions, output: Path, count: int) -> list[str]:
     counts = (f"  {own:>6,}  {hops} hop{'s' if hops > 1 else ' '} {way}" for (hops, way), own in made.counts.items())
     examples = (f"  {printable(q.text, 200)}" for q in made.questions[:: max(1, len(made.questions) // _MAX_EXAMPLES)])
     return [f"{len(made.questions):,}{of} questions in {output}", *counts, "for example:", *examples]
-
-
-@c.command
-def validate(
-    graph: GraphOptions, dataset: DatasetArgument,
-    timeout: Annotated[float, c.option("--timeout SECONDS", "Stop each query then.", min=0.1)] = 30.0,
-    lang: c.LangOption = "en",
-) -> None:  # fmt: skip
-    """Run the SPARQL and the paths of a dataset on its graph, and say which gold answers do not come out.
-
-    A query that finds no, or 0, where the graph does not mention what it names is absent: it says nothing. What could
-    not be read of the file is listed too.
-
-    Exit code 4 if some do not, if a query is refused, or if the graph lacks terms of the answers.
-    """
-    from kgsparql.evaluation import validation
-
-    loaded, graph = opened_dataset(dataset, graph, lang=lang)
-    opened = graph.opened(languages=c.languages(lang), embedder="none")
-    with c.Progress(quiet=graph.quiet) as shown, opened as knowledge:
-        findings = validation.validate(loaded, knowledge, timeout_s=timeout, progress=shown)
-        share = validation.missing_share(loaded, knowledge)
-        name = knowledge.graph.name
-    c.write("\n".join(validation.validation_lines(loaded, name, findings)), None)
-    if share == 1:
-        raise DataError(f"{name} mentions none of the gold answers and topics", hint="is it the right graph? (-k)")
-    if not all(finding.is_fine for finding in findings):
-        raise typer.Exit(DataError.exit_code)
 
 
 _WORKERS = "Questions at the same time; 4 with a model or endpoint, else 1."
@@ -231,7 +203,7 @@ def _known_questions(
 ) -> tuple[tuple[Question, ...], dict[str, Any]]:
     """Find the answers of questions, and what a reader of their figures must know; those without are left out."""
     from kgsparql.evaluation.datasets import LEFT_OUT
-    from kgsparql.evaluation.validation import answered, missing_share
+    from kgsparql.evaluation.gold_answers import answered, missing_share
 
     if begun is not None:  # it has the answers already
         gaps = ("left_out", "missing_share", "without_answer")
@@ -308,5 +280,5 @@ def compare(
 
 evaluate = c.group(
     "Measure methods on questions with known answers: `kgsparql eval DATASET -o RUN`, then `eval compare RUN`.",
-    run, compare, validate, make, default="run", no_args_is_help=True,
+    run, compare, make, default="run", no_args_is_help=True,
 )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Answers found by SPARQL and by paths, in memory, on disk and at an endpoint; SPARQL of a file is foreign text."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import kgsparql
+from kgsparql import IRI, KnowledgeBase, Literal
+from kgsparql.errors import DataError
+from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
+from kgsparql.evaluation.datasets import load
+from kgsparql.evaluation.gold_answers import answered, missing_share
+from kgsparql.evaluation.matching import GoldAnswers
+from kgsparql.graphs import load_store
+from tests.endpoints.servers import oxigraph_serve, store_of
+from tests.world import FIXTURES, XSD
+
+RIVERS = FIXTURES / "datasets" / "rivers"
+R = "https://kgsparql.example/rivers/"
+
+
+@pytest.fixture(scope="module")
+def rivers() -> KnowledgeBase:
+    return kgsparql.open(RIVERS / "graph.ttl", embedder="none")
+
+
+def asked(*queries: str) -> Dataset:
+    questions = (Question(id=f"q{i}", text="?", sparql=sparql) for i, sparql in enumerate(queries))
+    return Dataset(name="some", questions=tuple(questions))
+
+
+def unanswered(dataset: Dataset) -> Dataset:
+    return replace(dataset, questions=tuple(replace(question, answers=None) for question in dataset.questions))
+
+
+def why_not(dataset: Dataset, knowledge: KnowledgeBase, *, timeout_s: float = 5) -> dict[str, str]:
+    """The reasons why questions have no answer, by their ids; one that has is put beside them."""
+    known = Question(id="known", text="?", sparql="ASK { ?s ?p ?o }")
+    found = answered(replace(dataset, questions=(*dataset.questions, known)), knowledge, timeout_s=timeout_s)
+    assert found.questions[-1].answers == (GoldAnswer(Literal(True), "true"),)
+    return {problem.where: problem.message.removeprefix("no answer is known: ") for problem in found.problems}
+
+
+def terms_by_id(dataset: Dataset) -> dict[str, set[object]]:
+    return {question.id: {answer.term for answer in question.answers or ()} for question in dataset.questions}
+
+
+def test_paths_and_queries_find_the_gold_answers_in_memory_on_disk_and_at_an_endpoint(
+    rivers: KnowledgeBase, tmp_path: Path
+) -> None:
+    kept = {"r1", "r2", "r3", "r4", "r5", "r6"}
+    dataset = load(RIVERS)
+    dataset = replace(dataset, questions=tuple(question for question in dataset.questions if question.id in kept))
+    gold = {**terms_by_id(dataset), "r2": {Literal("2850", datatype=IRI(XSD + "integer"))}}
+    gold |= {"r5": {Literal(True)}, "r6": {IRI(R + name) for name in ("Rhine", "Elbe")}}
+    load_store([RIVERS / "graph.ttl"], tmp_path / "store")
+    with oxigraph_serve(store_of(RIVERS / "graph.ttl", tmp_path / "served")) as url:
+        for knowledge in (rivers, *(kgsparql.open(source, embedder="none") for source in (tmp_path / "store", url))):
+            assert terms_by_id(answered(unanswered(dataset), knowledge)) == gold
+
+
+def test_the_answers_of_the_shipped_questions_are_those_of_their_paths() -> None:
+    dataset = load(FIXTURES / "nobel_questions.jsonl")
+    found = answered(unanswered(dataset), kgsparql.open(FIXTURES / "nobel.ttl", embedder="none"))
+    for known, question in zip(dataset.questions, found.questions, strict=True):
+        gold = GoldAnswers(known.answers or ())
+        assert {n for a in question.answers or () for n in gold.found(str(a.term), a.label)} == set(range(len(gold)))
+
+
+def test_answers_are_filled_from_sparql_and_a_refused_query_says_why(rivers: KnowledgeBase) -> None:
+    filled = answered(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers)
+    assert [question.id for question in filled.questions] == ["1", "4"]
+    first, second = (question.answers for question in filled.questions)
+    named = {(IRI(R + name), name) for name in ("Basel", "Bonn", "Cologne")}
+    assert {(a.term, a.label) for a in first or ()} == named
+    assert second == (GoldAnswer(Literal(True), "true"),)
+    refused, empty = filled.problems
+    assert refused.where == "2"
+    assert "XMLSchema#int> is not supported" in refused.message
+    assert str(empty) == "3: no answer is known: it finds nothing"
+
+
+def test_foreign_sparql_is_checked_bounded_and_never_fatal(rivers: KnowledgeBase) -> None:
+    refused = {
+        "SELECT ?x {": "line 1:",
+        "DROP ALL": "DROP is not run here",
+        "SELECT ?x { SERVICE <http://e.org/> { ?x ?y ?z } }": "SERVICE is not run here",
+        "CONSTRUCT { ?x ?y ?z } WHERE { ?x ?y ?z }": "CONSTRUCT has no answers",
+        "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }": "more than 100,000 solutions",
+        "SELECT ?x { " + "{" * 3000 + "}" * 3000 + " }": "deep",
+    }
+    reasons = why_not(asked(*refused), rivers)
+    for reason, wanted in zip(reasons.values(), refused.values(), strict=True):
+        assert wanted in reason
+    endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"
+    assert why_not(asked(endless), rivers, timeout_s=1)["q0"].startswith("the query was stopped after 1 s (")
+
+
+def test_a_path_that_the_graph_lacks_says_of_which_predicate_and_one_that_returns_leaves_its_start_out(
+    rivers: KnowledgeBase,
+) -> None:
+    rhine, moselle = (Topic(IRI(R + name)) for name in ("Rhine", "Moselle"))
+    lacking = Question(id="q", text="?", path=("mouth", "^nope"), topics=(rhine,))
+    assert why_not(Dataset(name="one", questions=(lacking,)), rivers) == {"q": "the graph has no predicate ^nope"}
+    there = Question(id="q", text="?", path=("tributaryOf", "^tributaryOf"), topics=(moselle,))
+    assert terms_by_id(answered(Dataset(name="one", questions=(there,)), rivers)) == {"q": {IRI(R + "Main")}}
+
+
+def test_answers_of_several_columns_are_the_iris_and_none_are_of_another_graph(rivers: KnowledgeBase) -> None:
+    rows = f"SELECT ?r ?l {{ ?r <{R}length> ?l FILTER(?l > 1200) }}"
+    names = f"SELECT ?n ?l {{ ?r <{R}length> ?l ; rdfs:label ?n FILTER(?l > 2000) }}"
+    iris, literals = answered(asked(rows, names), rivers).questions
+    assert {answer.label for answer in iris.answers or ()} == {"Rhine", "Danube"}
+    assert {answer.label for answer in literals.answers or ()} == {"Danube", "2850"}
+    with pytest.raises(DataError, match="none of the 1 queries of some finds anything"):
+        answered(asked("SELECT ?x { ?x <http://e.org/p> ?y }"), rivers)
+    complete = answered(load(RIVERS), rivers)
+    assert {answer.label for answer in complete.questions[3].answers or ()} == {"Rhine", "Elbe", "Danube"}
+    assert answered(complete, rivers) == complete
+    dataset = answered(load(FIXTURES / "datasets" / "qald.json"), rivers)
+    assert dataset.questions[0].answers == (GoldAnswer(IRI(R + "NorthSea"), "North Sea"),), "labels are the graph's"
+
+
+OF_WHAT_A_GRAPH_LACKS = [
+    ("ASK { <http://e.org/a> <http://e.org/p> ?x }", "http://e.org/a"),
+    (f"ASK {{ <{R}Rhine> <http://e.org/p> ?x }}", "http://e.org/p"),
+    (f"ASK {{ <{R}Rhine> <{R}mouth> <{R}Rhine> }}", ""),
+    ("SELECT (COUNT(?x) AS ?n) { ?x <http://e.org/p> ?y }", "http://e.org/p"),
+    ("SELECT (SUM(?x) AS ?n) { ?y <http://e.org/p> ?x }", "http://e.org/p"),
+    (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth> <{R}Rhine> FILTER(?x = 'a'^^<http://e.org/d>) }}", ""),
+    (f"SELECT (COUNT(?x) AS ?n) {{ ?x <{R}mouth>|<http://e.org/p> ?y }}", ""),
+    ("ASK { FILTER NOT EXISTS { <http://e.org/a> <http://e.org/p> ?x } }", "http://e.org/a"),
+    (f"ASK {{ FILTER NOT EXISTS {{ <{R}Rhine> <http://e.org/p> ?x }} }}", ""),
+    ("PREFIX e: <http://e.org/> ASK { e:a\\-b e:p ?x }", "http://e.org/a-b"),
+]
+
+
+def test_no_and_nought_of_what_a_graph_lacks_say_nothing(rivers: KnowledgeBase) -> None:
+    """All in one dataset, since the queries of one share a process."""
+    reasons = why_not(asked(*(sparql for sparql, _ in OF_WHAT_A_GRAPH_LACKS)), rivers)
+    lacking = {f"q{i}": absent for i, (_, absent) in enumerate(OF_WHAT_A_GRAPH_LACKS) if absent}
+    assert reasons.keys() == lacking.keys()
+    assert all(f"does not mention <{absent}>" in reasons[name] for name, absent in lacking.items())
+    with pytest.raises(DataError, match="none of the 1 queries of some finds anything"):
+        answered(asked("ASK { <http://e.org/a> ?p ?x }"), rivers)
+
+
+def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
+    assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
+    assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
+    assert missing_share(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers) == 0.0
