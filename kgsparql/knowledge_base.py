@@ -342,7 +342,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
         return run(plan, graph, vocabulary=GraphVocabulary.of(graph))
 
     def recheck(self, answer: Answer | Mapping[str, Any] | str | bytes) -> Recheck:
-        """Check an answer, its JSON object, or its text (TriG, JSON), on the graph as it is now.
+        """Check an answer, its JSON object, or its text, on the graph as it is now.
         :raises AnswerFileError: for what is not just one answer.
         :raises UnreachableError: if an endpoint fails: of what it holds nothing can be told.
         """

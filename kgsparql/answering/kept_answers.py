@@ -1,23 +1,19 @@
-"""Answers that were kept in TriG, JSON or JSON Lines, to be checked again: nothing in them is trusted."""
+"""Answers that were kept in JSON or JSON Lines, to be checked again: nothing in them is trusted."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
-
-import pyoxigraph
-from pyoxigraph import DefaultGraph, QueryResultsFormat, RdfFormat
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import AnswerFileError, LimitError
-from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term, Triple, parse_term, printable, validated
+from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, parse_term, printable, validated
 
-_HOW_TO_KEEP = "a file that kgsparql ask -f trig, json or jsonl wrote is expected"
+_HOW_TO_KEEP = "a file that kgsparql ask -f json or jsonl wrote is expected"
 
 MOST_BYTES = 64 * 2**20  # of a file of answers: a thousand long ones
 
@@ -63,7 +59,6 @@ class KeptAnswer:
 
     :param cited: the triples that it rests on.
     :param retrieved: those that were only found on the way.
-    :param at: when it was given, as it is written there; empty where that is not said.
     """
 
     question: str
@@ -73,7 +68,6 @@ class KeptAnswer:
     items: tuple[KeptItem, ...]
     cited: tuple[Triple, ...]
     retrieved: tuple[Triple, ...]
-    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +84,7 @@ class AnswerFile:
 
     @classmethod
     def read(cls, data: bytes) -> AnswerFile:
-        """Read the answers in TriG, a JSON object, a list of them, or a JSON object a line.
+        """Read the answers in a JSON object, a list of them, or a JSON object a line.
 
         :raises AnswerFileError: for what holds no answer, or half a file: of several damaged lines, of the first.
         :raises LimitError: for more than :data:`MOST_BYTES`.
@@ -98,12 +92,10 @@ class AnswerFile:
         >>> AnswerFile.read(b'{"question": "x"}')
         Traceback (most recent call last):
         ...
-        kgsparql.errors.AnswerFileError: line 1: this is no answer of kgsparql: it has no 'evidence'
+        kgsparql.errors.AnswerFileError: line 1: this is no answer of kgsparql: it has no 'answers'
         """
         if len(data) > MOST_BYTES:
             raise LimitError(f"more than {MOST_BYTES >> 20} MiB of answers", hint="check fewer at once", limit="bytes")
-        if data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in {b"{", b"["}:
-            return cls(tuple(_answers_of_trig(data)))
         answers: list[KeptAnswer] = []
         damaged: list[AnswerFileError] = []
         unanswered = 0
@@ -123,7 +115,7 @@ class AnswerFile:
 
 
 def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
-    """Read one answer, given as an object of Python, the JSON object of it, or as text: TriG or JSON."""
+    """Read one answer, given as an object of Python, the JSON object of it, or as text."""
     if isinstance(answer, Answer):
         return _answer_of_object(answer_to_json(answer))
     if isinstance(answer, Mapping):
@@ -134,96 +126,6 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
     if len(found.answers) != 1:
         raise AnswerFileError(f"{len(found.answers):,} answers where one is expected", hint="give them one by one")
     return found.answers[0]
-
-
-# -- TriG ---------------------------------------------------------------------------------------------------------
-
-PREFIXES = {
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "schema": "http://schema.org/",
-    "prov": "http://www.w3.org/ns/prov#", "sh": "http://www.w3.org/ns/shacl#", "kgs": "https://w3id.org/kgsparql#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-}  # fmt: skip
-"""Of an answer as RDF."""
-
-_named_iri = PrefixMap(PREFIXES).expand
-
-
-def _answers_of_trig(data: bytes) -> list[KeptAnswer]:
-    said: dict[tuple[Term, IRI], list[Term]] = defaultdict(list)
-    triples: dict[str, list[Triple]] = defaultdict(list)
-    answers = []
-    try:
-        for quad in pyoxigraph.parse(data, RdfFormat.TRIG):
-            if isinstance(quad.graph_name, DefaultGraph):
-                said[quad.subject, quad.predicate].append(quad.object)
-            else:
-                triples[quad.graph_name.value].append(quad.triple)
-        for node in [node for node, predicate in said if predicate == _named_iri("kgs:status")]:
-            if _named_iri("schema:Answer") in said[node, _named_iri("rdf:type")]:
-                run = _term_text(node).rpartition("#")[0]
-                cited, retrieved = (tuple(dict.fromkeys(triples[f"{run}#{own}"])) for own in ("evidence", "retrieved"))
-                kept = _answer_of_object(_object_of_node(node, said))
-                answers.append(replace(kept, cited=cited, retrieved=retrieved))
-    except SyntaxError as error:
-        raise AnswerFileError(f"not TriG, or cut off: {printable(str(error), 200)}", hint=_HOW_TO_KEEP) from error
-    if not answers:
-        raise AnswerFileError("there is no answer of kgsparql in it", hint=_HOW_TO_KEEP)
-    return answers
-
-
-def _object_of_node(node: Term, said: Mapping[tuple[Term, IRI], list[Term]]) -> dict[str, Any]:
-    """Say of an answer in TriG what is read of its JSON; its triples are in graphs of their own."""
-
-    def of(subject: Term, *names: str) -> list[Term]:
-        ends = [subject]
-        for name in names:
-            ends = [end for one in ends for end in said.get((one, _named_iri(name)), [])]
-        return ends
-
-    def text(subject: Term, *names: str) -> str:
-        return next(map(_term_text, of(subject, *names)), "")
-
-    evidence: list[dict[str, Any]] = []
-    computed = None
-    for item in (*of(node, "schema:citation"), *of(node, "kgs:retrieved")):
-        kinds, ends = of(item, "rdf:type"), text(item, "kgs:ends")
-        is_computed, is_path = (_named_iri(f"kgs:{kind}") in kinds for kind in ("EvidenceComputation", "EvidencePath"))
-        rows = _table_rows(of(item, "kgs:row")) or [(value,) for value in of(item, "schema:value")]
-        computed = {"rows": rows, "is_cut": False} if rows and is_computed else computed
-        own = [{"source": text(q, "schema:name"), "query": text(q, "sh:select")} for q in of(item, "kgs:sourceQuery")]
-        evidence.append({
-            "marker": text(item, "kgs:marker"), "text": text(item, "schema:text"),
-            "kind": "computed" if is_computed else "path" if is_path else "", "ends": ends or None,
-            "cuts": of(item, "kgs:cut"), "queries": own, "query": text(item, "sh:select"), "triples": [],
-        })  # fmt: skip
-    markers: dict[Term, list[str]] = defaultdict(list)
-    for candidate in of(node, "kgs:candidate"):
-        for term in of(candidate, "rdf:value"):
-            markers[term] += [text(item, "kgs:marker") for item in of(candidate, "schema:citation")]
-    return {
-        "question": text(node, "schema:parentItem", "schema:text"), "status": text(node, "kgs:status"),
-        "text": text(node, "schema:text"), "evidence": evidence, "computed": computed,
-        "answers": [{"term": term, "markers": markers[term]} for term in dict.fromkeys(of(node, "schema:about"))],
-        "cited": [text(item, "kgs:marker") for item in of(node, "schema:citation")],
-        "at": text(node, "prov:wasGeneratedBy", "prov:endedAtTime"),
-    }  # fmt: skip
-
-
-def _table_rows(rows: Sequence[Term]) -> list[Row]:
-    """Read rows of a table, each written like a line of SPARQL's TSV."""
-    if not rows:
-        return []
-    lines = [_term_text(row) for row in rows]
-    head = "\t".join(f"?c{i}" for i in range(lines[0].count("\t") + 1))
-    found = pyoxigraph.parse_query_results("\n".join([head, *lines, ""]).encode(), QueryResultsFormat.TSV)
-    return [tuple(row) for row in cast("pyoxigraph.QuerySolutions", found)]
-
-
-def _term_text(term: Term) -> str:
-    return term.value if isinstance(term, IRI | BlankNode | Literal) else str(term)
-
-
-# -- JSON --------------------------------------------------------------------------------------------------------
 
 
 def _json_parts(data: bytes) -> list[tuple[str, int, Any]]:
@@ -251,14 +153,13 @@ def _answer_of_object(found: Any) -> KeptAnswer:
         what = f"an answer in version {version} of the JSON; this kgsparql reads versions 1 to {SCHEMA_VERSION}"
         raise AnswerFileError(what, hint="upgrade kgsparql, or ask the question again")
     try:
-        evidence, computed = found["evidence"], found.get("computed")
-        rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) or None if computed else None
+        computed = found.get("computed") or {"rows": (), "is_cut": False}
+        rows = frozenset(tuple(map(_term_of, row)) for row in computed["rows"]) or None
         answers = [(_term_of(one["term"]), frozenset(one["markers"])) for one in found["answers"]]
         named = [(term, markers) for term, markers in answers if not isinstance(term, BlankNode)]
         cited, items = frozenset(found["cited"]), []
-        is_cut = bool(computed) and bool(computed["is_cut"])
         triples: dict[bool, dict[Triple, None]] = {True: {}, False: {}}
-        for one in evidence:
+        for one in found["evidence"]:
             marker, kind, ends = str(one["marker"]), one["kind"], one.get("ends")
             whole = [("", str(one["query"]))] if one["query"] else []
             is_computed = kind == "computed"
@@ -269,7 +170,7 @@ def _answer_of_object(found: Any) -> KeptAnswer:
                 answers=frozenset(term for term, markers in named if marker in markers),
                 rows=rows if is_computed else None,
                 is_computed=is_computed,
-                is_part=bool(one["cuts"] or (kind == "path" and ends is None) or (is_computed and is_cut)),
+                is_part=bool(one["cuts"] or (kind == "path" and ends is None) or (is_computed and computed["is_cut"])),
                 ends=None if ends is None or is_computed else int(ends),
             ))  # fmt: skip
             for own in one["triples"]:
@@ -278,17 +179,16 @@ def _answer_of_object(found: Any) -> KeptAnswer:
         return KeptAnswer(
             str(found["question"]), str(found["status"]), str(found["text"]),
             tuple(term for term, _ in named), tuple(items), tuple(triples[True]), tuple(triples[False]),
-            at=found.get("at", ""),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         what = f"it has no {error.args[0]!r}" if isinstance(error, KeyError) else printable(str(error), 200)
         raise AnswerFileError(f"this is no answer of kgsparql: {what}", hint=_HOW_TO_KEEP) from error
 
 
-def _term_of(found: Mapping[str, Any] | Term | None) -> Any:
-    """Read a term; one that TriG has is one already, and a cell of a table may be empty."""
-    if not isinstance(found, Mapping):
-        return found
+def _term_of(found: Mapping[str, Any] | None) -> Any:
+    """Read a term; a cell of a table may be empty."""
+    if found is None:
+        return None
     kind, value, datatype = found["type"], found["value"], found.get("datatype")
     if kind == "bnode":
         return BlankNode(value)

@@ -80,7 +80,7 @@ class Recheck:
 
         gone = [str(triple) for triple in self.gone]
         return {
-            "question": self.answer.question, "at": self.answer.at, "stands": self.stands, "is_whole": self.is_whole,
+            "question": self.answer.question, "stands": self.stands, "is_whole": self.is_whole,
             "triples": {"found": self.found, "gone": gone, "unnamed": self.unnamed, "unknown": self.unknown},
             "items": [
                 {

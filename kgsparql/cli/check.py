@@ -29,7 +29,7 @@ def check(
     graph: GraphOptions,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="ANSWER…", help="What ask -f trig, json or jsonl wrote; a folder of it; - for stdin."),
+        typer.Argument(metavar="ANSWER…", help="What ask -f json or jsonl wrote; a folder of it; - for stdin."),
     ],
     to: c.ShownOptions,
     timeout: Annotated[float, c.option("--max-seconds SECONDS", "For each answer in the file.", min=0.1)] = 60.0,
@@ -68,7 +68,7 @@ def check(
 def _files_of(file: str) -> list[str]:
     """List the files of answers in a folder, in their order; another name is that of a file."""
     inside = sorted(Path(file).iterdir()) if Path(file).is_dir() else []
-    return [str(one) for one in inside if one.suffix in {".trig", ".json", ".jsonl"}] or [file]
+    return [str(one) for one in inside if one.suffix in {".json", ".jsonl"}] or [file]
 
 
 def _answer_file(file: str) -> AnswerFile:
@@ -107,8 +107,7 @@ def _recheck_lines(found: Recheck, prefixes: PrefixMap) -> Iterator[str]:
     """Say the outcome to a person: the verdict first, then only what changed or could not be told."""
     answer = found.answer
     verdict = "CHANGED" if not found.stands else "stands" if found.is_whole else "not all checked"
-    when = f"  (answered {printable(answer.at, 40)})" if answer.at else ""
-    yield f"{verdict}: {printable(answer.question, 300)}{when}"
+    yield f"{verdict}: {printable(answer.question, 300)}"
     counts = [f"{found.found:,} there", f"{len(found.gone):,} gone"]
     counts += [f"{found.unnamed:,} with a blank node, which no other graph knows"] if found.unnamed else []
     counts += [f"{found.unknown:,} not told"] if found.unknown else []

@@ -12,7 +12,6 @@ import pyoxigraph
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.kept_answers import PREFIXES
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.evidence import EvidenceItem, ItemKind
 from kgsparql.plans.plan_compiler import asked_query
@@ -24,8 +23,13 @@ from kgsparql.rdf.terms import IRI, BlankNode, Literal, PrefixMap, Term
 if TYPE_CHECKING:
     import rdflib
 
+_PREFIXES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "schema": "http://schema.org/",
+    "prov": "http://www.w3.org/ns/prov#", "sh": "http://www.w3.org/ns/shacl#", "kgs": "https://w3id.org/kgsparql#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}  # fmt: skip
 _TEXT_PREFIXES = {"nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"}
-_iri = PrefixMap({**PREFIXES, **_TEXT_PREFIXES}).expand
+_iri = PrefixMap({**_PREFIXES, **_TEXT_PREFIXES}).expand
 _ITEM_CLASSES: Mapping[ItemKind, str] = {
     "path": "kgs:EvidencePath",
     "neighbours": "kgs:EvidenceNeighbours",
@@ -58,7 +62,7 @@ def answer_to_rdflib(answer: Answer, *, at: str = "") -> rdflib.Dataset:
 
 def _declared_prefixes(answer: Answer) -> dict[str, str]:
     has_texts = any(item.excerpt is not None for item in answer.evidence)
-    return {**PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
+    return {**_PREFIXES, **(_TEXT_PREFIXES if has_texts else {})}
 
 
 _Value: TypeAlias = "Term | str | None"
