@@ -1,4 +1,4 @@
-"""A plan as chips: classes, items, predicates, values, operators, columns and order, and what else could stand there.
+"""A plan as chips: classes, items, predicates, values and operators, and what else could stand there.
 
 What is offered is counted in the graph, with the rest of the plan as it is: no option leads to nothing.
 
@@ -18,16 +18,15 @@ from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, fields, is_dataclass, replace
 from kgsparql.errors import PlanError
-from kgsparql.exploration import labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.plans import algebra as a
 from kgsparql.plans.english import listed
 from kgsparql.plans.expressions import decimal, read_as, term_text
 from kgsparql.plans.plan_compiler import ITEM, PlanCompiler, compiled
 from kgsparql.plans.set_profile import Profiler, numbered
-from kgsparql.plans.type_check import check, kind_of, terms_in
+from kgsparql.plans.type_check import check, kind_of
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.plans.writing import UNNAMED, Label, Writer
+from kgsparql.plans.writing import Label, Writer
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
@@ -37,7 +36,7 @@ from kgsparql.rdf.vocabulary import CLASS_KINDS
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where a part of a plan stands: names of fields, and numbers in tuples."""
-ChipKind = OneOf["class", "item", "predicate", "direction", "operator", "value", "condition", "column", "order"]
+ChipKind = OneOf["class", "item", "predicate", "direction", "operator", "value", "condition"]
 
 MOST_OPTIONS, MOST_COUNTED, MOST_SECONDS = 40, 1_000, 3.0
 """Options of a chip; what one finds is counted up to here; after so long no more are counted."""
@@ -76,7 +75,7 @@ class Option:
 
 
 def chips(plan: a.Plan) -> list[Chip]:
-    """List the parts of a plan that can be others, in its order, and the places for a further column and condition.
+    """List the parts of a plan that can be others, in its order, and the place for a further condition.
 
     >>> from kgsparql.rdf.paths import PropertyPath
     >>> born = a.Ends(a.Items((IRI("http://e.org/Rome"),)), PropertyPath.of("^http://e.org/born"))
@@ -91,10 +90,7 @@ def chips(plan: a.Plan) -> list[Chip]:
     main, place = cast("Any", plan), ()
     while hasattr(main, "items") and (isinstance(main, a.Top) or not isinstance(main, a.ItemSet)):
         main, place = main.items, (*place, "items")
-    columns = _columns_of(plan)
-    more = [Chip("column", (("columns",),))] if columns else []
-    more += [Chip("order", ((),))] if any(map(_is_ordered, columns)) else []
-    more += [Chip("condition", (place,))] if isinstance(main, a.ItemSet) else []
+    more = [Chip("condition", (place,))] if isinstance(main, a.ItemSet) else []
     return [*(Chip(kind, places) for (kind, _), places in found.items()), *more]
 
 
@@ -104,14 +100,12 @@ def _chip_places(part: Any, place: Place) -> Iterator[tuple[ChipKind, Place]]:
             yield "class" if isinstance(part, a.Instances) else "item", place
         case Step():
             yield from (("predicate", place), ("direction", place))
-        case a.GroupColumn() | a.Column(_, a.Value()):
-            yield "column", place
+        case a.GroupColumn() | a.Column():
+            return  # a table keeps its columns
         case tuple():
             for i, one in enumerate(part):
                 yield from _chip_places(one, (*place, i))
         case _ if is_dataclass(part):
-            if isinstance(part, a.Column):
-                yield "column", place
             for own in fields(part):
                 if own.name == _OPERATORS.get(type(part)):
                     yield "operator", place
@@ -160,37 +154,27 @@ def part_words(kind: ChipKind, part: Any, label: Label) -> str:  # noqa: PLR0911
             return say.quantity(measure, value) if isinstance(value, Literal) else label(cast("IRI", value))
         case "condition", _:
             return "+"
-        case "column", a.Column() | a.GroupColumn():
-            return say.word(part).strip("'")
-        case "order", a.ItemTable() | a.Grouped():
-            return say.word(part, "order").removeprefix(", ") or "in no order"
         case _, a.Has() | a.Lacks():
             return "has" if isinstance(part, a.Has) else "has no"
         case _, a.Top() | a.BestOfEach() | a.SummaryOf() | a.Summarised():
             return say.word(part, "best")
         case _, a.Where() | a.Compares():
             return say.word(part, "sign")
-    return "any" if kind == "operator" else "without it" if part is None else "+"
+    return "any" if kind == "operator" else "+"
 
 
 def options(
-    plan: a.Plan, chip: Chip, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None,
-    languages: Sequence[str] = ("en",),
-) -> tuple[list[Option], bool]:  # fmt: skip
+    plan: a.Plan, chip: Chip, graph: KnowledgeGraph, *, vocabulary: GraphVocabulary | None = None
+) -> tuple[list[Option], bool]:
     """Find what could stand in the place of a chip, the most frequent first, and whether there may be more.
 
-    :param languages: of the names of new columns.
     :raises PlanError: for a plan that makes no sense.
     """
     check(plan)
     finder = _OptionFinder(plan, chip, Profiler(graph, vocabulary or GraphVocabulary()))
-    now, others = chip.part_of(plan), list(finder.others())
-    made: dict[a.Plan, Any] = {} if chip.kind == "condition" or type(now) is tuple else {plan: now}
-    new = {column for _, one in others for column in _columns_of(one)} - {*_columns_of(plan)}
-    called = labels(graph, terms_in(cast("Any", tuple(new))), languages=languages)
-    for part, unnamed in others:
+    made: dict[a.Plan, Any] = {} if chip.kind == "condition" else {plan: chip.part_of(plan)}
+    for part, one in finder.others():
         with suppress(PlanError):  # a date where a number stood: no option, and no fault
-            one = _with_names(unnamed, plan, lambda term: called[term].text)
             check(one)
             made.setdefault(one, part)
     counts = list(finder.counts([*made][:MOST_OPTIONS]))
@@ -244,12 +228,6 @@ class _OptionFinder:
                 return self._steps(self.chip.places[0])
             case "operator":
                 found = _operators(part)
-            case "column":
-                return self._other_columns()
-            case "order":
-                found = [replace(part, order_by="")]
-                names = [one.name for one in part.columns if _is_ordered(one)]
-                found += [replace(part, order_by=one, largest_first=first) for one in names for first in (True, False)]
         return [(one, self._with(one)) for one in found]
 
     def _with(self, part: Any, up: int = 0) -> a.Plan:
@@ -271,24 +249,6 @@ class _OptionFinder:
             longer = PropertyPath((*path.steps[:i], use.step))
             own: Any = {"kind": kind} if isinstance(measure, a.Value) else {}
             yield use.step, self._with(replace(measure, path=longer, unit=use.unit, **own), 3)
-
-    def _other_columns(self) -> Iterator[tuple[Any, a.Plan]]:
-        """Yield what else a column could show, still without a name, and the table without it."""
-        table, at = cast("Any", self.plan), cast("tuple[int, ...]", self.chip.places[0][1:])
-        before, after = (table.columns[: at[0]], table.columns[at[0] + 1 :]) if at else (table.columns, ())
-        found, uses = list[Any](), self.profiler(table.items).uses
-        if isinstance(table, a.Grouped):
-            values = [a.Value(use.path, use.kind, use.unit) for use in uses]
-            found = [a.GroupColumn("", one, value) for value in values for one in get_args(a.Summary)]
-            found.append(a.GroupColumn("number"))
-        else:
-            found = [a.Column("", a.Value(use.path, use.kind, use.unit), optional=True) for use in uses]
-            found += [a.Column("", a.HowMany(use.path), optional=True) for use in uses if use.most > 1]
-        for one in found:
-            if all(replace(one, name=other.name) != other for other in table.columns):
-                yield one, replace(table, columns=(*before, one, *after))
-        if at and before + after:
-            yield None, replace(table, columns=before + after)
 
     def _values(self, where: a.Where) -> list[IRI | Literal]:
         """List what the measure of a condition comes to; for more or less, a few from the least to the most."""
@@ -330,18 +290,9 @@ class _OptionFinder:
             counts = {term_text(one["n"]): int(term_text(one["number"])) for one in found}
             yield from (None if one is None else counts.get(str(i), 0) for i, one in enumerate(rows))
 
-    def _counted_in(self, plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
-        """Return the columns of a table of which some are to have a value: what is new, other or in order, else any."""
-        columns, place = _columns_of(plan), self.chip.places[0]
-        if self.chip.kind == "order":
-            return tuple(one for one in columns if one.name == getattr(plan, "order_by", "")) or columns
-        if place[:1] != ("columns",) or len(columns) < len(_columns_of(self.plan)):
-            return columns
-        return (columns[cast("int", place[1]) if place[1:] else -1],)
-
     def _rows_of(self, plan: Any, place: Place) -> g.Select | None:
         """Select what a plan finds, or compares to find the best, of which some is to be there; nothing of numbers."""
-        vocabulary, columns = self.profiler.vocabulary, cast("list[Any]", self._counted_in(plan))
+        vocabulary, columns = self.profiler.vocabulary, _columns_of(plan)
         compiler = _OpenCompiler(vocabulary, MOST_COUNTED)
         match plan:
             case a.Count(items) | a.Exists(items):
@@ -357,7 +308,7 @@ class _OptionFinder:
                 return g.Select(((ITEM, None),), (each, *has), distinct=True, limit=MOST_COUNTED + 1)
             case _ if isinstance(plan, a.ItemSet | a.Table):
                 select: g.Select = compiled(plan, vocabulary=vocabulary, limit=MOST_COUNTED + 1).made_of
-                values = (Variable(f"column{_columns_of(plan).index(one)}") for one in columns)
+                values = (Variable(f"column{i}") for i in range(len(columns)))
                 bound = [g.Apply("=", (one, one)) for one in values]  # not so of what has no value
                 has_any = [g.Filter(reduce(lambda one, other: g.Apply("||", (one, other)), bound))] if bound else []
                 return replace(select, group=(*select.group, *has_any), order=())
@@ -367,25 +318,6 @@ class _OptionFinder:
 
 def _columns_of(plan: a.Plan) -> tuple[a.Column | a.GroupColumn, ...]:
     return plan.columns if isinstance(plan, a.ItemTable | a.Grouped) else ()
-
-
-def _is_ordered(column: a.Column | a.GroupColumn) -> bool:
-    return column.measure is None or kind_of(column.measure)[0] not in {"text", "item"}
-
-
-def _with_names(plan: Any, before: a.Plan, label: Label) -> Any:
-    """Name the columns of a table that are new by what they show; what orders it is what is there now."""
-    if not _columns_of(plan):
-        return plan
-    old, named = _columns_of(before), list[Any]()
-    for one in plan.columns:
-        is_named = one in old or one.name in UNNAMED
-        named.append(one if is_named else replace(one, name=part_words("column", one, label)))
-    were = old if len(old) <= len(named) else named
-    names = {was.name: one.name for was, one in zip(were, named, strict=False) if was == one or _is_ordered(one)}
-    made = replace(plan, columns=tuple(named), order_by=names.get(plan.order_by, ""))
-    is_left = isinstance(made, a.Grouped) and made.having and made.having[0] not in {one.name for one in named}
-    return replace(made, having=None) if is_left else made  # a number of laureates is no bound of dates
 
 
 def _operators(part: Any) -> list[Any]:

@@ -240,7 +240,7 @@ def run_chips(knowledge: KnowledgeBase, asking: AskOptions, run: dict[str, Any],
         raise NotFoundError("there is no such part", hint="open the run again")
     session = knowledge.session(run["question"], replace(asking.without_model(), budget=_PART_LIMITS))
     vocabulary, kind = session.vocabulary, parts[number].kind
-    found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary, languages=knowledge.languages)
+    found, is_cut = options(plan, parts[number], session.graph, vocabulary=vocabulary)
     label = knowledge.labels({term for one in found for term in terms_in(one.plan)}).__getitem__
     kind = "condition" if kind == "predicate" else kind  # with its direction
     told = [

@@ -94,35 +94,3 @@ def test_only_plans_of_options_are_run(address: str) -> None:
     assert sent(address, "GET", f"/api/runs/{name}/chips/99")[0] == 404
     assert sent(address, "GET", f"/api/runs/{'0' * 32}/chips")[0] == 404
     assert sent(address, "POST", "/api/ask", {"question": "", "plan": plan}, origin="http://other.example")[0] == 403
-
-
-def test_columns_and_order_of_a_table_are_changed_with_the_keyboard(chromium: Browser, address: str) -> None:
-    page = chromium.new_context(viewport={"width": 360, "height": 740}).new_page()
-    open_to_type(page, address)
-    page.keyboard.type("For each laureate, the birth place and the university")
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".run:not([aria-busy]) .part")
-    parts = ["Nobel laureate", "place of birth", "studied at", "+ column", "+ condition"]
-    assert page.locator(".part").all_inner_texts() == parts
-    for part, option, words in (
-        (".part[data-kind=column]", "date of birth", "for each of the Nobel laureates: date of birth and 'studied at'"),
-        (".part:nth-of-type(4)", "field of work", ": date of birth, 'studied at' and field of work"),
-        (".part[data-kind=order]", "the earliest date of birth first", ", the earliest date of birth first"),
-    ):
-        tab_to(page, part)
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".offered:focus")
-        page.keyboard.press("Home")
-        while page.inner_text(".offered [aria-selected=true]").split("\n")[0] != option:
-            page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(f'.run h2 >> text="{words}"' if words[0] == "f" else f".run h2 >> text={words}")
-        page.wait_for_selector(".run:not([aria-busy]) .part")
-        assert page.evaluate(f"document.activeElement.matches('{part}')")  # where it was
-    dates = "all => all.filter((one) => /^\\d/.test(one.textContent)).map((one) => one.getClientRects().length)"
-    assert set(page.eval_on_selector_all(".wide td bdi", dates)) == {1}  # none is broken at a hyphen
-    rows = page.locator(".answer-part tbody tr")
-    assert "Lord Rayleigh" in rows.first.inner_text()
-    assert page.locator("table").count() == 1
-    assert Axe().run(page, ".guide").response["violations"] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
