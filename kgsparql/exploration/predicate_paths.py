@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -368,7 +368,8 @@ class _Level:
         hops, cuts = self.steps.counted(sorted_once(self.end))
         keys = [self._path_keys(self.behind[:, 0], self.behind[:, 1])]
         for rows, onward in self._rows_with_hops(hops.tails):
-            leads_on = self._leads_on(rows, onward, hops)
+            # A step back is taken only where it leads to more than the term just left.
+            leads_on = ~self._goes_back(rows, hops.steps[onward]) | (hops.counts[onward] > 1)
             keys.append(sorted_once(self._path_keys(self.path[rows[leads_on]], hops.steps[onward[leads_on]])))
         shapes, _ = self._paths_of_keys(sorted_once(np.concatenate(keys)))
         self.steps.report(began, self.start, len(shapes))
@@ -408,20 +409,6 @@ class _Level:
             parts.append(np.column_stack([self._path_keys(self.path[rows], there), step, end, middle])[kept])
         return np.unique(np.concatenate(parts), axis=0)
 
-    def _leads_on(self, rows: Numbers, onward: Numbers, hops: Hops) -> Marks:
-        """Tell which hops are taken: a step back only where it leads to more than the term just left."""
-        counts, back = hops.counts[onward], self._goes_back(rows, hops.steps[onward])
-        leads_on = ~back | (counts > 1)
-        most = len(self.steps.asked.graph.members)
-        if most > 1:
-            places = np.flatnonzero(back & (counts > 1) & (counts <= most) & (self.before[rows, 1] == _NONE))
-            entities, before = self.steps.terms(self.end[rows[places]]), self.steps.terms(self.before[rows[places], 0])
-            steps = map(self.steps.step, hops.steps[onward[places]].tolist())
-            asked = list(map(PredicateCount, cast("list[IRI]", entities), steps, counts[places].tolist()))
-            far = far_ends(self.steps.asked.graph, asked)
-            leads_on[places] = [far.get((c.entity, c.step)) != {b} for c, b in zip(asked, before, strict=True)]
-        return leads_on
-
     def _goes_back(self, rows: Numbers, steps: Numbers) -> Marks:
         return np.asarray((self.last[self.path[rows]] ^ 1) == steps)
 
@@ -442,17 +429,3 @@ class _Level:
         known = {number: self.steps.step(number) for number in set(last.tolist())}
         rows = zip(paths.tolist(), last.tolist(), strict=True)
         return tuple(PropertyPath((*self.shapes[path].steps, known[number])) for path, number in rows), last
-
-
-def far_ends(graph: KnowledgeGraph, steps_back: Iterable[PredicateCount]) -> Mapping[tuple[IRI, Step], set[Term]]:
-    """Find where steps back lead, if their count does not tell whether that is more than the term just left.
-
-    In a federation, a triple that several members hold counts several times.
-    """
-    most = len(graph.members)
-    doubtful: dict[IRI, list[Step]] = {}
-    for count in dict.fromkeys(steps_back):
-        if 1 < count.count <= most:
-            doubtful.setdefault(count.entity, []).append(count.step)
-    near = neighbours(graph, sorted(doubtful, key=str), steps=doubtful, limit=most)
-    return {(group.entity, group.step): set(group.neighbours) for group in near.items}

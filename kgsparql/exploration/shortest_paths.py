@@ -251,7 +251,8 @@ class _Search:
         pairs = math.prod(len(side.frontier) for side in self.sides)
         queries = math.prod(len(side.chunks(self.graph.chunk_size)) for side in self.sides)
         is_blank = any(isinstance(term, BlankNode) for side in self.sides for term in side.frontier)
-        few = hops <= (1 if self.through_classes else 2) and queries <= MAX_QUERIES
+        is_one_graph = len(self.graph.members) == 1  # else the two hops may be in different graphs
+        few = hops <= (2 if is_one_graph and not self.through_classes else 1) and queries <= MAX_QUERIES
         return few and 0 < pairs <= MAX_PAIRS and not is_blank
 
     def _joining_bridges(self, hops: int) -> list[Bridge]:

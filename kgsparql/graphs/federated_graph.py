@@ -1,4 +1,4 @@
-"""Several graphs asked as one: every query goes to each, and joins are found across them."""
+"""Several graphs asked as one: every query goes to each, and walks lead from one into another."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
-from typing import Self, TypeVar
+from itertools import chain, count
+from typing import Self, TypeVar, cast
+
+import pyoxigraph as ox
 
 from kgsparql.budget import Usage
 from kgsparql.errors import (
@@ -21,26 +24,23 @@ from kgsparql.errors import (
     QueryError,
     QuerySyntaxError,
 )
-from kgsparql.graphs.gathering import (
-    BEHIND_BLANK,
-    GatheredTriples,
-    TripleGatherer,
-    TripleLookup,
-    is_one_open_pattern,
-    join_group,
-)
-from kgsparql.graphs.graph import KnowledgeGraph, Solutions, Source
+from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, Source
 from kgsparql.graphs.notes import Note
 from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.http.transport import ThreadedCall
-from kgsparql.rdf.graph_patterns import Select
-from kgsparql.rdf.query import Join, Query
+from kgsparql.rdf import graph_patterns as g
+from kgsparql.rdf.graph_patterns import Select, Variable
+from kgsparql.rdf.paths import Hop, Step, Walk, directions
+from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, renamed, whole_number
 from kgsparql.rdf.vocabulary import Naming
 
 _T = TypeVar("_T")
 _NODE_OF_MEMBER = re.compile(r"m(\d+)\.(.+)")
-_CUT_BY_CLASSES = "classes are in the place of other solutions"
+_NOT_COMPUTED = "what is counted, compared or excluded is not computed over several graphs: load them into one store"
+_NOT_JOINED = "facts of different graphs are not joined: load them into one store"
+_TOO_MANY = "more triples than are walked over several graphs"
+_MOST_WALKED = 100_000  # triples that are read for the walks of one query
 _INTEGER = IRI("http://www.w3.org/2001/XMLSchema#integer")
 _MOST_FAILURES = 3
 """Queries at which a member may fail before it is not asked again; a member that cannot be reached, one."""
@@ -49,9 +49,9 @@ _MOST_FAILURES = 3
 class FederatedGraph(KnowledgeGraph):
     """Graphs of any kind as one. Its solutions are those of the members, each once, in the order of the members.
 
-    What is computed, and a query of a user's own, is of each triple once (:mod:`kgsparql.graphs.gathering`); counts
-    that only order what is shown are added. A walk of several steps is also found where its triples are in different
-    members; a blank node is only ever joined within its own.
+    A walk of several steps is also found where its triples are in different members, step by step; a blank node is
+    only ever joined within its own. What is computed is asked of the member that alone has what is needed for it;
+    counts that only order what is shown are added.
 
     A member may fail: the solutions of the others are then not complete, ``failures`` says why, and the member is not
     asked again. :meth:`refreshed` forgets that.
@@ -69,8 +69,7 @@ class FederatedGraph(KnowledgeGraph):
         self.stored = tuple(source for member in members for source in member.stored)
         self._only: int | None = None
         self._failed: dict[int, list[KgsparqlError]] = {}
-        self._used: dict[tuple[IRI, ...], bool] = {}
-        self._gathered = GatheredTriples()
+        self._held: dict[g.Group, set[int]] = {}
         self._origin: FederatedGraph | None = None
         self._check: Callable[[], None] = lambda: None
 
@@ -84,7 +83,7 @@ class FederatedGraph(KnowledgeGraph):
         return self.changed(_members=tuple(member.shared() for member in self._members))
 
     def refreshed(self) -> Self:
-        """Return the same graphs, all failures forgotten, and what was gathered."""
+        """Return the same graphs, all failures forgotten."""
         return self._of_members(member.refreshed() for member in self._members)
 
     def renewed(self, usage: Usage) -> Self:
@@ -97,10 +96,10 @@ class FederatedGraph(KnowledgeGraph):
         return self._of_members(member.reopened() for member in self._members)
 
     def _of_members(self, members: Iterable[KnowledgeGraph]) -> Self:
-        own, gathered = tuple(members), GatheredTriples()
+        own = tuple(members)
         if own == self._members:
-            return self.changed(_failed={}, _gathered=gathered, _origin=self.origin)
-        return self.changed(_failed={}, _gathered=gathered, _origin=None, _used={}, _members=own)
+            return self.changed(_failed={}, _held={}, _origin=self.origin)
+        return self.changed(_failed={}, _held={}, _origin=None, _members=own)
 
     @property
     def origin(self) -> FederatedGraph:
@@ -190,65 +189,111 @@ class FederatedGraph(KnowledgeGraph):
         return tuple(dict.fromkeys(source for sources in known for source in sources))
 
     def select(self, query: Query, timeout_s: float | None = None) -> Solutions:
-        """Return the solutions of all members and of joins across them; raise the first member's error if all fail.
+        """Return the solutions of all members and of walks across them; raise the first member's error if all fail.
 
         :param timeout_s: for all that it takes together.
         """
         if query.empty:
             return Solutions()
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        select = partial(self._select_all, deadline=deadline)
-        if self._only is not None:
-            return select(query)
         arms = query.arms or (query,)
-        if all(arm.made_of is not None for arm in arms):
-            return self._select_gathered(query, [arm.made_of for arm in arms], deadline)
-        parts = [select(query)]
-        walks = [arm for arm in arms if arm.join is not None and self._may_be_across(arm.join, select)]
-        if walks:
-            across = [arm.join for arm in walks if arm.join is not None]
-            gatherer = self._gatherer(deadline)
-            gatherer.fill(map(join_group, across))
-            parts.append(self._gathered_graph().select(Query.union(walks) if len(walks) > 1 else walks[0]))
-            # In two steps, a blank node leads nowhere but within its own member.
-            is_long = any(len(join.patterns) > 2 for join in across)
-            parts += [one for one in gatherer.lacking if is_long or one.cut != BEHIND_BLANK]
-        joins = {join.names: join for arm in arms if (join := arm.join) is not None and join.classless}
-        found = parts[0] if len(parts) == 1 else merged(parts, query.counts)
-        return _without_classes(found, joins, select, self.chunk_size) if joins else found
+        if self._only is None and all(arm.made_of is not None for arm in arms):
+            return self._select_computed(query, [arm.made_of for arm in arms], deadline)
+        found = self._select_all(query, deadline=deadline)
+        walks = {walk for arm in arms for walk in arm.walks if len(walk.path.steps) + len(walk.constraints) > 1}
+        if self._only is not None or not walks:
+            return found
+        store, lacking = self._walked_triples(walks, deadline)
+        across = OxigraphGraph(store, name=self.name, fingerprint="").changed(_check=self._check).select(query)
+        return replace(merged([found, across, *lacking], query.counts), failed=tuple(self.errors))
 
-    def _select_gathered(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
-        """Return the solutions of a query over the triples of all members, each once, that it may need."""
-        if all(map(is_one_open_pattern, parts)):
-            return self._select_all(query, deadline=deadline)
-        gatherer = self._gatherer(deadline)
-        only = gatherer.gather([part.group for part in parts])
-        if only is None:
-            found = self._gathered_graph().select(query)
-        elif _is_given_up(self._failed.get(only, ())):
-            found = Solutions()
-        else:
-            view = self.changed(_only=only)
-            found = view._select_all(query, deadline=deadline)  # noqa: SLF001 - of its own class
-        together = Solutions.together([found, *gatherer.lacking], variables=found.variables, solutions=found.solutions)
-        return replace(together, failed=tuple(self.errors))
+    def _select_computed(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
+        """Return the solutions of a query from the only member that has any of what it looks at, else what each finds.
 
-    def _gatherer(self, deadline: float | None) -> TripleGatherer:
-        remote = frozenset(at for at, member in enumerate(self._members) if member.is_remote)
-        ask = partial(self._replies, deadline=deadline)
-        return TripleGatherer(self._gathered, ask, self._beside, self.chunk_size, remote)
+        What is counted, ordered or excluded is told where one member alone finds anything: it is not put together.
+        """
+        holders = self._holders([part.group for part in parts], deadline)
+        if len(holders) == 1:
+            view = self.changed(_only=holders.pop())
+            return replace(view._select_all(query, deadline=deadline), failed=tuple(self.errors))  # noqa: SLF001 - its own
+        replies = [found for found in self._replies(query, deadline=deadline).values() if not _says_nothing(found)]
+        is_told = len(replies) < 2 or all(map(_only_adds, parts))
+        found = merged(replies, query.counts) if is_told else Solutions(cut=_NOT_COMPUTED)
+        is_joined = any(self._is_joined(part.group) or not _only_adds(part) for part in parts)
+        return replace(found, cut=found.cut or _NOT_JOINED * is_joined, failed=tuple(self.errors))
 
-    def _gathered_graph(self) -> OxigraphGraph:
-        return OxigraphGraph(self._gathered.store, name=self.name, fingerprint="").changed(_check=self._check)
+    def _holders(self, groups: Sequence[g.Group], deadline: float | None) -> set[int]:
+        """Find the members that may have a part in the solutions of groups: they match one of the patterns."""
+        n, facts = Variable("n"), dict.fromkeys(chain.from_iterable(map(_all_facts, groups)))
+        new = [fact for fact in facts if fact not in self._held]
+        for at in range(0, len(new), MAX_ARMS):
+            some = {Literal(str(i)): fact for i, fact in enumerate(new[at : at + MAX_ARMS])}
+            self._held.update({fact: set() for fact in some.values()})
+            asked = [g.Select(((n, None),), (g.Values(n, (number,)), *fact), limit=1) for number, fact in some.items()]
+            query = Query.union([g.select_query("held", one) for one in asked])
+            for place, found in self._replies(query, deadline=deadline).items():
+                for solution in found:
+                    self._held[some[cast("Literal", solution["n"])]].add(place)
+        return set[int]().union(*map(self._holders_of, groups))
 
-    def _beside(self, lookup: TripleLookup) -> Iterator[Triple]:
-        """Yield the triples of a blank node of a member in this process."""
-        places: set[int] = set()
-        own = [renamed(term, partial(_local_node, places)) for term in lookup]
-        for place in places:
-            if isinstance(member := self._members[place], OxigraphGraph) and len(places) == 1:
-                for quad in member.quads(*own):
-                    yield renamed(quad.triple, partial(_name_in_federation, place))
+    def _holders_of(self, group: g.Group) -> set[int]:
+        own = [self._held[fact] for fact in _required_facts(group)]
+        return set[int]().union(*own, *map(self._holders_of, _inner_groups(group))) if all(own) else set()
+
+    def _is_joined(self, group: g.Group) -> bool:
+        """Tell whether a solution of a group may be of more than one triple, and so of different graphs."""
+        match [one for one in group if not isinstance(one, g.Values | g.Filter)]:
+            case [g.Fact()]:
+                return False
+            case [g.Union(groups)]:
+                return any(self._is_joined(one) for one in groups if self._holders_of(one))
+            case [g.Select(_, inner)]:
+                return self._is_joined(inner)
+        return True
+
+    def _walked_triples(self, walks: Iterable[Walk], deadline: float | None) -> tuple[ox.Store, list[Solutions]]:
+        """Ask all members for each step of some walks, from what the step before led to; blank nodes lead nowhere."""
+        store, lacking, hops = ox.Store(), list[Solutions](), 0
+        reached: dict[Walk, set[Term]] = {walk: {walk.start} for walk in walks}
+        while reached:
+            wanted = {
+                (node, step)
+                for walk, nodes in reached.items()
+                for step in (*walk.path.steps[hops : hops + 1], *(c.step for c in walk.constraints if c.at == hops))
+                for node in nodes
+                if isinstance(node, IRI) or step.direction == "inverse"  # a literal is no subject
+            }
+            ends: dict[tuple[Term, Step], set[Term]] = defaultdict(set)
+            for hop in self._hops(wanted, lacking, deadline):
+                ends[hop.start, hop.step].add(hop.end)
+                store.add(ox.Quad(*hop.triple))
+            reached = {
+                walk: set[Term]().union(*(ends.get((node, walk.path.steps[hops]), ()) for node in nodes))
+                for walk, nodes in reached.items()
+                if hops < len(walk.path.steps)
+            }
+            hops += 1
+            if len(store) > _MOST_WALKED and reached:
+                lacking.append(Solutions(cut=_TOO_MANY))
+                break
+        return store, lacking
+
+    def _hops(
+        self, wanted: Iterable[tuple[Term, Step]], lacking: list[Solutions], deadline: float | None
+    ) -> Iterator[Hop]:
+        """Yield the hops of all members from some terms by a step each; those to a blank node are left out."""
+        for way in directions("both"):
+            pairs = sorted({(node, step.predicate) for node, step in wanted if step.direction == way}, key=str)
+            for at in range(0, len(pairs), self.chunk_size):
+                chunk = pairs[at : at + self.chunk_size]
+                query = Query.load(f"group_{way}").bind_rows(("entity", "predicate"), chunk).limit(BOUND + 1)
+                found = self._select_all(query, deadline=deadline)
+                if not found.complete or len(found) > BOUND:
+                    lacking.append(replace(found, solutions=(), cut=found.cut or _TOO_MANY * (len(found) > BOUND)))
+                for s in found:
+                    end = s["object" if way == "forward" else "subject"]
+                    if not isinstance(end, BlankNode):
+                        yield Step(cast("IRI", s["predicate"]), way).hop(s["entity"], end)
 
     def _select_all(self, query: Query, *, deadline: float | None) -> Solutions:
         """Return the solutions of all members together, blank nodes with names that no other member has."""
@@ -266,17 +311,6 @@ class FederatedGraph(KnowledgeGraph):
 
         replies = self.ask_each(select, deadline)
         return {at: _renamed_solutions(found, at, self._members[at].name) for at, found in replies.items()}
-
-    def _may_be_across(self, join: Join, select: Callable[[Query], Solutions]) -> bool:
-        """Tell whether its triples may be in different members: several, of predicates that are used at all."""
-        for predicates in join.one_of:
-            if predicates not in self._used:
-                found = select(Query.load("predicate_triples").bind(predicate=predicates).limit(1))
-                if found.complete or len(found):  # else a member that failed, or cut its result, may have one
-                    self._used[predicates] = len(found) > 0
-            if not self._used.get(predicates, True):
-                return False
-        return len(join.patterns) > 1
 
     def ask_each(self, ask: Callable[[KnowledgeGraph], _T], deadline: float | None = None) -> dict[int, _T]:
         """Ask each member, remote ones side by side; return the replies by place, without the members that fail."""
@@ -355,24 +389,48 @@ def local_triple(triple: Triple) -> tuple[int | None, Triple]:
     return (min(places) if len(places) == 1 else None), own
 
 
-def _without_classes(
-    found: Solutions, joins: Mapping[frozenset[str], Join], select: Callable[[Query], Solutions], chunk_size: int
-) -> Solutions:
-    """Return solutions without those of joins where a class of any graph stands, where none may.
+def _required_facts(group: g.Group) -> Iterator[g.Group]:
+    """Yield the patterns that every solution of a group has, each with the terms that its variables may be."""
+    for one in group:
+        if isinstance(one, g.Fact | g.OneOfPredicates):
+            nodes = (one.subject, one.predicate, one.object) if isinstance(one, g.Fact) else (one.start, one.end)
+            known = (other for other in group if isinstance(other, g.Values) and other.variable in nodes)
+            # Any number of steps is one at least: none leads from each term to itself.
+            yield (*known, one if isinstance(one, g.Fact) or one.predicates else replace(one, predicates=one.then))
 
-    :param joins: by the variables of their solutions.
-    """
-    middles = [
-        {s[name] for name in joins[frozenset(s)].classless} if frozenset(s) in joins else set[Term]() for s in found
-    ]
-    terms = sorted((term for term in set[Term]().union(*middles) if isinstance(term, IRI)), key=str)
-    classes = set[Term]()
-    for at in range(0, len(terms), chunk_size):
-        chunk = terms[at : at + chunk_size]
-        classes |= {s["entity"] for s in select(Query.load("classes").bind(entity=chunk).limit(len(chunk) + 1))}
-    kept = tuple(s for s, own in zip(found, middles, strict=True) if own.isdisjoint(classes))
-    is_short = len(kept) < len(found) and sum(map(bool, middles)) >= min(join.limit for join in joins.values())
-    return replace(found, solutions=kept, cut=found.cut or (_CUT_BY_CLASSES if is_short else ""))
+
+def _inner_groups(group: g.Group) -> Iterator[g.Group]:
+    for one in group:
+        match one:
+            case g.Union(groups):
+                yield from groups
+            case g.NotExists(inner) | g.Without(inner) | g.Optional(inner) | g.Select(_, inner):
+                yield inner
+            case g.OneOfPredicates(_, predicates, end, then) if predicates and then:
+                yield (g.OneOfPredicates(Variable("middle"), then, end),)
+
+
+def _all_facts(group: g.Group) -> Iterator[g.Group]:
+    yield from chain(_required_facts(group), *map(_all_facts, _inner_groups(group)))
+
+
+def _says_nothing(found: Solutions) -> bool:
+    """Tell whether there is no solution, or one of zeros and noes."""
+    return (
+        all(str(getattr(t, "value", t)) in {"0", "0.0", "false", ""} for s in found for t in s.values())
+        and len(found) < 2
+    )
+
+
+def _only_adds(part: g.Select | g.Pattern) -> bool:
+    """Tell whether what one more graph says can only add solutions."""
+    match part:
+        case g.Select(head, group):
+            is_plain = all(of is None or isinstance(of, Literal) for _, of in head)
+            return is_plain and not (part.group_by or part.having or part.order) and all(map(_only_adds, group))
+        case g.Union(groups):
+            return all(_only_adds(one) for group in groups for one in group)
+    return not isinstance(part, g.NotExists | g.Without | g.Optional)
 
 
 def merged(parts: Sequence[Solutions], counts: frozenset[str]) -> Solutions:

@@ -298,7 +298,7 @@ def _first_empty(plan: a.Plan, graph: _BesideValue, vocabulary: GraphVocabulary)
     sets = [part for part in parts(plan) if isinstance(part, a.ItemSet) and not isinstance(part, a.Items)]
     for part in reversed(sets):
         found = graph.select(compiled(a.Exists(part), vocabulary=vocabulary))
-        if found.failed:
+        if not found.complete:
             return None
         if not found or term_text(_as_boolean(next(iter(found)).get(VALUE.name))) == "false":
             return part

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.paths import Constraint, PropertyPath, Step
-from kgsparql.rdf.query import Join, Query, path_text
+from kgsparql.rdf.paths import Constraint, PropertyPath, Step, Walk
+from kgsparql.rdf.query import Query, path_text
 from kgsparql.rdf.terms import IRI, Literal, Term, spellings, validated
 from kgsparql.rdf.vocabulary import STATEMENT
 
@@ -38,6 +38,7 @@ def walk_triples(
     :param number: returned as ``?walk`` with every solution, to tell the walks of a union apart.
     :param ends_only: ask for the distinct ends alone: ``?n0`` (the start) and ``?end``.
     """
+    starts = list(starts)
     nodes, given = _node_variables(path), {0: list[Term](starts)}
     given |= {i: list(terms) for i, terms in (through or {}).items()}
     if ends is not None:
@@ -48,11 +49,9 @@ def walk_triples(
     body = "".join(f"  VALUES ?n{i} {{ UNDEF }}\n" for i in given if i not in by_text)
     body += f"{_path_patterns(path, nodes)}{_constraint_patterns(constraints, nodes)}"
     body += "".join(f"  FILTER(STR({nodes[i]}) IN ({_str_values(terms)}))\n" for i, terms in by_text.items())
-    join = Join.along(path, constraints=constraints, number=number, ends_only=ends_only)
-    for i, terms in by_text.items():
-        join = join.bound(f"n{i}", terms)
     text = f"SELECT DISTINCT {' '.join(head)} WHERE {{\n{body}}}\nLIMIT 1000"
-    query = Query("walk" if ends_only else "walk_triples", text, join=join)
+    walks = tuple(Walk(start, path, tuple(constraints)) for start in starts)
+    query = Query("walk" if ends_only else "walk_triples", text, walks=walks)
     return query.bind(**{f"n{i}": terms for i, terms in given.items() if i not in by_text}).limit(limit)
 
 

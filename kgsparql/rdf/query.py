@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import QueryBindingError
-from kgsparql.rdf.paths import Constraint, PropertyPath, Step
+from kgsparql.rdf.paths import PropertyPath, Walk
 from kgsparql.rdf.terms import IRI, Literal, Term, iri, validated
 from kgsparql.resources import resource
 
@@ -49,7 +48,7 @@ class Query:
 
     :param empty: a parameter was bound to no term at all: the query has no solutions and is never sent.
     :param counts: variables that count triples; the counts of several graphs are added.
-    :param join: its triple patterns, for triples that are in different graphs.
+    :param walks: what it asks for, where that is the ways along property paths.
     :param lookup: all that it asks for, where that is the triples of some terms.
     :param made_of: the :class:`~kgsparql.rdf.graph_patterns.Select` that the text was written of, if it was.
 
@@ -61,7 +60,7 @@ class Query:
     text: str
     empty: bool = False
     counts: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    join: Join | None = field(default=None, compare=False, repr=False)
+    walks: tuple[Walk, ...] = field(default=(), compare=False, repr=False)
     arms: tuple[Query, ...] = field(default=(), compare=False, repr=False)
     lookup: Lookup | None = field(default=None, compare=False, repr=False)
     made_of: Any = field(default=None, compare=False, repr=False)
@@ -133,14 +132,10 @@ class Query:
             raise QueryBindingError(f"query {self.name} has no parameter {_values_head(names)}", query=self.text)
         parameters = {_VALUES: values, _NOT_IN: listed}
         text = "".join(parameters[piece] if i % 2 else piece for i, piece in enumerate(pieces))
-        join = self.join
-        if join is not None:
-            for at, name in enumerate(names):
-                join = join.bound(name, [rows[row][at] for row in data])
         arms = tuple(arm._with_rows(names, data, rows) for arm in self.arms)  # noqa: SLF001 - of its own class
         given = {names: [rows[row] for row in data]}
         lookup = self.lookup and replace(self.lookup, given={**self.lookup.given, **given})
-        return Query(self.name, text, self.empty or not data, self.counts, join, arms, lookup)
+        return Query(self.name, text, self.empty or not data, self.counts, self.walks, arms, lookup)
 
     def fix(self, **values: Term) -> Query:
         """Put one term in place of each parameter: for engines that need a constant there.
@@ -186,9 +181,8 @@ class Query:
         text, count = _CLOSING_LIMIT.subn(f"LIMIT {int(solutions)}", self.text.rstrip())
         if count == 0:
             raise QueryBindingError(f"query {self.name} does not end with LIMIT 1000", query=self.text)
-        join = None if self.join is None else replace(self.join, limit=int(solutions))
         lookup = self.lookup and replace(self.lookup, limit=int(solutions))
-        return replace(self, text=text, join=join, lookup=lookup)
+        return replace(self, text=text, lookup=lookup)
 
     @classmethod
     def union(cls, queries: Sequence[Query]) -> Query:
@@ -231,12 +225,12 @@ def _query_in_file(name: str) -> Query:
     text = resource("queries", f"{name}.rq").read_text(encoding="utf-8")
     header = dict(_HEADER.findall(text))
     counts = frozenset(re.findall(r"\w+", header.get("counts", "")))
-    join, lookup = Join.declared(header), None
+    lookup = None
     if "lookup" in header:
         skipped = frozenset(_header_list(header, "skipped"))
         subject, predicate, far = (place.removeprefix("?") for place in header["triples"].strip("[]").split())
         lookup = Lookup((subject, predicate, far), skipped=skipped, is_of_texts=header["lookup"] == "texts")
-    return Query(name, text, counts=counts, join=join, lookup=lookup)
+    return Query(name, text, counts=counts, lookup=lookup)
 
 
 def _values_head(names: Sequence[str]) -> str:
@@ -268,34 +262,6 @@ def _parts_of_text(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
 _remembered_parts = lru_cache(maxsize=512)(_parts_of_text)
 
 
-Values: TypeAlias = Mapping[str, tuple[Term, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class TriplePattern:
-    """A triple pattern: names of variables; the predicate may be an IRI."""
-
-    subject: str
-    predicate: str | IRI
-    object: str
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The variables that a solution binds."""
-        return frozenset(name for name in (self.subject, self.predicate, self.object) if isinstance(name, str))
-
-    @classmethod
-    def of(cls, near: str, step: Step, far: str) -> TriplePattern:
-        """Make the pattern of a step from one variable to another."""
-        return cls(near, step.predicate, far) if step.direction == "forward" else cls(far, step.predicate, near)
-
-    @classmethod
-    def parse(cls, text: str) -> TriplePattern:
-        """Read a pattern from the comments at the head of a query."""
-        subject, predicate, far = (place.removeprefix("?") for place in text.split())
-        return cls(subject, IRI(predicate[1:-1]) if predicate.startswith("<") else predicate, far)
-
-
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """The triples of one pattern, which an engine finds without reading SPARQL.
@@ -316,67 +282,6 @@ class Lookup:
         """The variables of its solutions."""
         names = dict.fromkeys(chain(self.places, *self.given))
         return tuple(name for name in names if isinstance(name, str) and name != "range")
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """A query as patterns, which can be asked one by one where the triples are in several graphs.
-
-    :param head: variables, and their names in a solution.
-    :param values: the terms that a variable may be; for a variable in ``skipped`` the predicates that it is not.
-    :param classless: variables that are not classes, as ``queries/classes.rq`` finds them.
-    :param number: returned as ``?walk``.
-    """
-
-    patterns: tuple[TriplePattern, ...]
-    head: tuple[tuple[str, str], ...]
-    values: Values = field(default_factory=lambda: MappingProxyType({}))
-    skipped: frozenset[str] = frozenset()
-    classless: frozenset[str] = frozenset()
-    number: int | None = None
-    limit: int = 1000
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The variables that every solution binds."""
-        return frozenset(name for _, name in self.head) | ({"walk"} if self.number is not None else frozenset())
-
-    @property
-    def one_of(self) -> tuple[tuple[IRI, ...], ...]:
-        """For each pattern whose predicate is a variable: the predicates it may be, where these are given."""
-        names = [p.predicate for p in self.patterns if isinstance(p.predicate, str) and p.predicate not in self.skipped]
-        return tuple(
-            tuple(term for term in self.values[name] if isinstance(term, IRI)) for name in names if name in self.values
-        )
-
-    def bound(self, name: str, terms: Sequence[Term]) -> Join:
-        """Bind one variable to some terms."""
-        return replace(self, values=MappingProxyType({**self.values, name: tuple(dict.fromkeys(terms))}))
-
-    @classmethod
-    def declared(cls, header: Mapping[str, str]) -> Join | None:
-        """Read the join that the comments at the head of a query declare; ``None`` without ``joins`` there."""
-        if "joins" not in header:
-            return None
-        return cls(
-            tuple(map(TriplePattern.parse, _header_list(header, "joins"))),
-            tuple((name, name) for name in _header_list(header, "variables")),
-            skipped=frozenset(_header_list(header, "skipped")),
-            classless=frozenset(_header_list(header, "no_classes")),
-        )
-
-    @classmethod
-    def along(
-        cls, path: PropertyPath, *, constraints: Sequence[Constraint], number: int | None, ends_only: bool
-    ) -> Join:
-        """Make the join along a property path that :func:`kgsparql.rdf.path_queries.walk` asks for."""
-        nodes = [f"n{i}" for i in range(len(path.steps) + 1)]
-        steps = [TriplePattern.of(nodes[i], step, nodes[i + 1]) for i, step in enumerate(path.steps)]
-        asides = [TriplePattern.of(nodes[c.at], c.step, f"c{i}") for i, c in enumerate(constraints)]
-        shown = [*nodes, *(f"c{i}" for i in range(len(constraints)))]
-        head = [("n0", "n0"), (nodes[-1], "end")] if ends_only else [(name, name) for name in shown]
-        values = {f"c{i}": tuple(c.values) for i, c in enumerate(constraints)}
-        return cls((*steps, *asides), tuple(head), MappingProxyType(values), number=number)
 
 
 def _header_list(header: Mapping[str, str], name: str) -> list[str]:

@@ -2,25 +2,21 @@
 
 import json
 import socket
-import statistics
 from base64 import b64encode
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pyoxigraph
 import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase, Literal, Query
+from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase, Literal
 from kgsparql.cli import app
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.deep import DEEP
 from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, resets
@@ -29,20 +25,6 @@ from tests.world import FIXTURES, NOBEL
 
 DBR, DBO = "http://dbpedia.org/resource/", "http://dbpedia.org/ontology/"
 ASKED = "Who were the doctoral students of people who worked at the University of Paris?"
-
-
-COMPUTED = {
-    "How many Nobel laureates were born in Poland?": "4",
-    "Which laureates were born before 1850?": "Gabriel Lippmann; Lord Rayleigh; Wilhelm Röntgen",
-    "Who is the youngest Nobel laureate?": "Malala Yousafzai",
-    "Did Marie Curie win more awards than Albert Einstein?": "yes",
-    "Which laureates were born in Germany and won the Nobel Prize in Chemistry?": "Hans von Euler-Chelpin",
-    "Which chemical elements are not radioactive?": "argon",
-    "How many universities were founded before 1700?": "18",
-    "What is the average atomic number of the chemical elements?": "91.545455",
-    "Who was born earlier, Marie Curie or Albert Einstein?": "Marie Curie",
-    "Which country has the most laureates?": "United States",
-}
 
 
 @pytest.fixture(scope="module")
@@ -201,31 +183,6 @@ def test_E22_a_triple_that_is_not_looked_up_again_is_cited_where_it_came_from(wi
         f"{lost} cited triple{'s' * (lost > 1)} could not be looked up again",
         f"{proxy.url}: no reply: Connection reset by peer; what it holds may be missing",
     ]
-
-
-@pytest.mark.longer
-def test_what_is_computed_over_two_graphs_is_what_it_is_over_one(
-    halves: tuple[Path, Path], served: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent, send = list[str](), EndpointGraph._send_query
-
-    def counted(graph: EndpointGraph, query: Query, *given: Any) -> Any:
-        sent.append(query.name)
-        return send(graph, query, *given)
-
-    monkeypatch.setattr(EndpointGraph, "_send_query", counted)
-    opened = kgsparql.open(halves[0], served, embedder="none", cache=False)
-    needed, cited = [], set()
-    for asked, expected in islice(COMPUTED.items(), None, None, 1 if DEEP else 3):
-        sent.clear()
-        answer = opened.ask(asked)
-        assert (answer.text.splitlines()[0], answer.status) == (f"{expected} [Q1]", "answered"), asked
-        needed.append(len(sent))
-        triples = [triple for item in answer.evidence for triple in item.triples]
-        assert all(triple.verified for triple in triples)
-        cited |= {source.graph for triple in triples for source in triple.sources}
-    assert cited == {member.name for member in opened.graph.members}
-    assert statistics.median(needed) <= 20
 
 
 def test_an_answer_of_a_file_is_checked_at_the_endpoint(run: Run, tmp_path: Path, nobel_url: str) -> None:

@@ -18,7 +18,6 @@ from kgsparql import (
     IRI,
     Answer,
     Budget,
-    FederatedGraph,
     KnowledgeBase,
     LinkedEntity,
     Literal,
@@ -347,13 +346,6 @@ def test_what_is_not_computed_of_laureates_is_a_doubt(shared_data: Path) -> None
     knowledge = kgsparql.open(shared_data / "nobel" / "graph.nt.gz", embedder="none")
     for question in ("Who is the youngest Nobel laureate?", "Which country has the most Nobel laureates?"):
         assert knowledge.ask(question).status != "answered"
-
-
-def test_what_several_graphs_hold_is_counted_once() -> None:
-    both = KnowledgeBase(FederatedGraph([open_nobel().graph, open_nobel().graph, products().graph]), embedder="none")
-    for retriever in ("query_plan", "auto"):
-        answer = both.ask("How many Nobel laureates are there?", retriever=retriever)
-        assert answer.text == open_nobel().ask("How many Nobel laureates are there?").text
 
 
 def test_the_evidence_of_the_best_has_it_and_the_next_also_where_there_are_more_facts_than_are_read() -> None:
