@@ -1,14 +1,14 @@
 """What a model adds to questions with known answers, and what it reaches by writing SPARQL itself.
 
     python -m benchmarks.models DATA/metaqa DATA/ck25 -m qwen --base-url http://127.0.0.1:18015/v1 --baseline
-    python -m benchmarks.models DATA/metaqa --ceiling      # a model that knows the answers, and an oracle
+    python -m benchmarks.models DATA/metaqa --ceiling      # a model that knows the answers
     python -m benchmarks.models --write            # the table of all rows that were kept, into docs/evaluation.md
 
 Each set is a folder with a graph and questions, of which ``--limit`` are drawn. They are asked without a model, with
 it, and with ``--baseline`` by the same model writing SPARQL: it is given the commonest classes and predicates, the
 entities that were linked and their predicates, and one more try after an error or an empty result. With ``--ceiling`` a
-scripted model passes the trial, and then chooses a line that has a right answer in it, or none; and an oracle walks the
-way to the right answers, of the questions whose way is known. Rows are kept in ``--work``, one for each set, model and
+scripted model passes the trial, and then chooses a line that has a right answer in it, or none, of the questions whose
+way to the answers is known. Rows are kept in ``--work``, one for each set, model and
 way. ``right``: the first answer is a right one (hits@1). ``wrong, sure``: it is not, and it was called an answer; what
 the baseline's query gives is always called one. Calls, tokens and seconds are means over the questions.
 """
@@ -25,13 +25,11 @@ from statistics import fmean
 
 import kgsparql
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import KgsparqlError, ModelReplyError
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
 from kgsparql.models.language_model import LanguageModel
@@ -44,8 +42,8 @@ from tests.tried import strong
 
 PAGE, KEPT = (Path(__file__).parents[1] / name for name in ("docs/evaluation.md", "build/models.jsonl"))
 MARKS = "<!-- models -->\n", "<!-- end of models -->"
-KNOWS, ORACLE = "it knows the answers", "an oracle walks"
-WAYS = ("no model", "with it", "it writes SPARQL", ORACLE, KNOWS)
+KNOWS = "it knows the answers"
+WAYS = ("no model", "with it", "it writes SPARQL", KNOWS)
 SHOWN, MOST_ROWS, QUERY_S, MOST_TOKENS = 60, 1_000, 20.0, 300
 
 SPARQL = """\
@@ -89,12 +87,10 @@ class Row:
         return f"| {self.dataset} | {who} | {figures} | {cost} | {self.seconds:.1f} |"
 
 
-def record_of(
-    knowledge: kgsparql.KnowledgeBase, question: Question, model: LanguageModel | None, oracle: Oracle | None = None
-) -> Record:
+def record_of(knowledge: kgsparql.KnowledgeBase, question: Question, model: LanguageModel | None) -> Record:
     """Ask a question by the default method."""
     try:
-        answer = knowledge.ask(question.text, model=model, oracle=oracle, budget=Budget(max_seconds=None))
+        answer = knowledge.ask(question.text, model=model, budget=Budget(max_seconds=None))
     except KgsparqlError as error:
         return Record.failed(error, question=question.id, method="auto", seconds=0.0)
     return Record.of(answer, question=question.id, method="auto", degrees={})
@@ -174,19 +170,15 @@ def rows_of(folder: Path, model: LanguageModel | None, *, limit: int, baseline: 
 
 
 def ceiling_rows(folder: Path, *, limit: int) -> Iterator[Row]:
-    """Ask the questions whose way is known of an oracle, and of a model that knows the answers."""
+    """Ask the questions whose way is known without a model, and of a model that knows the answers."""
     dataset = load(folder)
     with kgsparql.open(*dataset.graph) as knowledge:
-        names = predicates_by_name(knowledge.graph)
-        known = ((own, oracle_for(own, names, knowledge.graph)) for own in sample(dataset.questions, limit))
-        ways = [(own, oracle) for own, oracle in known if oracle is not None and own.answers]
-        questions = [own for own, _ in ways]
-        for name, walk in ((WAYS[0], False), (ORACLE, True)):
-            some = [(own, record_of(knowledge, own, None, oracle if walk else None)) for own, oracle in ways]
-            yield Row.of(f"{dataset.name}, way known", "", name, some)
+        drawn = sample(dataset.questions, limit)
+        questions = [own for own in drawn if own.answers and (own.path or own.golden_triples)]
         model = _knowing_model(knowledge, questions)
-        some = [(own, record_of(knowledge, own, model)) for own in questions]
-        yield Row.of(f"{dataset.name}, way known", model.name, KNOWS, some)
+        for name, way, asked in (("", WAYS[0], None), (model.name, KNOWS, model)):
+            some = [(own, record_of(knowledge, own, asked)) for own in questions]
+            yield Row.of(f"{dataset.name}, way known", name, way, some)
 
 
 def _knowing_model(knowledge: kgsparql.KnowledgeBase, questions: Sequence[Question]) -> LanguageModel:

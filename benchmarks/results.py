@@ -3,10 +3,9 @@
     python benchmarks/results.py DATA                    # every set below DATA that is there; an hour or more
     python benchmarks/results.py DATA --sets metaqa,orkg --limit 30 -o page.md
 
-Each set is asked with ``kgsparql eval``: every method without a model, then, where the way to the gold answers is
-known, those that choose among candidates with the oracle and given topics. The runs are kept in ``--work``: what is
-there is not asked again, and an interrupted page goes on. Then come
-what each method spends with a scripted model, beside what it says it spends at most, and what other methods retrieved
+Each set is asked with ``kgsparql eval``: every method without a model. The runs are kept in ``--work``: what is there
+is not asked again, and an interrupted page goes on. Then come what each method spends with a scripted model, beside
+what it says it spends at most, and what other methods retrieved
 on the ORKG questions, scored by the same metrics.
 """
 
@@ -41,39 +40,32 @@ class Set:
     """A folder of questions.
 
     :param limit: questions that are drawn of it; ``None`` for all.
-    :param oracle: the way to the gold answers is known.
     :param about: what a reader must know to read its figures.
     """
 
     name: str
     limit: int | None
-    oracle: bool
     about: str
 
 
 SETS = (
-    Set("nobel_bundled", None, True, "The bundled graph and its 40 questions (`fixtures/`), written by us."),
-    Set("metaqa", 150, True, "Films: nine predicates, one to three hops, every question from a template."),
-    Set("pathquestion", 100, True, "Freebase people: two and three hops, no classes."),
-    Set("fb15k237", 100, True, "Real search-engine questions (WebQSP) on a subset of Freebase with 237 predicates."),
+    Set("nobel_bundled", None, "The bundled graph and its 40 questions (`fixtures/`), written by us."),
+    Set("metaqa", 150, "Films: nine predicates, one to three hops, every question from a template."),
+    Set("pathquestion", 100, "Freebase people: two and three hops, no classes."),
+    Set("fb15k237", 100, "Real search-engine questions (WebQSP) on a subset of Freebase with 237 predicates."),
     Set(
-        "wikidata_qald10", None, False,
+        "wikidata_qald10", None,
         "QALD-10 on an extract of Wikidata. Yes/no and count questions are in it; only `query_plan` computes those, "
         "and on a sparse graph a negative one is trivially true: read the breakdown by type.",
     ),
-    Set("nobel", 105, False, "Laureates and institutions, seven templates: a demonstration, not a benchmark."),
-    Set("ck25", None, False, "A fictional company: literals, aggregates, results of several columns."),
+    Set("nobel", 105, "Laureates and institutions, seven templates: a demonstration, not a benchmark."),
+    Set("ck25", None, "A fictional company: literals, aggregates, results of several columns."),
     Set(
-        "orkg", None, True,
-        "Scholarly papers. The gold is triples: `triple_recall` and `triple_hit@10` decide, beside the peers below. "
-        "The topic that comes with most questions is a field of research, far from what they ask, so the rows of the "
-        "oracle, which begin there, are below those that link what the question names.",
+        "orkg", None,
+        "Scholarly papers. The gold is triples: `triple_recall` and `triple_hit@10` decide, beside the peers below.",
     ),
-    Set("emckg", 40, False, "Medical dialogues: the gold is what a doctor's reply names, which is not all there is."),
+    Set("emckg", 40, "Medical dialogues: the gold is what a doctor's reply names, which is not all there is."),
 )  # fmt: skip
-
-CHOOSING = ("path_ranking", "struct_gpt", "think_on_graph")
-"""The methods in which somebody chooses among candidates."""
 
 QUALITY = ("hits@1", "expected_hits@1", "f1", "mrr", "linking_recall@1")
 TRIPLES = ("triple_recall", "triple_hit@10", "triple_f1")
@@ -98,9 +90,9 @@ def main() -> None:
         if not folder.is_dir():
             print(f"{one.name}: not there", file=sys.stderr)
             continue
-        runs = list(runs_of(one, folder, options.work, limit=options.limit or one.limit))
+        run = run_of(one, folder, options.work, limit=options.limit or one.limit)
         if not options.runs_only:
-            parts.append("\n".join(section(one, runs)))
+            parts.append("\n".join(section(one, run)))
     if options.runs_only:
         return
     parts.append("\n".join(costs()))
@@ -116,10 +108,7 @@ Written by `python benchmarks/results.py DATA` from the runs it made. kgsparql {
 set, no language model anywhere: none could be reached where this was made. `kgsparql/evaluation/metrics/` defines
 the metrics. Figures are means over questions; in brackets are 95 % intervals (Wilson's for hits@1, else bootstrap).
 
-- *no model*: the entities are linked from the question, nobody is told the number of hops, options are as by default.
-- *oracle*: the entities are given, and whoever chooses knows the gold path (or the ways to the gold triples) and when
-  to stop. It is how far the rest of a method lets anybody get who chooses rightly, not a result of the method. In
-  `entity` and `mindmap` nobody chooses, so they have no such row.
+The entities are linked from the question, nobody is told the number of hops, options are as by default.
 
 Graphs of more than 100,000 triples (MetaQA, FB15k-237) have their adjacency, as `kgsparql index` makes it: fewer
 queries are asked then.
@@ -144,46 +133,38 @@ def bundled(work: Path) -> Path:
     return folder
 
 
-def runs_of(one: Set, folder: Path, work: Path, *, limit: int | None) -> Iterator[Run]:
-    """The runs of a set, made or gone on with; of a large graph, with its adjacency."""
+def run_of(one: Set, folder: Path, work: Path, *, limit: int | None) -> Run:
+    """The run of a set, made or gone on with; of a large graph, with its adjacency."""
     kgsparql.open(load_questions(folder).graph[0], embedder=None).index_paths()
-    for kind in ("no_model", *(["oracle"] if one.oracle else [])):
-        path = work / f"{one.name}-{kind}"
-        is_begun = (path / "run.json").is_file()
-        if is_begun and (made := Run.open(path)).config["ended"] and made.config["limit"] == limit:
-            yield made
-            continue
-        asked = ["--no-model", "-r", "all"]
-        if kind == "oracle":
-            asked = ["--oracle", "--gold-topics", "-r", ",".join(CHOOSING)]
-        resume = ["--resume"] if is_begun else []
-        drawn = [] if limit is None else ["--limit", str(limit)]
-        command = [sys.executable, "-m", "kgsparql", "eval", str(folder), *asked, *drawn, *resume, "-o", str(path)]
-        print("$", *command[1:], file=sys.stderr)
-        subprocess.run(command, check=True)
-        yield Run.open(path)
+    path = work / f"{one.name}-no_model"
+    is_begun = (path / "run.json").is_file()
+    if is_begun and (made := Run.open(path)).config["ended"] and made.config["limit"] == limit:
+        return made
+    more = [*(["--resume"] if is_begun else []), *([] if limit is None else ["--limit", str(limit)])]
+    asked = ["eval", str(folder), "--no-model", "-r", "all", *more, "-o", str(path)]
+    command = [sys.executable, "-m", "kgsparql", *asked]
+    print("$", *command[1:], file=sys.stderr)
+    subprocess.run(command, check=True)
+    return Run.open(path)
 
 
-def section(one: Set, runs: Sequence[Run]) -> Iterator[str]:
-    """One set: what it is, then a table for each run."""
-    config = runs[0].config
+def section(one: Set, run: Run) -> Iterator[str]:
+    """One set: what it is, then a table."""
+    config = run.config
     licence = config["dataset"]["licence"] or "no licence information in its files"
     yield f"## {one.name}"
     yield ""
     triples = f"{config['graph']['triples']:,} triples" if config["graph"]["triples"] else "an endpoint"
     yield f"{one.about} {config['questions']:,} questions, {triples}; {licence}; ranked with {config['embedder']}."
-    for run in runs:
-        (found,) = compare([run])
-        yield ""
-        yield f"### {one.name}, {'oracle' if run.model else 'no model'}"
-        yield ""
-        yield from table(found)
-        yield from by_slice(found)
+    (found,) = compare([run])
+    yield ""
+    yield from table(found)
+    yield from by_slice(found)
 
 
 def table(found: Comparison) -> Iterator[str]:
     """A row for each method."""
-    rows = rows_of(found)
+    rows = found.whole.to_dict("records")
     shown = [m for m in (*QUALITY, *TRIPLES) if any(row[f"{m} n"] for row in rows)]
     columns = ["method", "n", *shown, *RELIABILITY, "queries"]
     yield row_of(columns)
@@ -192,12 +173,6 @@ def table(found: Comparison) -> Iterator[str]:
         quality = [cell(row, m, interval=m in {"hits@1", "expected_hits@1", "triple_recall"}) for m in shown]
         trust = [f"{100 * row[m]:.0f} %" if row[f"{m} n"] else "–" for m in RELIABILITY]
         yield row_of([f"`{row['name']}`", str(row["n"]), *quality, *trust, cell(row, "queries", digits=1)])
-
-
-def rows_of(found: Comparison) -> list[dict[str, Any]]:
-    """The rows that mean something: of an oracle's run those in which it could choose."""
-    rows = found.whole.to_dict("records")
-    return [row for row in rows if row["model"] != "oracle" or row["method"] in CHOOSING]
 
 
 def by_slice(found: Comparison) -> Iterator[str]:
@@ -211,7 +186,7 @@ def by_slice(found: Comparison) -> Iterator[str]:
         yield ""
         yield row_of([f"hits@1 by {kind}", *values])
         yield row_of(["---"] * (len(values) + 1))
-        for row in rows_of(found):
+        for row in found.whole.to_dict("records"):
             yield row_of([f"`{row['name']}`", *(sliced(cells.get((row["name"], value))) for value in values)])
 
 
@@ -274,7 +249,7 @@ def peers_section(folder: Path) -> Iterator[str]:
     yield "## orkg, other methods"
     yield ""
     yield "What four other methods retrieved on this graph, from the files of their authors, scored by our metrics."
-    yield "They used o3-mini and gpt-4o-mini; the rows above used no model, or an oracle, which is no method."
+    yield "They used o3-mini and gpt-4o-mini; the rows above used no model."
     for title, rows in found.items():
         yield ""
         yield f"### {title}"

@@ -99,7 +99,7 @@ class ModelCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidatesChosen(Event):
-    """Some of the candidates were kept, by a model, a ranker or an oracle."""
+    """Some of the candidates were kept, by a model or a ranker."""
 
     purpose: str = ""
     chosen_by: str = ""

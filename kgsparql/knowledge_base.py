@@ -223,7 +223,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             linker=None if linker is None else linker.with_graph(metered.unfiltered()), ranker=self.indexes.ranker,
             model=asking.model, require_model=asking.require_model, writer=asking.model if asking.prose else None,
             allow_model_knowledge=asking.allow_model_knowledge, complete=asking.complete,
-            oracle=asking.oracle, given=given, passages=self.indexes.passages, direction=asking.direction,
+            given=given, passages=self.indexes.passages, direction=asking.direction,
             min_confidence=asking.min_confidence,
         )  # fmt: skip
         if asking.model is not None:

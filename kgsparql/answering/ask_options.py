@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from kgsparql.answering.follow_up import Before
 from kgsparql.answering.retriever import Retriever, did_you_mean
-from kgsparql.answering.session import Oracle
 from kgsparql.budget import Budget
 from kgsparql.dataclasses import dataclass, field, fields, replace
 from kgsparql.errors import LimitError, OptionError, QuestionError
@@ -70,7 +69,6 @@ class AskOptions:
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
-    :param oracle: chooses in the place of model and ranker, for ceilings.
     :param language: of the question: ``de``; empty if its words are to tell.
     :param own_words: words are read as the user said that they are meant, where that was kept.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
@@ -93,7 +91,6 @@ class AskOptions:
     complete: bool = True
     qualifiers: bool = False
     min_confidence: float = 0.0
-    oracle: Oracle | None = None
     language: str = ""
     own_words: bool = True
     after: Before | Answer | None = None

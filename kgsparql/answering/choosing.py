@@ -1,4 +1,4 @@
-"""Choosing by numbers of our lists: candidates, by a model, a ranker or an oracle; readings, by a model."""
+"""Choosing by numbers of our lists: candidates, by a model or a ranker; readings, by a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
-from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -66,14 +65,12 @@ class Candidate:
     :param text: what it is, in words: what a model reads.
     :param score: of a ranker, where it is known already; else the ranker compares the words.
     :param group: candidates of the same group say the same: at most one of them is chosen. ``None`` is no group.
-    :param path: the predicates it walks, where it walks any: what an oracle looks at.
     """
 
     number: int
     text: str
     score: float | None = None
     group: Hashable = None
-    path: PropertyPath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Choice:
 
     candidate: Candidate
     score: float
-    chosen_by: OneOf["model", "ranker", "oracle"]
+    chosen_by: OneOf["model", "ranker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +94,12 @@ def choose(
     candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, *,
     rules: str = RULES, schema: Mapping[str, Any] = SCHEMA, before: Sequence[str] = (),
 ) -> list[Choice]:  # fmt: skip
-    """Choose at most ``at_most`` candidates, the best first: as the oracle, else the model, else the ranker does.
+    """Choose at most ``at_most`` candidates, the best first: as the model, else the ranker does.
 
     :param rules: what a model is told to do. :param schema: of its reply. :param before: what it reads beside the list.
     """
-    oracle, model, purposed = session.oracle, session.model, (purpose, at_most, session)
-    if oracle is not None:
-        on_path = [c for c in candidates if c.path is not None and oracle.is_gold(c.path)]
-        if oracle.paths:
-            on_path.sort(key=lambda c: -len(c.path.steps if c.path else ()))
-        if on_path:
-            chosen = (Choice(candidate, 1.0, "oracle") for candidate in on_path)
-            return _emitted_choices(chosen, candidates, *purposed, by="oracle")
-    if oracle is not None or model is None:
+    model, purposed = session.model, (purpose, at_most, session)
+    if model is None:
         return ranked_choices(session.question, candidates, *purposed)
     if not candidates or at_most < 1:
         return []

@@ -81,7 +81,7 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
     """
     again, drafting = session.anew(), replace(session, model=None)
     found = _verified_retrieval(retriever, drafting)
-    if session.model is None or session.oracle is not None or session.notes.partial:
+    if session.model is None or session.notes.partial:
         return found, drafting
     standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     is_sure = False

@@ -12,7 +12,6 @@ from kgsparql.budget import Usage
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, ModelReplyError
 from kgsparql.events import Emit, EntitiesLinked, Event, FallbackUsed
-from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
@@ -26,8 +25,8 @@ from kgsparql.models.chat_completion import Call
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.plans.set_profile import KnownSets
 from kgsparql.plans.vocabulary import GraphVocabulary
-from kgsparql.rdf.paths import Directions, PropertyPath
-from kgsparql.rdf.terms import IRI, Term, Triple
+from kgsparql.rdf.paths import Directions
+from kgsparql.rdf.terms import IRI, Term
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.form import Form
 from kgsparql.reading.glossary import glossary
@@ -48,35 +47,6 @@ def without_places(text: str, places: Iterable[tuple[int, int]]) -> str:
     return " ".join(left.split()) or text
 
 
-@dataclass(frozen=True, slots=True)
-class Oracle:
-    """What a perfect chooser would know, for ceilings: it sees where candidates lead, not their wording.
-
-    :param predicates: of the gold path; on it is what walks only these.
-    :param paths: gold paths from an entity of the question, where they are known whole: on them is what
-        begins them, the longest first.
-    :param triples: gold triples, which the evidence should hold; the paths lead to them then.
-    """
-
-    predicates: frozenset[IRI] = frozenset()
-    paths: tuple[PropertyPath, ...] = ()
-    triples: tuple[Triple, ...] = ()
-
-    def is_gold(self, path: PropertyPath) -> bool:
-        """Tell whether a path is on a gold one."""
-        if self.paths:
-            return any(gold.steps[: len(path.steps)] == path.steps for gold in self.paths)
-        return self.predicates.issuperset(step.predicate for step in path.steps)
-
-    def is_enough(self, evidence: Evidence) -> bool | None:
-        """Tell whether a way of the evidence walks a whole gold path; ``None`` where nothing gold is known."""
-        walked = {path.property_path for item in evidence for path in item.paths}
-        reached = [any(own.steps[: len(gold.steps)] == gold.steps for own in walked) for gold in self.paths]
-        if self.triples:
-            return set(self.triples).issubset(evidence.triples) or (bool(reached) and all(reached))
-        return any(reached) if reached else None
-
-
 T = TypeVar("T")
 
 
@@ -95,7 +65,6 @@ class Session:
     :param trust: what the model was found good for; ``None`` where that is not known.
     :param is_draft_sure: the answer without the model leaves nothing out.
     :param writer: the model that says the answer in words; ``None`` where that is not wanted.
-    :param oracle: who chooses in place of the model.
     :param given: entities named by the caller; then nothing is linked.
     :param links: the entities of the question, as the first step of the pipeline has found them.
     :param same: what one of several graphs says is the same as a linked entity.
@@ -115,7 +84,6 @@ class Session:
     trust: Trust | None = None
     is_draft_sure: bool = False
     writer: LanguageModel | None = None
-    oracle: Oracle | None = None
     allow_model_knowledge: bool = False
     complete: bool = True
     given: tuple[IRI, ...] = ()
@@ -244,7 +212,7 @@ class Session:
     @property
     def model_reads(self) -> bool:
         """Tell whether a model reads the candidates: what is in no other's score is fetched for nobody else."""
-        return self.model is not None and self.oracle is None
+        return self.model is not None
 
     @property
     def is_trusted(self) -> bool:

@@ -5,7 +5,7 @@ Without the name of a command, what follows ``eval`` is a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,12 +23,11 @@ from kgsparql.cli._options import (
     options_of,
 )
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.errors import DataError, InputError, OptionError
+from kgsparql.errors import DataError, InputError
 from kgsparql.linking.words import comma_separated, counted
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
-    from kgsparql.answering.session import Oracle
     from kgsparql.evaluation.dataset import Dataset, Question
     from kgsparql.evaluation.runs.directory import Run
     from kgsparql.evaluation.runs.running import MethodProgress
@@ -119,9 +118,6 @@ class RunOptions:
         list[str] | None, c.option("-O --option METHOD.NAME=VALUE", "An option of a method; repeatable.")
     ] = None
     resume: Annotated[bool, c.option("--resume", "Go on with the run that is in the directory.")] = False
-    oracle: Annotated[
-        bool, c.option("--oracle", "In place of a model, one that knows the gold path: how far a method gets.")
-    ] = False
     gold_topics: Annotated[
         bool, c.option("--gold-topics", "Give the entities of each question instead of linking them.")
     ] = False
@@ -159,8 +155,6 @@ def run(
     begun = Run.open(asked.output) if asked.resume else None
     if begun is None:
         check_new(asked.output)
-    if asked.oracle and model.is_named:
-        raise OptionError("--oracle together with a model", hint="leave out one of them")
     drawn, graph = opened_dataset(dataset, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
     with opened_to_ask(
         graph, model, limits, lang=asked.lang, embedder=asked.embedder, patient=True,
@@ -168,15 +162,14 @@ def run(
         qualifiers=asked.qualifiers, own_words=False,
     ) as (knowledge, asking):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named
-        graph.say("" if asked.oracle or asking.model is not None or model.no_model else HOW_TO_ADD)
+        graph.say("" if asking.model is not None or model.no_model else HOW_TO_ADD)
         finish_trial(asking, graph, first=True)
-        methods, notes = plans.load_methods(names, options, model=asking.model is not None, oracle=asked.oracle)
+        methods, notes = plans.load_methods(names, options, model=asking.model is not None)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)
         workers = asked.workers or (4 if asking.model is not None or knowledge.graph.is_remote else 1)
         plan = plans.Plan(
             questions=questions, methods=methods, asking=asking, gold_topics=asked.gold_topics, workers=workers,
-            oracle=_oracle_maker(questions, knowledge) if asked.oracle else None,
         )  # fmt: skip
         sampling = {"limit": asked.limit, "seed": asked.seed, **gaps}
         config = plans.configuration(drawn, knowledge, plan, sampling=sampling, embedder=asked.embedder)
@@ -184,18 +177,6 @@ def run(
         with _tally_bar(graph) as tell:
             resume_or_begin(knowledge, plan, asked.output, config, tell=tell)
     graph.say(f"compare: kgsparql eval compare {asked.output}")
-
-
-def _oracle_maker(questions: Sequence[Question], knowledge: KnowledgeBase) -> Callable[[Question], Oracle | None]:
-    """Make the oracle of each question, once for all methods."""
-    from kgsparql.evaluation.oracle import oracle_for, predicates_by_name
-
-    predicates = predicates_by_name(knowledge.graph)
-    found = {question.id: oracle_for(question, predicates, knowledge.graph) for question in questions}
-    if not any(found.values()):
-        hint = "it needs `path` or `golden_triples`"
-        raise OptionError("--oracle: no question says how its answers are reached", hint=hint)
-    return lambda question: found[question.id]
 
 
 def _known_questions(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 KINDS = ("hops", "type", "direction")
 """Properties that questions are grouped by."""
 ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # always shown: figures mean little without them
-ORACLE = "oracle"  # the model of a run in which an oracle chooses
 _VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
 """Metrics that differ when the same is run again."""
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
@@ -116,10 +115,8 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
         questions = {question.id: question for question in run.questions}
         for method in run.methods:
             pairs = [(questions[id_], record) for id_, record in run.records(method).items()]
-            # an oracle that might have chosen, and never did, was not asked
-            is_asked = run.model != ORACLE or not pairs or any(ORACLE in record.chosen_by for _, record in pairs)
             with_model = all(own.get("with_model", True) for own in run.config["methods"] if own["label"] == method)
-            model = run.model if with_model and is_asked else ""
+            model = run.model if with_model else ""
             for question, record in pairs:
                 kinds = {"hops": question.hops or "", "type": question.type, "direction": question.direction}
                 values = {metric: METRICS[metric].of(question, record) for metric in metrics}
@@ -136,7 +133,6 @@ def scored_rows(runs: Sequence[Run], metrics: Sequence[str]) -> tuple[pd.DataFra
     table, frame = pd.DataFrame(rows), pd.DataFrame(scores)
     frame[list(metrics)] = frame[list(metrics)].astype(float)
     table["name"] = _row_names(rows)
-    table["ceiling"] = (table["model"] == ORACLE) & bool(((table["model"] != ORACLE) & (table["n"] > 0)).any())
     frame["name"] = frame["row"].map(table["name"])
     return table, frame
 
@@ -173,8 +169,7 @@ def _compared_runs(
         means["order"] = means["name"].map(of_row * (-1 if METRICS[primary].better == "higher" else 1))
         means = means.sort_values("order", kind="stable", na_position="last").drop(columns="order")
     names = list(dict.fromkeys(means["name"]))
-    ceilings = set(rows.loc[rows["ceiling"], "name"])
-    best = _best_row([name for name in names if name not in ceilings], scores, candidates)
+    best = _best_row(names, scores, candidates)
     means["best"] = (means["by"] == "") & (means["name"] == best)
     reference = named or best
     tested = candidates if metrics else candidates[:3]

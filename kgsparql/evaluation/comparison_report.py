@@ -97,13 +97,13 @@ def _means_table(
     """Yield a table of means, if there is any; of many metrics, other intervals are in CSV and JSON."""
     shown = [one for one in metrics if one in found.means and found.whole[one].notna().any()]
     cells = [[_row_title(found, row), *(_mean_text(row, one, intervals) for one in shown)] for row in rows]
-    texts = ["* best; ‡ an oracle chooses: a ceiling, no method. In brackets: 95 % interval of the mean."]
+    texts = ["* best. In brackets: 95 % interval of the mean."]
     if shown:
         yield _Table(title, [["method", *shown], *cells], texts if intervals else ())
 
 
 def _row_title(found: Comparison, row: Mapping[str, Any]) -> str:
-    mark = " ‡" if row["ceiling"] else " *" if row["name"] == found.best and len(found.rows) > 1 else ""
+    mark = " *" if row["name"] == found.best and len(found.rows) > 1 else ""
     return f"{row['name']}{mark}"
 
 

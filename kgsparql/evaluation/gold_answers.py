@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import islice
+from contextlib import closing, suppress
+from itertools import islice, product
+from urllib.parse import unquote
 
 from kgsparql.answering.ask_options import ignore
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, LimitError, QueryError
+from kgsparql.errors import DataError, EndpointTimeoutError, ForbiddenQueryError, IriError, LimitError, QueryError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Problem, Question, first_texts, gold_terms
-from kgsparql.evaluation.oracle import gold_paths, predicates_by_name
 from kgsparql.evaluation.question_formats import iris_in
-from kgsparql.exploration import walk_ends
+from kgsparql.exploration import predicate_counts, walk_ends
 from kgsparql.exploration.batched_select import select_about
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.user_query import GraphQueries, check
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.paths import Walk
+from kgsparql.rdf.paths import PropertyPath, Step, Walk
 from kgsparql.rdf.query import Query
-from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, printable
+from kgsparql.rdf.terms import IRI, XSD, Literal, PrefixMap, Term, iri, printable
 
 MAX_ROWS = 100_000  # solutions of one gold query: nobody asks a question with more answers
 _MAX_ENDS = 10_000
 _MAX_TERMS = 3  # that a reason names
 _TIMEOUT_S = 30.0
 _PATHS_AT_ONCE = 50
+_PATHS = 64  # property paths that one list of names may mean, since several predicates may have the same name
 
 _REFUSED = (QueryError, LimitError, ForbiddenQueryError, EndpointTimeoutError)
 """Errors of one query, and not of the graph or the network."""
@@ -166,6 +167,36 @@ def _walk_results(
         yield question.id, result
 
 
+def predicates_by_name(graph: KnowledgeGraph) -> dict[str, tuple[IRI, ...]]:
+    """Sort the predicates of a graph by the last part of their IRIs, the commonest of a name first."""
+    found: dict[str, tuple[IRI, ...]] = {}
+    for predicate in predicate_counts(graph):
+        name = unquote(predicate.value.rstrip("/#").replace("#", "/").rpartition("/")[2])
+        found[name] = (*found.get(name, ()), predicate)
+    return found
+
+
+def gold_paths(question: Question, names: Mapping[str, tuple[IRI, ...]]) -> tuple[PropertyPath, ...]:
+    """Return the property paths that the path of a question may mean; none if the graph lacks a predicate of it.
+
+    >>> question = Question(id="1", text="?", path=("^at", "http://e.org/of"))
+    >>> [str(path) for path in gold_paths(question, {"at": (IRI("http://e.org/at"), IRI("http://f.org/at"))})]
+    ['^<http://e.org/at>/<http://e.org/of>', '^<http://f.org/at>/<http://e.org/of>']
+    """
+    steps = [_possible_steps(name, names) for name in question.path]
+    return tuple(PropertyPath(own) for own in islice(product(*steps), _PATHS)) if steps else ()
+
+
+def _possible_steps(name: str, names: Mapping[str, tuple[IRI, ...]]) -> list[Step]:
+    """Return the steps that one name of a path may mean."""
+    plain = name.removeprefix("^").removeprefix("<").removesuffix(">")
+    found = names.get(plain, ())
+    if not found and ":" in plain:
+        with suppress(IriError):
+            found = (iri(plain),)
+    return [Step(predicate, "inverse" if name.startswith("^") else "forward") for predicate in found]
+
+
 def says_nothing(terms: Sequence[Term], named: Collection[IRI], absent: Collection[IRI]) -> bool:
     """Tell whether a result says nothing, because the graph lacks what the query is about.
 
@@ -190,5 +221,5 @@ def named_iris(query: str) -> tuple[IRI, ...]:
     >>> [term.value for term in named_iris(prefix + "ASK { e:a <http://e.org/b> ?n FILTER(e:f(?n) > xsd:int('7')) }")]
     ['http://e.org/a', 'http://e.org/b']
     """
-    found = (iri for iri, before, after in iris_in(query) if not _AROUND.search(before) and not after.startswith("("))
+    found = (one for one, before, after in iris_in(query) if not _AROUND.search(before) and not after.startswith("("))
     return tuple(dict.fromkeys(one for one in found if not one.value.startswith(XSD)))

@@ -98,7 +98,7 @@ class Record:
     :param is_sure: the answer accounts for all of the question, and nothing failed: it was given as *the* answer, and
         not as *no sure answer*.
     :param linked: the entities found in the question; ``None`` for a method that does not look for them.
-    :param chosen_by: who chose among candidates on the way: ``model``, ``oracle`` or a ranker; empty for nobody.
+    :param chosen_by: who chose among candidates on the way: a model or a ranker; empty for nobody.
     :param is_without_model: a model was to be asked, and this is the answer without it: it failed, or was not trusted.
     :param is_cut_short: a note says that a limit, or the end of the budget or graph, left something out.
     :param fallbacks: ``(purpose, reason)`` of what was done in the second-best way.

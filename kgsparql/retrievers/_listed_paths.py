@@ -311,7 +311,7 @@ def numbered_list(found: Sequence[LikelyPath], session: Session) -> list[Candida
         told = f" [{_told_apart(one, alike[walk])}]" if len(alike[walk]) > 1 else ""
         ends = "; ".join(printable(labels[end], _MAX_NAME_CHARACTERS) for end in one.ends[:_EXAMPLE_ENDS])
         text = f"{walk}{told} ({len(one.ends)}{'' if one.is_whole else '+'}: {ends})"
-        listed.append(Candidate(i, text, score=one.score, path=one.path))
+        listed.append(Candidate(i, text, score=one.score))
     return listed
 
 

@@ -126,7 +126,7 @@ def _noted_failure(what: str, session: Session) -> Iterator[None]:
 
 def _read_to_plan(session: Session) -> tuple[ReadQuestion, Retrieval | None] | None:
     """Plan the question, where plans are made by themselves."""
-    if session.oracle is not None or is_foreign(session.question):
+    if is_foreign(session.question):
         return None
     read = read_and_planned(session)
     named = {name.term for chunk in read.asked.read.chunks for name in chunk.entities}
@@ -185,7 +185,7 @@ def told_of_fact(session: Session) -> Retrieval | None:
     Without evidence where nothing is said of a statement: whatever else is found is in doubt then.
     """
     asked, own = session.asked, session.asked.language
-    if is_foreign(session.question) or session.oracle is not None:
+    if is_foreign(session.question):
         return None
     texts, names = asked.read.texts, [p for one in asked.read.chunks if one.entities for p in one.span]
     before = range(1, min((p for p in names if texts[p] not in own.reporting), default=0))

@@ -24,7 +24,6 @@ from kgsparql.rdf.vocabulary import UNWALKED, is_mediator
 from kgsparql.retrievers._reasoning import ReadLine, segments
 from kgsparql.retrievers._walking import (
     answers_of,
-    gold_steps,
     groups_of,
     is_opaque,
     item_of_ways,
@@ -187,7 +186,7 @@ def found_facts(
         if plain or mediated:
             session.note_cuts(cuts)
             walk, units = replace(expansion.frontier.walk, path=expansion.path), (*plain.values(), *mediated)
-            found.append(FoundFacts(walk, units, score + gold_steps(walk.path, session), tuple(cuts)))
+            found.append(FoundFacts(walk, units, score, tuple(cuts)))
     return found
 
 

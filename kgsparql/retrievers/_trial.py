@@ -255,7 +255,7 @@ def _uncounted_tokens(model: LanguageModel) -> int:
 def admit_model(session: Session, asking: AskOptions) -> None:
     """Have the model of a question do what it was found good for; one that nobody knows is tried beside it."""
     model = session.model
-    if model is None or not asking.trial or asking.oracle is not None:
+    if model is None or not asking.trial:
         return
     trial = begun_trial(model)
     if trial is not None and asking.require_model:

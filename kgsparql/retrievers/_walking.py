@@ -41,7 +41,6 @@ _WORDED, _WORDED_FOR_A_MODEL = 20, 50
 _MAX_COMPARED_BY_MEANING = 500  # texts that are compared with the question by meaning; of more, those that share words
 _EXAMPLES_OF_STEP = 2  # terms that a step leads to which a model reads
 _MAX_ENDS_TOLD = 20  # ends that the text of a line of one step names; a longer one names half as many
-_GOLD_STEP_SCORE = 100.0  # the score of a step that an oracle knows: more than the words of any path
 _WAY_BACK_PENALTY = 2.0  # taken off the score of a line that leads back along a predicate: such a line comes last
 # A word of Latin letters, perhaps with digits at its end, but no hexadecimal number; or a letter that is not Latin.
 _WORD = re.compile(r"(?<![^\W_])(?![0-9A-Fa-f]+(?![^\W_]))[^\W\d_]{4,}\d*(?![^\W_])|[^\W\d_\u0000-\u024f]")
@@ -102,13 +101,13 @@ def candidates_by_start(
             found[own] = score_paths(question, kinded, session.label_fit, weights, worded=compared)
         return found
 
-    most = _WORDED_FOR_A_MODEL if session.model or session.oracle else _WORDED
+    most = _WORDED_FOR_A_MODEL if session.model else _WORDED
     worded = None
     if session.ranker.by_meaning and len(paths) > most:
         worded = set(_places_by_score(scores(UNWORDED))[:most])
     shown = texts or [nested_text(path, kinds, labels) for _, path, kinds in paths]
     scored = zip(shown, paths, scores(Weights(), worded).tolist(), strict=True)
-    return [Candidate(i, text, score=score, path=path) for i, (text, (_, path, _), score) in enumerate(scored)]
+    return [Candidate(i, text, score=score) for i, (text, _, score) in enumerate(scored)]
 
 
 def scores_of_ways(groups: Sequence[Sequence[Path]], session: Session, *, in_grace: bool = False) -> list[float]:
@@ -168,15 +167,9 @@ def is_opaque(term: Term, session: Session) -> bool:
     return any(map(str.isdigit, name)) and not _WORD.search(name)
 
 
-def gold_steps(path: PropertyPath, session: Session) -> int:
-    """Count the steps of a path that an oracle knows to be on a gold one."""
-    return len(path.steps) if session.oracle is not None and session.oracle.is_gold(path) else 0
-
-
 def walk_scores(ways: Mapping[Walk, Sequence[Path]], session: Session) -> dict[Walk, float]:
-    """Score walks, the best first: by the steps that an oracle knows, then by how well they fit the question."""
-    fits = zip(ways, scores_of_ways(list(ways.values()), session), strict=True)
-    scores = {walk: fit + _GOLD_STEP_SCORE * gold_steps(walk.path, session) for walk, fit in fits}
+    """Score walks, the best first: by how well they fit the question."""
+    scores = dict(zip(ways, scores_of_ways(list(ways.values()), session), strict=True))
     return {walk: scores[walk] for walk in sorted(scores, key=lambda w: (-scores[w], w.path, w.start.value))}
 
 

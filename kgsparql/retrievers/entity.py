@@ -194,7 +194,7 @@ class Entity(Retriever):
             replace(candidate, score=(candidate.score or 0.0) + near.matched[as_iri(line.start)].score)
             for line, candidate in zip(lines, line_candidates(lines, session), strict=True)
         ]
-        candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(c.path)))
+        candidates.sort(key=lambda c: (-edges[c.number], c.text, str(lines[c.number].start), str(lines[c.number].path)))
         named = {link.term for link in session.links}
         own = [c for c in candidates if lines[c.number].start in named and len(lines[c.number].path.steps) == 1]
         question, purpose, most = session.masked_question, "lines around the entities", self.top_k_paths

@@ -99,9 +99,7 @@ class PathRanking(Weights, Retriever):
         defining: list[EvidenceItem] = []
         evidence = Evidence()
         with session.within_budget():
-            # Of paths to the same ends one is listed; who chooses by the path itself, an oracle, needs each.
-            likely = list(found) if session.oracle is not None else distinct_paths(found, self.prompt_paths)
-            first = likely[: self.prompt_paths]
+            first = distinct_paths(found, self.prompt_paths)[: self.prompt_paths]  # of paths to the same ends, one
             choices = choose(numbered_list(first, session), "paths", self.paths_kept, session)
             taken = [
                 replace(first[one.candidate.number], score=one.score, by_ranker=one.chosen_by == "ranker")
@@ -207,8 +205,7 @@ class PathRanking(Weights, Retriever):
         kept = {own.link.term: own.paths for own in enumerations}
         steps = (step for own in enumerations for path in own.paths for step in path.steps)
         session.compared_labels((step.predicate for step in steps), in_grace=True)  # one query for all of them
-        is_longer = is_read or session.oracle is not None
-        shortlist = _SHORTLIST if is_longer else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
+        shortlist = _SHORTLIST if is_read else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
             unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
             found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]

@@ -161,7 +161,7 @@ class StructGPT(Retriever):
                 selected, answer = _selected_facts(found, walked, session, latest=len(step), is_last=is_last)
                 if answer is not None:
                     return answer
-                if is_last or (not session.model_reads and _is_enough(found, session)):
+                if is_last:
                     break
                 walked.frontiers = self._next_frontiers(step, selected, session)
             if session.notes.partial or not walked.frontiers:
@@ -195,7 +195,7 @@ class StructGPT(Retriever):
         """Choose predicates; a model reads the likeliest, each with what it leads to."""
         if not candidates:
             return []
-        if session.oracle is not None or session.can_spare_call("predicates"):
+        if session.can_spare_call("predicates"):
             if session.model_reads:
                 candidates = _likeliest_first(candidates)[:_MAX_PREDICATES_READ]
                 own = [expansions[candidate.number] for candidate in candidates]
@@ -302,10 +302,6 @@ def _matching_facts(one: FoundFacts, wanted: Mapping[Step, Sequence[IRI | Litera
     conditions = (tuple(own),) if every else tuple((c,) for c in own if any(c in some for _, some in met))
     plain_units = [unit for unit in one.units if unit not in one.mediated]
     return replace(one, units=(*plain_units, *kept), conditions=conditions)
-
-
-def _is_enough(found: Sequence[FoundFacts], session: Session) -> bool:
-    return session.oracle is not None and bool(session.oracle.is_enough(facts_retrieval(found, session).evidence))
 
 
 def _selected_facts(

@@ -88,10 +88,9 @@ class _Walked:
 
     def judge(self, session: Session, *, is_last: bool = False) -> None:
         """Stop if the evidence is judged enough."""
-        found = chains_retrieval(self.depths, session)
         if not session.model_reads:
-            self.stopped |= session.oracle is not None and bool(session.oracle.is_enough(found.evidence))
             return
+        found = chains_retrieval(self.depths, session)
         sheet = FactSheet.of(
             segments((chain.path for kept in reversed(self.depths) for chain in kept), session), session
         )
@@ -148,7 +147,7 @@ class ThinkOnGraph(Retriever):
         with session.within_budget():
             while len(walked.depths) < self.depth and walked.beam and not walked.stopped:
                 self._walk_one_depth(walked, session)
-        if not walked.by_model and session.oracle is None:
+        if not walked.by_model:
             note_order([(path, [""] * (len(path.steps) + 1)) for path in (walk.path for walk in walked.met)], session)
         return self._retrieval_of(walked, session)
 
@@ -277,7 +276,7 @@ def _with_examples(candidates: Sequence[Candidate], offered: Sequence[Offer], se
 
 def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session) -> list[Choice]:
     """Choose, by the ranker if no call is left; a model may choose nothing."""
-    if session.oracle is not None or session.can_spare_call(purpose):
+    if session.can_spare_call(purpose):
         with session.within_budget():
             return choose(candidates, purpose, at_most, session)
     return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
@@ -314,7 +313,7 @@ def _scored_chains(
     """
     listed = [(i, path) for i, one in enumerate(chosen) for path in one.listed]
     named = [(i, path) for i, path in listed if not is_opaque(path.end, session)]
-    candidates = [Candidate(n, path_text(path, labels), path=path.property_path) for n, (_, path) in enumerate(named)]
+    candidates = [Candidate(n, path_text(path, labels)) for n, (_, path) in enumerate(named)]
     if len(listed) <= width or len(candidates) < 2:
         return _chains_to(chosen, {}), False
     choices = _choices_among(candidates, "entities", len(candidates), session)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run as Made
 from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.storage.files import writer_lock
@@ -81,7 +80,6 @@ def test_wrong_use_is_said_before_anything_is_asked(run: Run, nobel: Path, tmp_p
         (("-O", "paths_kept=2"), "of which method?"),
         (("-r", "mindmap", "-O", "entity.max_hops=2"), "not asked"),
         (("-r", "mindmap", "-O", "mindmap.nope=2"), "no option"),
-        (("--oracle", "-m", "m"), "leave out one"),
         (("--resume",), "no run is here"),
         (("-k", other), "100 % of the terms in the gold answers and topics"),
         (("-k", tmp_path / "missing.ttl", "-o", other / "run"), "run: Not a directory"),
@@ -173,19 +171,6 @@ def test_a_model_that_is_gone_stops_the_run_which_then_goes_on(run: Run, nobel: 
     records = Made.open(out).records("mindmap")
     assert len(records) == 6
     assert all(record.error is None for record in records.values())
-
-
-def test_the_oracle_walks_the_gold_path(run: Run, nobel: Path, tmp_path: Path) -> None:
-    asked = ("eval", nobel, "--oracle", "--gold-topics", "-r", "struct_gpt", "--limit", "9", *PLAIN, "-o")
-    assert run(*asked, tmp_path / "run").exit_code == 0
-    made = Made.open(tmp_path / "run")
-    assert made.model == "oracle"
-    records = made.records("struct_gpt")
-    assert [q.id for q in made.questions if METRICS["hits@1"].of(q, records[q.id]) != 1] == []
-    lines = [json.loads(line) for line in (nobel / "questions.jsonl").read_text().splitlines()[:4]]
-    (nobel / "questions.jsonl").write_text("".join(json.dumps({**line, "path": []}) + "\n" for line in lines))
-    done = run(*asked, tmp_path / "other")
-    assert (done.exit_code, "no question says how its answers are reached" in done.stderr) == (2, True)
 
 
 def test_two_runs_with_the_same_replies_give_the_same_bytes(run: Run, nobel: Path, tmp_path: Path) -> None:

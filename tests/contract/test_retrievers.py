@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 import kgsparql
-from kgsparql import IRI, Answer, AskOptions, Budget, LanguageModel, Query, answer_to_json
+from kgsparql import IRI, Answer, AskOptions, Budget, LanguageModel, answer_to_json
 from kgsparql.answering.pipeline import answer
-from kgsparql.answering.session import Oracle
 from kgsparql.errors import NotFoundError
 from kgsparql.events import ModelCalled, QueryRun
-from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.retrievers import find, load, names
 from kgsparql.retrievers._loading import description_of
 from kgsparql.storage.response_cache import ResponseCache
@@ -35,8 +33,6 @@ QUESTIONS = (FEYNMAN, BORN, JOINED, "On what date did Richard Feynman die?", "Wh
 ASKED_OF = {"embedded": QUESTIONS, "endpoint": QUESTIONS if DEEP else QUESTIONS[:2]}
 """An endpoint gives what the same graph in this process gives: few questions show whether it does."""
 
-NOT_CHOSEN = {"mindmap", "entity"}
-"""Methods that show what is around and between the entities: nobody chooses the way, an oracle has nothing to say."""
 WALKED = {"path", "neighbours"}
 """Kinds of evidence that was walked to: the facts of a value have no direction."""
 _CALL_S = 0.15
@@ -173,25 +169,6 @@ def test_evidence_alone_needs_no_answer(method: str, embedded: kgsparql.Knowledg
 
 
 GOLD = [json.loads(line) for line in (FIXTURES / "nobel_questions.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def test_with_an_oracle_who_chooses_everything_that_is_gold_is_found(
-    ask: Ask, walker: str, embedded: kgsparql.KnowledgeBase
-) -> None:
-    """A chooser that knows the path: what is lost then, no model can find."""
-    predicates = {row["p"] for row in embedded.graph.select(Query("predicates", "SELECT DISTINCT ?p { ?s ?p ?o }"))}
-    by_name = {str(p.value).rpartition("/")[2]: p for p in predicates}  # type: ignore[union-attr]
-    for gold in GOLD[::5]:
-        steps = [Step(by_name[name.lstrip("^")], "inverse" if name[0] == "^" else "forward") for name in gold["path"]]
-        path = PropertyPath(tuple(steps))
-        topics = tuple(IRI(topic["iri"]) for topic in gold["topic_entities"])
-        asked = ask(embedded, gold["question"], walker, entities=topics, oracle=Oracle(paths=(path,)))
-        check_honest(asked)
-        if walker not in NOT_CHOSEN:
-            best = asked.answer.evidence[asked.answer.answers[0].markers[0]]
-            found = {getattr(end, "value", "") for end in best.ends}
-            wanted = set(gold["answer_iris"] or gold["answers"])
-            assert wanted <= found, (gold["id"], gold["path"])
 
 
 # -- The same bytes ----------------------------------------------------------------------------------------------------

@@ -20,19 +20,18 @@ from kgsparql import (
     KnowledgeBase,
     LanguageModel,
     Path,
-    PropertyPath,
     Query,
     Triple,
     Usage,
 )
 from kgsparql.answering.answer import MAX_CHOICES, AnswerTerm, Gap, Reading, Retrieval, Support
 from kgsparql.answering.answer_json import SCHEMA_VERSION, answer_to_json
-from kgsparql.answering.choosing import Candidate, Choice, choose
+from kgsparql.answering.choosing import Candidate, choose
 from kgsparql.answering.confidence import SIGNALS, calibration, signals_of
 from kgsparql.answering.kept_answers import AnswerFile
 from kgsparql.answering.pipeline import answer
 from kgsparql.answering.retriever import Cost, Retriever, answers_at_ends
-from kgsparql.answering.session import Oracle, Session
+from kgsparql.answering.session import Session
 from kgsparql.errors import AnswerFileError, EndpointRateLimitError, ModelReplyError, OptionError
 from kgsparql.evaluation.runs.plan import NOT_KNOWN, ClosedBook, load_methods
 from kgsparql.events import CandidatesChosen, Event, FallbackUsed
@@ -166,25 +165,6 @@ def test_no_candidates_cost_no_call() -> None:
     chosen, _, server = chosen_by_model([Text("x")], [])
     assert chosen == []
     assert server.requests == []
-
-
-def chosen_by_oracle(gold: Sequence[str], listed: Sequence[Candidate], at_most: int) -> list[Choice]:
-    session = session_of("d", [], oracle=Oracle(frozenset(IRI(EX + name) for name in gold)))
-    return choose(listed, "paths", at_most, session)
-
-
-def test_an_oracle_chooses_what_walks_only_gold_predicates() -> None:
-    listed = [
-        Candidate(0, "a", path=PropertyPath.of(EX + "p")),
-        Candidate(1, "b", path=PropertyPath.of("^" + EX + "q", EX + "p")),
-        Candidate(2, "c", path=PropertyPath.of(EX + "r", EX + "p")),
-        Candidate(3, "d"),
-    ]
-    chosen = chosen_by_oracle(["p", "q"], listed, 5)
-    assert [(c.candidate.number, c.chosen_by) for c in chosen] == [(0, "oracle"), (1, "oracle")]
-    assert [c.candidate.number for c in chosen_by_oracle(["p", "q"], listed, 1)] == [0]
-    other = chosen_by_oracle(["z"], listed, 1)
-    assert [(c.candidate.number, c.chosen_by) for c in other] == [(3, "ranker")]
 
 
 def test_what_was_fitted_only_gains_from_better_signals() -> None:

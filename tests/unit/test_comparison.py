@@ -202,25 +202,6 @@ def test_a_failed_call_counts_as_wrong_and_of_one_asked_again_the_last_counts(tm
     assert [lines(again)["x"][name] for name in ("n", "hits@1", "failed")] == [1, 1.0, 0]
 
 
-def test_a_ceiling_is_never_the_best_and_a_row_in_which_no_oracle_chose_is_none(tmp_path: Path) -> None:
-    def oracles(path: str, **rows: tuple[str, tuple[str, ...]]) -> Path:
-        methods = {name: given(name, letters, chosen_by=by) for name, (letters, by) in rows.items()}
-        return made_run(tmp_path / path, FOUR, methods, model="oracle")
-
-    run = oracles("O", walker=("rrrr", ("oracle",)), entity=("rrrw", ()))
-    found = only(run)
-    assert [(row["name"], row["model"]) for row in lines(found).values()] == [("walker", "oracle"), ("entity", "")]
-    assert (found.best, "walker ‡" in comparison_text([found])) == ("entity", True)
-    letters = {"walker": given("walker", "rrww"), "x": given("x", "rwww")}
-    methods = made_run(tmp_path / "M", FOUR, letters, model="small")
-    assert difference_of(only(run, methods), "walker, oracle")["won"] == 1, (
-        "how far it is to the ceiling is told all the same"
-    )
-    assert only(run, methods, baseline="walker, oracle").reference == "walker, oracle"
-    alone = only(oracles("A", w=("rrrw", ("oracle",)), v=("rwww", ("oracle",))))  # are compared with each other
-    assert (list(alone.rows), alone.best, "w ‡" in comparison_text([alone])) == (["w", "v"], "w", False)
-
-
 def test_what_runs_differ_in_and_what_of_the_dataset_is_not_there_is_told(tmp_path: Path) -> None:
     def run(name: str, **about: Any) -> Path:
         return made_run(tmp_path / name, FOUR, {"x": given("x", "rrrr")}, **about)

@@ -10,11 +10,11 @@ from kgsparql import IRI, KnowledgeBase, Literal
 from kgsparql.errors import DataError
 from kgsparql.evaluation.dataset import Dataset, GoldAnswer, Question, Topic
 from kgsparql.evaluation.datasets import load
-from kgsparql.evaluation.gold_answers import answered, missing_share
+from kgsparql.evaluation.gold_answers import answered, gold_paths, missing_share, predicates_by_name
 from kgsparql.evaluation.matching import GoldAnswers
 from kgsparql.graphs import load_store
 from tests.endpoints.servers import oxigraph_serve, store_of
-from tests.world import FIXTURES, XSD
+from tests.world import EX, FIXTURES, XSD, graph_of
 
 RIVERS = FIXTURES / "datasets" / "rivers"
 R = "https://kgsparql.example/rivers/"
@@ -150,3 +150,16 @@ def test_the_share_of_terms_that_a_graph_lacks(rivers: KnowledgeBase) -> None:
     assert missing_share(load(RIVERS), rivers) == pytest.approx(1 / 9)
     assert missing_share(load(FIXTURES / "nobel_questions.jsonl"), rivers) == 1.0
     assert missing_share(load(FIXTURES / "datasets" / "text2sparql.yml"), rivers) == 0.0
+
+
+def test_a_path_of_names_is_every_path_that_they_may_stand_for_and_none_where_the_graph_lacks_one() -> None:
+    graph = graph_of("@prefix o: <http://other.org/x#> . :a :at :b . :a o:at :b , :c . :a :of%20it :c .")
+    other, at, of = IRI("http://other.org/x#at"), IRI(EX + "at"), IRI(EX + "of%20it")
+    assert predicates_by_name(graph) == {"at": (other, at), "of it": (of,)}, "the commonest of a name first"
+
+    def paths(*path: str, **names: tuple[IRI, ...]) -> list[str]:
+        return [str(found) for found in gold_paths(Question(id="1", text="?", path=path), names)]
+
+    assert paths("^at", "of", at=(at, of), of=(at,)) == [f"^<{EX}at>/<{EX}at>", f"^<{EX}of%20it>/<{EX}at>"]
+    assert paths(f"^<{EX}p>", EX + "q") == [f"^<{EX}p>/<{EX}q>"]
+    assert paths("at", "unheard_of", at=(at,)) == paths("not an iri: at all") == []

@@ -21,7 +21,7 @@ QUESTION = Question(
 )  # fmt: skip
 RECORD = Record(
     question="q1", method="mindmap", status="answered", error=("E_MODEL", "gone"), ranked=True, notes=("a note",),
-    chosen_by=("oracle",), fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
+    chosen_by=("model",), fallbacks=(("answer", "a reason"),), claims=(("It is Ann.", ("P1",)),),
     answers=(RecordedAnswer("<http://e.org/a>", "Ann", 0.5, ("P1", "N1"), 7),),
     evidence=(
         RecordedEvidence(

@@ -91,7 +91,7 @@ class Run:
 
     @property
     def model(self) -> str:
-        """The name of the model; ``oracle``, or empty for none."""
+        """The name of the model; empty for none."""
         return str(self.config["model"] or "")
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,7 +15,7 @@ from kgsparql import retrievers
 from kgsparql.answering.answer import AnswerTerm, Draft, Retrieval
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.retriever import AUTO, Cost, Retriever, Within
-from kgsparql.answering.session import Oracle, Session
+from kgsparql.answering.session import Session
 from kgsparql.dataclasses import asdict, dataclass
 from kgsparql.errors import InputError, ModelReplyError, OptionError, redacted
 from kgsparql.evaluation.dataset import Dataset, Question
@@ -29,8 +29,6 @@ from kgsparql.rdf.terms import Literal, normalised, printable, whole_number
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
 GROUPS = ("all", "methods", "baselines")
-
-Oracles = Callable[[Question], Oracle | None]
 
 _PACKAGES = (
     "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
@@ -74,14 +72,12 @@ class Plan:
 
     :param asking: everything that is the same for all questions and methods.
     :param gold_topics: the entities are given, not linked.
-    :param oracle: who chooses instead of a model, for each question; ``None`` for nobody.
     """
 
     questions: Sequence[Question]
     methods: Sequence[Method]
     asking: AskOptions
     gold_topics: bool = False
-    oracle: Oracles | None = None
     workers: int = 1
 
 
@@ -124,14 +120,14 @@ def options_by_method(options: Mapping[str, str], names: Sequence[str]) -> dict[
 
 
 def load_methods(
-    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], *, model: bool = False, oracle: bool = False
+    names: Sequence[str], options: Mapping[str, Mapping[str, Any]], *, model: bool = False
 ) -> tuple[list[Method], list[str]]:
     """Load the methods that names stand for, with notes that say what was left out of a group, and why.
 
-    :param model: there is a model, or an oracle: then a method without either is a baseline.
+    :param model: there is one: then a method without it is a baseline.
     :raises OptionError: for options of a method that is not asked, and where a method that was named cannot be asked.
     """
-    first = [DEFAULT + NO_MODEL] if model or oracle else []
+    first = [DEFAULT + NO_MODEL] if model else []
     groups = {"methods": retrievers.names(), "baselines": [*first, ClosedBook.name]}
     groups["all"] = [*groups["methods"], *groups["baselines"]]
     wanted = dict.fromkeys(label for name in names for label in groups.get(name, [name]))
@@ -180,7 +176,7 @@ def configuration(
             }
             for method in plan.methods
         ],
-        "model": "oracle" if plan.oracle is not None else "" if model is None else model.name,
+        "model": "" if model is None else model.name,
         "server": "" if model is None else redacted(model.client.base_url),
         "temperature": None if model is None else model.temperature,
         "reply_tokens": None if model is None else model.reply_tokens,

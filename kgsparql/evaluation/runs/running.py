@@ -179,11 +179,7 @@ def _question_options(plan: Plan, method: Method, question: Question, emit: Call
     asking = replace(plan.asking, retriever=method.retriever, options={}, emit=emit)
     if plan.gold_topics:
         asking = asking.about(topic.iri for topic in question.topics)
-    if not method.with_model:
-        return asking.without_model()
-    if plan.oracle is not None and (oracle := plan.oracle(question)) is not None:
-        return replace(asking, oracle=oracle)
-    return asking
+    return asking if method.with_model else asking.without_model()
 
 
 def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, int]:
