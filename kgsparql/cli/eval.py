@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS, _MAX_EXAMPLES = 5, 8
 
-_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD, TEXT2SPARQL or CSV."
+_FORMATS = "A folder with a graph and questions; a file of JSONL, QALD or TEXT2SPARQL."
 DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help=_FORMATS)]
 
 

@@ -5,14 +5,12 @@ Open ``question_formats.py`` next: a model of an entry of each format.
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
@@ -28,7 +26,6 @@ from kgsparql.evaluation.question_formats import (
     Folder,
     OwnEntry,
     QaldEntry,
-    TableEntry,
     Text2SparqlEntry,
     first_error,
     question_of,
@@ -49,12 +46,11 @@ FORMATS = (
     "JSON Lines: a question a line, with answers and answer_iris",
     "TEXT2SPARQL YAML: questions[].question.en and query.sparql",
     "QALD JSON: questions[].question[].string",
-    "CSV or TSV, whose first line names the columns: question, answers, topics …",
 )
 """What can be read, for people."""
 
 _MAX_BYTES = 2**29  # the limit for a file of questions, unpacked: the largest known have 100 MB
-_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml", ".csv", ".tsv")
+_QUESTIONS = (".jsonl", ".ndjson", ".json", ".yml", ".yaml")
 _YAML_QUESTIONS = re.compile(r"^questions\s*:", re.MULTILINE)
 
 
@@ -67,7 +63,7 @@ def load(path: str | Path, *, language: str = "en") -> Dataset:
     there is no ``graph.*``, ``graph`` (one path or several, from the folder on).
 
     :param language: of questions that are asked in several.
-    :raises InputError: if there is nothing, no format is recognised, or a column is missing.
+    :raises InputError: if there is nothing, or no format is recognised.
     :raises DataError: if the file is malformed, or none of its questions can be used.
 
     >>> dataset = load("fixtures/nobel_questions.jsonl")
@@ -168,8 +164,6 @@ def _entries_of(path: Path) -> _Entries:
     """Read a file of any format, which is known by its content."""
     text = _file_text(path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix in {".csv", ".tsv"}:
-        return _table_entries(path, text, suffix)
     begin = text.lstrip()
     is_own = begin.startswith("{") and _is_own_entry(_value_or_error(begin.split("\n", 1)[0]))
     if is_own or suffix in {".jsonl", ".ndjson"}:
@@ -253,34 +247,6 @@ def _yaml_value(path: Path, text: str) -> Any:
         raise DataError(message, hint="look at that line") from error
     except (yaml.YAMLError, RecursionError, OverflowError) as error:
         raise DataError(f"{path}: not YAML: {printable(str(error), 200)}", hint="is it whole?") from error
-
-
-def _table_entries(path: Path, text: str, suffix: str) -> _Entries:
-    delimiter = "\t" if suffix == ".tsv" else max(",;\t", key=text.split("\n", 1)[0].count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        rows.fieldnames = header = [name.strip() for name in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise InputError(f"{path}:1: {error}", hint="the first line names the columns; is a quote closed?") from error
-    if "question" not in header:
-        there = printable(", ".join(name or "(none)" for name in header) or "none", 300)
-        hint = f"name them in the first line: {', '.join(TableEntry.model_fields)}; the columns are: {there}"
-        raise InputError(f"{path}: no column is called question", hint=hint)
-    wanted = [name for name in TableEntry.model_fields if name in header]
-    return _Entries(TableEntry, _table_rows(rows, wanted), ":")
-
-
-def _table_rows(rows: csv.DictReader[str], wanted: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    """Yield the cells of each row with the line that it ends in, up to a row that is broken."""
-    try:
-        for row in rows:
-            cells = {name: (row[name] or "").strip() for name in wanted}
-            if None in row:
-                yield rows.line_num, InputError(f"more than {len(row) - 1} cells")
-            elif any(cells.values()):
-                yield rows.line_num, {name: cell for name, cell in cells.items() if cell or name == "question"}
-    except csv.Error as error:
-        yield rows.line_num + 1, InputError(f"{error} (is a quote closed?); no row after it is read")
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int = 0) -> tuple[Question, ...]:

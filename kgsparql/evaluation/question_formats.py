@@ -31,7 +31,6 @@ from pyoxigraph import QueryResultsFormat, parse_query_results
 from kgsparql.answering.ask_options import checked_question
 from kgsparql.errors import InputError, IriError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, gold_terms
-from kgsparql.exploration.labels import own_label
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, iri, local_name, parse_term, printable
 
 _NOTHING_FINDS_ANSWERS = "no answers, and no SPARQL or path that finds them"
@@ -56,7 +55,6 @@ def _as_iri(value: Any) -> IRI:
 Text = Annotated[str, BeforeValidator(lambda own: json.dumps(own) if isinstance(own, int | float) else own)]
 Iri = Annotated[IRI, PlainValidator(_as_iri)]
 Asked = Annotated[str, AfterValidator(checked_question)]
-Cells = Annotated[list[str], BeforeValidator(lambda own: [part.strip() for part in own.split("|") if part.strip()])]
 # The SPARQL, also out of an object that it is in.
 Queried = Annotated[str, BeforeValidator(lambda own: own.get("sparql") or "" if isinstance(own, Mapping) else own)]
 
@@ -233,40 +231,6 @@ class Text2SparqlEntry(Entry):
         text = self.question if isinstance(self.question, str) else in_language(self.question, language)
         kind = ",".join(self.features)
         return Question(id=self.id, text=checked_question(text), type=kind, sparql=self.query.strip())
-
-
-class TableEntry(Entry):
-    """Row of a CSV or TSV file.
-
-    ``|`` separates several answers, topics or predicates in a cell. An IRI, with or without ``<`` and ``>``, or a
-    literal in N-Triples syntax is a term; any other text is the name of an answer.
-    """
-
-    question: Asked = ""
-    answers: Cells = []
-    topics: Cells = []
-    sparql: str = ""
-    hops: Annotated[int, Field(ge=0)] | None = None
-    type: str = ""
-    path: Cells = []
-
-    def to_question(self, _: str, /) -> Question:
-        """Make the question."""
-        terms = dict.fromkeys((term_of(part), part) for part in self.answers)
-        if not terms and not self.sparql and not (self.path and self.topics):  # answers may have been forgotten
-            raise InputError(_NOTHING_FINDS_ANSWERS)
-        answers = tuple(GoldAnswer(term, part if term is None else own_label(term).text) for term, part in terms)
-        return Question(
-            id=self.id, text=self.question, answers=answers or None, topics=tuple(map(_table_topic, self.topics)),
-            hops=self.hops, type=self.type, path=tuple(self.path), sparql=self.sparql,
-        )  # fmt: skip
-
-
-def _table_topic(text: str) -> Topic:
-    term = term_of(text)
-    if not isinstance(term, IRI):
-        raise InputError(f"a topic that is no IRI: {printable(text, 60)}")
-    return Topic(term)
 
 
 def in_language(texts: Mapping[str, str | None], language: str) -> str:

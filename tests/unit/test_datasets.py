@@ -156,7 +156,6 @@ def test_another_encoding_is_refused_with_the_line(written: Any) -> None:
     for content, name, line in (
         (lines(entry()).encode() + b'{"question": "caf\xe9", "answers": ["a"]}\n', "a.jsonl", 2),
         (b"questions:\n  - id: 1\n    question: caf\xe9", "a.yml", 3),
-        (b"question,caf\xe9\nWhy?,x\n", "a.csv", 1),
         ('{"question": "Why?", "answers": ["a"]}'.encode("utf-16"), "a.json", 1),
     ):
         with pytest.raises(DataError, match=rf"{name}:{line}: not UTF-8"):
@@ -167,7 +166,7 @@ def test_what_is_no_format_is_refused_with_those_that_are(written: Any) -> None:
     for content in ("<a> <b> <c> .", "hello", '{"a": 1}', "[1, 2", "\x00\x01", "questions", "true"):
         with pytest.raises(InputError, match="not a file of questions") as caught:
             written(content, "a.dat")
-    for name in ("JSON Lines", "QALD", "TEXT2SPARQL", "CSV"):
+    for name in ("JSON Lines", "QALD", "TEXT2SPARQL"):
         assert name in caught.value.hint
     text = (DATASETS / "qald.json").read_text(encoding="utf-8")
     with pytest.raises(InputError, match=r"line \d+ column \d+"):
@@ -243,54 +242,6 @@ def test_yaml_that_is_broken_or_means_harm(written: Any) -> None:
     dataset = written("questions:\n" + "".join(own.format(n, use) for n, use in enumerate(uses)), "a.yml")
     assert [question.type for question in dataset.questions] == ["SELECT,2"]
     assert ["valid string" in dataset.problems[0].message, "4300 digits" in dataset.problems[1].message] == [True, True]
-
-
-def test_columns_of_a_csv_are_named_in_its_first_line(written: Any) -> None:
-    dataset = load(DATASETS / "table.csv")
-    assert answers_of(dataset, 0) == {None: "Dresden", river("Hamburg"): "Hamburg"}
-    assert answers_of(dataset, 1) == {Literal("2850", datatype=IRI(XSD + "integer")): "2850"}
-    assert dataset.questions[1].text == "How long is the Danube; in km?"
-    assert dataset.questions[0].topics == (Topic(river("Elbe")),)
-    assert [(p.where[-1], p.message) for p in dataset.problems] == [
-        ("4", "left out: the question is empty"), ("5", "left out: a topic that is no IRI: the Rhine"),
-    ]  # fmt: skip
-    with pytest.raises(InputError, match="no column is called question") as caught:
-        written("Frage,answers\nWo?,Bonn\n", "a.csv")
-    assert "the columns are: Frage, answers" in caught.value.hint
-
-
-def test_a_table_whose_header_has_the_names_of_fields_and_rows_that_cannot_be_used(written: Any) -> None:
-    rows = ["Where?\tBonn\t\t1", "Why?\t\tASK {}\t", "Who?\ta\t\tx", "What?\ta\tb\t1\t2"]
-    dataset = written("\r\n".join(["question\tanswers\tsparql\thops", *rows]), "a.tsv")
-    assert [(q.id, q.answers is None, q.hops) for q in dataset.questions] == [("2", False, 1), ("3", True, None)]
-    assert [problem.message for problem in dataset.problems] == [
-        "left out: hops: Input should be a valid integer, unable to parse string as an integer",
-        "left out: more than 4 cells",
-    ]
-    cells = ["Where?,Bonn,,,", "Who?,,,,", "Why?,,ASK {},,", f"When?, ,,p,{R}a", "What?, | ,,p,", "How?"]
-    dataset = written("\n".join(["question,answers,sparql,path,topics", *cells]), "a.csv")
-    assert [(q.id, q.answers is None) for q in dataset.questions] == [("2", False), ("4", True), ("5", True)]
-    assert [(p.where[-1], p.message) for p in dataset.problems] == [
-        (line, "left out: no answers, and no SPARQL or path that finds them") for line in "367"
-    ]
-
-
-def test_a_quote_that_never_ends_is_a_problem_that_ends_the_table(written: Any) -> None:
-    for rest, read, broken in (
-        ('"unclosed,x\nWhy?,b\n"Who?",c\n', ["2"], ["3"]),
-        ('Why?,"b" and c\nWho?,c\n', ["2"], ["3"]),
-        ('"Why\nnot?",b\nWho?,c\n', ["2", "4", "5"], []),
-        ('"Why ""not""?",5" pipe\n', ["2", "3"], []),
-    ):
-        dataset = written("question,answers\nWhere?,Bonn\n" + rest, "a.csv")
-        assert [question.id for question in dataset.questions] == read
-        assert [problem.where.rpartition(":")[2] for problem in dataset.problems] == broken
-        assert all("is a quote closed?" in problem.message for problem in dataset.problems)
-        assert all("no row after it is read" in problem.message for problem in dataset.problems)
-    with pytest.raises(DataError, match="the first:2: unexpected end"):
-        written('question,answers\n"unclosed,x\n', "a.csv")
-    with pytest.raises(InputError, match=r"a\.csv:1: unexpected end"):
-        written('"question,answers\nWhy?,x\n', "a.csv")
 
 
 def test_a_sample_is_the_same_every_time_and_equal_by_hops() -> None:
