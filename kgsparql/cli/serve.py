@@ -8,9 +8,8 @@ import re
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from kgsparql.knowledge_base import KnowledgeBase
 
 TOKEN_VARIABLE = "KGSPARQL_TOKEN"  # noqa: S105 - its name
-_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +71,6 @@ class ServeOptions:
     prose: Annotated[
         bool, c.option("--prose/--no-prose", "The model also says the answer in words, each sentence checked.")
     ] = True
-    sparql_only: Annotated[
-        bool, c.option("--sparql-only", "No page: a read-only SPARQL endpoint at /sparql, for any client.")
-    ] = False
-    cors: Annotated[
-        list[str] | None,
-        c.option(
-            "--cors ORIGIN",
-            "A site whose pages may ask /sparql: https://yasgui.org; repeatable. * is any, without a token.",
-        ),
-    ] = None
     dataset: Annotated[
         list[str] | None,
         c.option("--dataset IRI", "What clients of TEXT2SPARQL call the graph, beside its own name; repeatable."),
@@ -106,39 +94,29 @@ def serve(
     if "-" in (graph.kg or ()):
         raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
-    origins = origins_of(how.cors, token=token)
+    from kgsparql.resources import cache_directory
+    from kgsparql.serving.app import ServedPage
     from kgsparql.serving.guards import Guard
-    from kgsparql.serving.sparql import BoundedQueries, sparql_only_app
+    from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
+    from kgsparql.serving.sparql import BoundedQueries
 
-    bounded = partial(BoundedQueries, timeout_s=how.timeout, max_rows=how.max_rows)
     with ExitStack() as stack:
-        if how.sparql_only:
-            knowledge = stack.enter_context(graph.opened(embedder="none"))
-            app: ASGIApp = sparql_only_app(stack.enter_context(bounded(knowledge)))
-        else:
-            from kgsparql.resources import cache_directory
-            from kgsparql.serving.app import ServedPage
-            from kgsparql.serving.runs import FOLDER, KeptRuns, RunLog
-
-            log = stack.enter_context(RunLog(how.log)) if how.log else None
-            has_graph = bool(settings().named_sources(graph.kg))
-            served, asking = stack.enter_context(
-                method.opened(graph, model, limits, has_graph=has_graph, prose=how.prose)
-            )
-            is_one = served is not None and len(served.graph.members) == 1  # a query of a client's own runs on one
-            queries = stack.enter_context(bounded(served)) if served is not None and is_one else None
-            kept = KeptRuns(cache_directory() / FOLDER)
-            datasets = [*(how.dataset or ()), *(graph.kg or ())]
-            for one in served.graph.members if served is not None else ():
-                datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
-            app = ServedPage(
-                served, asking, kept, log=log, queries=queries, needs_token=bool(token), workers=how.workers,
-                datasets=datasets,
-            ).app  # fmt: skip
-            graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
-            graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
-        guarded = partial(Guard, app, host=how.host, token=token, origins=origins)
-        _serve_at(how.host, how.port, "/sparql" if how.sparql_only else "/", token, lambda port: guarded(port=port))
+        log = stack.enter_context(RunLog(how.log)) if how.log else None
+        has_graph = bool(settings().named_sources(graph.kg))
+        served, asking = stack.enter_context(method.opened(graph, model, limits, has_graph=has_graph, prose=how.prose))
+        queries, members = None, [] if served is None else served.graph.members
+        if served is not None and len(members) == 1:  # a query of a client's own runs on one
+            queries = stack.enter_context(BoundedQueries(served, timeout_s=how.timeout, max_rows=how.max_rows))
+        datasets = [*(how.dataset or ()), *(graph.kg or ())]
+        for one in members:
+            datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
+        app = ServedPage(
+            served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries, needs_token=bool(token),
+            workers=how.workers, datasets=datasets,
+        ).app  # fmt: skip
+        graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
+        graph.say("" if served else "no graph: only kept runs are shown; name one with -k data.ttl")
+        _serve_at(how.host, how.port, "/", token, lambda port: Guard(app, host=how.host, port=port, token=token))
 
 
 @c.command
@@ -185,17 +163,6 @@ def token_for(host: str) -> str:
         hint = "16 or more of A-Z a-z 0-9 - _"
         raise OptionError(f"{TOKEN_VARIABLE} is too short, or has other characters", hint=hint)
     return given or ("" if host in {"127.0.0.1", "::1", "localhost"} else secrets.token_urlsafe(24))
-
-
-def origins_of(given: Sequence[str] | None, *, token: str) -> frozenset[str]:
-    """Read the sites that ``--cors`` names, as browsers write them."""
-    for text in given or ():
-        if text == "*" and token:
-            raise OptionError("--cors *: with a token, any site is too many", hint="name each: --cors https://e.org")
-        if text != "*" and not _ORIGIN.fullmatch(text):
-            hint = "scheme and host, with a port where it is another: --cors https://e.org"
-            raise OptionError(f"--cors {printable(text, 100)}: this is no origin", hint=hint)
-    return frozenset(map(str.lower, given or ()))
 
 
 def _serve_at(host: str, port: int, path: str, token: str, app_at: Callable[[int], ASGIApp]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection
 from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
@@ -28,14 +27,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
 }
-_CROSS_ORIGIN = {
-    "access-control-allow-methods": "GET, POST",
-    "access-control-allow-headers": "accept, authorization, content-type",
-    "access-control-expose-headers": "x-sparql-maxrows, x-kgsparql-cut, retry-after",
-    "access-control-allow-private-network": "true",
-    "access-control-max-age": "600",
-}
-"""What a page of another site that may ask is told; never that a cookie may come with it."""
 
 
 class Guard:
@@ -46,13 +37,10 @@ class Guard:
 
     :param host: the address that is bound, with its ``port``.
     :param token: needed for every request but ``/healthz``; none for the own machine alone.
-    :param origins: other sites whose pages may ask the SPARQL endpoint, and nothing else; ``*`` is any.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, host: str, port: int, token: str = "", origins: Collection[str] = frozenset()
-    ) -> None:
-        self._app, self._token, self._origins = app, token, frozenset(origins)
+    def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
+        self._app, self._token = app, token
         names = {*_LOOPBACK, f"[{host}]".lower() if ":" in host else host.lower()}
         is_any = host in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
         with_port = {f"{name}:{port}" for name in names} | (names if port in {80, 443} else set())
@@ -63,28 +51,21 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, is_sparql = Request(scope, receive), scope["path"] == SPARQL_PATH
-        origin, may_any = request.headers.get("origin"), "*" in self._origins
-        is_other_site = is_sparql and origin is not None and (may_any or origin in self._origins)
-        cross = {**_CROSS_ORIGIN, "access-control-allow-origin": "*" if may_any else origin or ""}
+        request = Request(scope, receive)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in {**_HEADERS, **(cross if is_other_site else {})}.items():
+                for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                if is_other_site:
-                    headers.add_vary_header("origin")
             await send(message)
 
-        reply = self._refusal_of(request, is_other_site=is_other_site)
-        if reply is None and is_other_site and request.method == "OPTIONS":
-            reply = Response(status_code=204)  # a browser asks whether it may ask; it sends no token with that
+        reply = self._refusal_of(request)
         if reply is None and self._token and request.query_params.get("token"):
             location = quote("/" + scope["path"].lstrip("/\\"))  # never another host, and free of the token
             reply = RedirectResponse(location, 303)
             reply.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
-        if reply is None and not is_sparql:  # which bounds what it reads itself
+        if reply is None and scope["path"] != SPARQL_PATH:  # which bounds what it reads itself
             try:
                 body = await _bounded_body(request)
             except ClientDisconnect:
@@ -95,7 +76,7 @@ class Guard:
                 receive = _receive_after({"type": "http.request", "body": body, "more_body": False}, receive)
         await (reply or self._app)(scope, receive, send_with_headers)
 
-    def _refusal_of(self, request: Request, *, is_other_site: bool) -> Response | None:
+    def _refusal_of(self, request: Request) -> Response | None:
         headers, path = request.headers, request.scope["path"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
@@ -107,7 +88,7 @@ class Guard:
         # An image's address may be a query or a question; a link to the page is followed.
         is_work = path.startswith((SPARQL_PATH, TEXT2SPARQL_PATH, "/api/"))
         is_harmless = request.method in {"GET", "HEAD", "OPTIONS"} and not is_work
-        if not is_other_site and not (is_ours and (is_sent_by_ours or is_harmless)):
+        if not (is_ours and (is_sent_by_ours or is_harmless)):
             return refused_response(403, "a page of another site may not ask here", "open the page of this server")
         if "content-length" in headers and "transfer-encoding" in headers:  # a proxy may see another end of it
             reply = refused_response(400, "a request with two lengths", "send one of its two headers, and no more")
@@ -117,8 +98,7 @@ class Guard:
         most = MOST_QUERY_BYTES if path == SPARQL_PATH else MOST_BODY_BYTES
         if not length.isdecimal() or int(length) > most:
             return _too_large(most)
-        is_open = path == "/healthz" or (is_other_site and request.method == "OPTIONS")
-        if self._token and not is_open and not self._has_token(request):
+        if self._token and path != "/healthz" and not self._has_token(request):
             return refused_response(
                 401, "a token is needed", "open the address with ?token=… that was printed when it started"
             )

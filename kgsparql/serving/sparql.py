@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -26,15 +25,13 @@ from kgsparql.graphs.user_query import (
     FORMATS,
     CheckedQuery,
     GraphQueries,
-    QueryResult,
     check,
     is_nothing,
     serialise,
     why_nothing,
 )
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.rdf.terms import IRI, Triple, iri, printable
-from kgsparql.rdf.vocabulary import RDF_TYPE
+from kgsparql.rdf.terms import printable
 from kgsparql.resources import ClosedAtExit
 from kgsparql.serving.guards import MOST_QUERY_BYTES, SPARQL_PATH
 
@@ -54,7 +51,6 @@ _MEDIA_TYPES = {
 }
 """Format → its media types; the first is the one that is sent."""
 
-_SERVICES = "http://www.w3.org/ns/sparql-service-description#"
 _STATUSES = {"E_SYNTAX": 400, "E_FORBIDDEN_QUERY": 403, "E_OPTION": 406, "E_TIMEOUT": 504}
 _STATUSES_BY_EXIT = {2: 400, 5: 502}
 _OVER_LIMIT = {"length": 413, "waiting": 503, "memory": 500}
@@ -71,26 +67,18 @@ HEALTH = Route("/healthz", _say_health)  # says that the server is there
 
 
 def sparql_route(queries: BoundedQueries) -> Route:
-    """Make the route of an endpoint: queries by GET and POST; without a query, its service description.
-
-    Which pages of other sites may read the replies is for the guard of all requests to say.
-    """
-    return Route(SPARQL_PATH, partial(_reply_to, queries), methods=["GET", "POST", "OPTIONS"])
-
-
-def sparql_only_app(queries: BoundedQueries) -> Starlette:
-    """Make an application that has nothing but the endpoint at ``/sparql`` and ``/healthz``."""
-    return Starlette(routes=[sparql_route(queries), HEALTH])
+    """Make the route of an endpoint: queries by GET and POST."""
+    return Route(SPARQL_PATH, partial(_reply_to, queries), methods=["GET", "POST"])
 
 
 async def _reply_to(queries: BoundedQueries, request: Request) -> Response:
     """Reply to any request; errors are plain text, with what to do about them."""
-    if request.method == "OPTIONS":
-        return Response(status_code=204, headers={"Allow": "GET, HEAD, POST, OPTIONS"})
     try:
         in_url = _query_in(request.scope["query_string"])
         text = await _posted_query(request, in_url) if request.method == "POST" else in_url
-        return await _description_response(request) if text is None else await _result_response(queries, request, text)
+        if text is None:
+            raise InputError("there is no query: send it as query=…")
+        return await _result_response(queries, request, text)
     except KgsparqlError as error:
         refused: Any = error.detail.get("refused") or _OVER_LIMIT.get(str(error.detail.get("limit")))
         status = refused or _STATUSES.get(error.code) or _STATUSES_BY_EXIT.get(error.exit_code, 500)
@@ -104,7 +92,7 @@ async def _result_response(queries: BoundedQueries, request: Request, text: str)
     """Run a query and write its result; if the client goes away, the query is killed."""
     query = await run_in_threadpool(queries.check, text)
     forms = [name for name in FORMATS[query.form] if name != "table"]
-    form = _chosen_format(request, forms, f"the result of {query.form}")
+    form = _chosen_format(request, forms, query.form)
     is_explained = "x-kgsparql-why" in request.headers
     working = asyncio.ensure_future(queries.run(query, form, is_explained=is_explained))
     leaving = asyncio.ensure_future(_client_left(request))
@@ -132,29 +120,7 @@ async def _client_left(request: Request) -> None:
         pass
 
 
-async def _description_response(request: Request) -> Response:
-    form = _chosen_format(request, FORMATS["CONSTRUCT"], "the service description")
-    triples = _description_of(str(request.url.replace(query="", fragment="")))
-    lines = "".join(f"{triple} .\n" for triple in triples).encode()
-    content = await run_in_threadpool(serialise, QueryResult("CONSTRUCT", lines, len(triples)), form)
-    return Response(content, headers={"Vary": "Accept", "Content-Type": _content_type(form)})
-
-
-def _description_of(url: str) -> list[Triple]:
-    """Describe the service at a URL in its own vocabulary."""
-    said, (service, graphs) = _SERVICES, (iri(f"{url}#{name}") for name in ("service", "all-graphs"))
-    rows = (
-        (service, RDF_TYPE, IRI(f"{said}Service")),
-        (service, IRI(f"{said}endpoint"), iri(url)),
-        (service, IRI(f"{said}supportedLanguage"), IRI(f"{said}SPARQL11Query")),
-        (service, IRI(f"{said}feature"), IRI(f"{said}UnionDefaultGraph")),
-        (service, IRI(f"{said}defaultDataset"), graphs),
-        (graphs, RDF_TYPE, IRI(f"{said}Dataset")),
-    )
-    return [Triple(*row) for row in rows]
-
-
-async def _posted_query(request: Request, in_url: str | None) -> str:
+async def _posted_query(request: Request, in_url: str | None) -> str | None:
     """Read the query of a POST: a form, or the query itself."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/sparql-update":
@@ -174,10 +140,7 @@ async def _posted_query(request: Request, in_url: str | None) -> str:
         raise InputError(f"the request is larger than {MOST_QUERY_BYTES:,} bytes", refused=413)
     if kind == _QUERY and in_url is not None:
         raise InputError("there are two queries: in the body and in the URL")
-    text = _query_in(bytes(body)) if kind == _FORM else _decoded_text(bytes(body))
-    if text is None:
-        raise InputError("there is no query: send it as query=…")
-    return text
+    return _query_in(bytes(body)) if kind == _FORM else _decoded_text(bytes(body))
 
 
 def _query_in(parameters: bytes) -> str | None:
@@ -218,12 +181,14 @@ def _with_cut(content: bytes, cut: str, form: str) -> bytes:
     return content
 
 
-def _chosen_format(request: Request, forms: Iterable[str], what: str) -> str:
+def _chosen_format(request: Request, forms: Iterable[str], kind: str) -> str:
     """Choose the format that the client likes best, of those that there are."""
     offered = {form: _MEDIA_TYPES[form] for form in forms}
     form = best_offered(",".join(request.headers.getlist("accept")), offered)
     if form is None:
-        raise InputError(f"{what} is written as {', '.join(own for own, *_ in offered.values())}", refused=406)
+        raise InputError(
+            f"the result of {kind} is written as {', '.join(own for own, *_ in offered.values())}", refused=406
+        )
     return form
 
 

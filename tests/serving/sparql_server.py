@@ -9,9 +9,10 @@ from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urlencode
 
 import uvicorn
+from starlette.applications import Starlette
 
 from kgsparql.knowledge_base import KnowledgeBase
-from kgsparql.serving.sparql import BoundedQueries, sparql_only_app
+from kgsparql.serving.sparql import BoundedQueries, sparql_route
 from tests.endpoints.ports import listener
 
 
@@ -59,7 +60,8 @@ def _reply(response: HTTPResponse) -> Reply:
 def sparql_server(knowledge: KnowledgeBase, **limits: float) -> Iterator[SparqlServer]:
     """A server of a graph, with limits of :class:`BoundedQueries`."""
     with listener() as sock, BoundedQueries(knowledge, **limits) as queries:  # type: ignore[arg-type]
-        config = uvicorn.Config(sparql_only_app(queries), log_level="error", ws="none", timeout_graceful_shutdown=1)
+        app = Starlette(routes=[sparql_route(queries)])
+        config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
