@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
 from typing import TypeAlias, cast
 
 from kgsparql.exploration.adjacency_search import Arcs, HopNames, ordered_paths, paths_in_adjacency
@@ -23,32 +22,22 @@ from kgsparql.exploration.batched_select import (
 from kgsparql.exploration.neighbourhood import mediated_paths
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Direction, Directions, Hop, Path, Step, directions
+from kgsparql.rdf.paths import Directions, Hop, Path, Step, directions
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term
 from kgsparql.rdf.vocabulary import UNWALKED
 
-# A term of the near side, and the hops from it to a term of the far side; no hop if it is the same term.
+# A term of the near side, and the hop from it to a term of the far side; no hop if it is the same term.
 Bridge: TypeAlias = tuple[Term, tuple[Hop, ...]]
 
-# Pairs of terms of one query between two frontiers: an engine looks each pair up (measured: 55 ms).
-MAX_PAIRS = 1_000_000
-# Pairs of terms that an engine is made to look up one by one (17 ms); more are joined in its own way.
-FEW_PAIRS = 50_000
-# Queries between two frontiers that are larger than a chunk; beyond, one side is expanded instead.
-MAX_QUERIES = 4
-# Hops of an end, in a direction, that the first query fetches; for an end with more, joins are sent.
+# Pairs of terms of the query between two frontiers: an engine looks each pair up (measured: 17 ms).
+MAX_PAIRS = 50_000
+# Hops of an end, in a direction, that the first query fetches.
 FEW = 1_000
 # A term with more hops is not expanded.
 HUB = 10_000
 
 _OPPOSITE: dict[Directions, Directions] = {"both": "both", "forward": "inverse", "inverse": "forward"}
-# Queries for two hops: the variable in the middle, those at both ends, and the directions of the hops.
-_TWO_HOPS: dict[str, tuple[str, str, str, Direction, Direction]] = {
-    "chain": ("middle", "subject", "object", "forward", "forward"),
-    "common_object": ("common_object", "subject", "other", "forward", "inverse"),
-    "common_subject": ("common_subject", "object", "other", "inverse", "forward"),
-}
 
 
 def shortest_paths(
@@ -60,10 +49,10 @@ def shortest_paths(
     A path does not lead through a literal, nor along a skipped predicate, nor through a class unless both ends are
     classes. The paths through terms of few triples come first. From an entity to itself there is the path without hops.
 
-    One query finds a distance of 1 or 2, two find 3, three find 4; each hop more costs two, and an end of more
-    than 1,000 hops one or two. Where there are several paths, one more asks for degrees. Where the graph has an
-    adjacency, no query is asked, and the only cut is that of ``limit``: the paths are the same wherever queries cut
-    nothing.
+    One query finds a distance of 1 or 2, two find 3; each hop more costs two, and an end of more than 1,000 hops one.
+    Two ends of more than 10,000 hops each are found where they are beside each other: else that is a cut. Where there
+    are several paths, one more query asks for degrees. Where the graph has an adjacency, no query is asked, and the
+    only cut is that of ``limit``: the paths are the same wherever queries cut nothing.
 
     A query does not expand a term with more than 10,000 hops, which is a cut unless it is an end.
 
@@ -118,11 +107,6 @@ class _Side:
         """Return the IRIs of the frontier, in order."""
         return sorted((term for term in self.frontier if isinstance(term, IRI)), key=str)
 
-    def chunks(self, size: int) -> list[list[IRI]]:
-        """Return the IRIs of the frontier, as many at a time as one query takes."""
-        terms = self.named_frontier()
-        return [terms[i : i + size] for i in range(0, len(terms), size)]
-
     def hops_back(self, terms: Sequence[Term]) -> Iterator[tuple[int, Hop]]:
         """Yield the hops by which these terms were reached, and how far from the end each begins."""
         wanted = set[Term]()
@@ -157,8 +141,8 @@ class _Search:
             ruled_out = max(ruled_out, gone)
             if ruled_out >= max_hops or not self.near.frontier or not self.far.frontier:
                 break
-            if self._can_be_joined(ruled_out + 1 - gone):
-                met = self._joining_bridges(ruled_out + 1 - gone)
+            if ruled_out == gone and self._can_be_joined():
+                met = self._hops_between(*(side.named_frontier() for side in self.sides))
                 ruled_out += 1
                 continue
             open_sides = [side for side in self.sides if not side.closed]
@@ -176,14 +160,14 @@ class _Search:
         An end with many hops is left as it is: what is two hops from it is found without fetching them.
         """
         ends = [side.end for side in self.sides]
-        arms = [arm.limit(self.enough + 1) for arm in self._one_hop(ends[:1], ends[1:])]
+        arms = self._arms_between(ends[:1], ends[1:])
         arms += [arm.bind(entity=[side.end]).limit(FEW + 1) for side in self.sides for arm in self._link_arms(side)]
         arms.append(Query.load("classes").bind(entity=ends))
         solutions = selected(self.graph, union_of(arms))
-        direct = {_way_of(solution, set(ends[:1])): None for solution in solutions if "entity" not in solution}
+        direct = _hops_in(solutions, ends[:1])
         if direct:
             self.complete = not solutions.cut and len(direct) <= self.enough
-            return [(ends[0], way) for way in direct]
+            return direct
         self.through_classes = len({s["entity"] for s in solutions if "predicate" not in s}) == 2
         for side in () if self.through_classes or solutions.cut else self.sides:
             links = [s for s in solutions if "predicate" in s and s["entity"] == side.end]
@@ -246,56 +230,22 @@ class _Search:
                     found[length].append((term, way))
         return found[min(found)] if found else []
 
-    def _can_be_joined(self, hops: int) -> bool:
-        """Tell whether the hops between the frontiers can be asked for: of IRIs, not too many, one through a class."""
-        pairs = math.prod(len(side.frontier) for side in self.sides)
-        queries = math.prod(len(side.chunks(self.graph.chunk_size)) for side in self.sides)
+    def _can_be_joined(self) -> bool:
+        """Tell whether the hops between the frontiers can be asked for with one query: of IRIs, not too many."""
+        sizes = [len(side.frontier) for side in self.sides]
         is_blank = any(isinstance(term, BlankNode) for side in self.sides for term in side.frontier)
-        is_one_graph = len(self.graph.members) == 1  # else the two hops may be in different graphs
-        few = hops <= (2 if is_one_graph and not self.through_classes else 1) and queries <= MAX_QUERIES
-        return few and 0 < pairs <= MAX_PAIRS and not is_blank
+        return math.prod(sizes) <= MAX_PAIRS and max(sizes) <= self.graph.chunk_size and not is_blank
 
-    def _joining_bridges(self, hops: int) -> list[Bridge]:
-        """Find the ways from one frontier to the other over one or two hops, as many as are enough.
+    def _hops_between(self, near: Sequence[Term], far: Sequence[Term]) -> list[Bridge]:
+        """Find the hops from one frontier to the other, as many as are enough."""
+        solutions = selected(self.graph, union_of(self._arms_between(near, far)))
+        self.complete = not solutions.cut and len(solutions) + solutions.left_out <= self.enough
+        return _hops_in(solutions, near)
 
-        If none of these can be used, and there are more, all are fetched.
-        """
-        found: dict[Bridge, None] = {}
-        chunks = [side.chunks(self.graph.chunk_size) for side in self.sides]
-        for bound in dict.fromkeys((self.enough, max(BOUND, self.enough))):
-            self.complete = True
-            for near, far in product(*chunks):
-                arms = (self._one_hop if hops == 1 else self._two_hops)(near, far)
-                solutions = selected(self.graph, union_of([arm.limit(bound + 1) for arm in arms]))
-                self.complete &= not solutions.cut and len(solutions) + solutions.left_out <= bound
-                terms = set(near)
-                for way in (_way_of(solution, terms) for solution in solutions):
-                    middle = way[0].end
-                    # Only where a hub was left out can a term between the frontiers have been met before.
-                    if hops == 1 or (middle not in self.near.distances and middle not in self.far.distances):
-                        found[way[0].start, way] = None
-                if len(found) > bound:
-                    self.complete = False
-                    return list(found)
-            if found or self.complete:
-                break
-        return list(found)
-
-    def _one_hop(self, near: Sequence[Term], far: Sequence[Term]) -> list[Query]:
-        name = "between_pairs" if len(near) * len(far) <= FEW_PAIRS else "between"
-        query = skipping(Query.load(name), "predicate", self.skip)
+    def _arms_between(self, near: Sequence[Term], far: Sequence[Term]) -> list[Query]:
+        query = skipping(Query.load("between_pairs"), "predicate", self.skip).limit(self.enough + 1)
         ends = {"forward": (near, far), "inverse": (far, near)}
         return [query.bind(subject=ends[way][0], object=ends[way][1]) for way in directions(self.near.direction)]
-
-    def _two_hops(self, near: Sequence[Term], far: Sequence[Term]) -> list[Query]:
-        def query(name: str, near: Sequence[Term], far: Sequence[Term]) -> Query:
-            _, start, end, *_ = _TWO_HOPS[name]
-            whole = skipping(skipping(Query.load(name), "predicate", self.skip), "onward", self.skip)
-            return whole.bind(**{start: near, end: far})
-
-        ways = directions(self.near.direction)
-        found = [query("chain", near, far) if way == "forward" else query("chain", far, near) for way in ways]
-        return found if len(ways) < 2 else [*found, *(query(f"common_{of}", near, far) for of in ("object", "subject"))]
 
     def numbered_levels(self, met: Sequence[Bridge]) -> tuple[HopNames, list[Arcs]]:
         """Find the hops of all paths by their place on these, walked from the start on."""
@@ -313,14 +263,8 @@ class _Search:
         return names, [names.arcs(level) for level in levels]
 
 
-def _way_of(solution: Solution, near: set[IRI]) -> tuple[Hop, ...]:
-    """Return the hops of a solution, from its term in ``near`` on."""
-
-    def hop(start: str, predicate: str, end: str, direction: Direction = "forward") -> Hop:
-        return Step(cast("IRI", solution[predicate]), direction).hop(solution[start], solution[end])
-
-    way: tuple[Hop, ...] = () if "onward" in solution else (hop("subject", "predicate", "object"),)
-    for middle, start, end, there, onward in _TWO_HOPS.values():
-        if middle in solution:
-            way = (hop(start, "predicate", middle, there), hop(middle, "onward", end, onward))
-    return way if way[0].start in near else tuple(hop.reversed for hop in reversed(way))
+def _hops_in(solutions: Iterable[Solution], near: Sequence[Term]) -> list[Bridge]:
+    """List the hops of solutions that have both ends, each from its term in ``near`` on, once."""
+    hops = [Step(cast("IRI", s["predicate"])).hop(s["subject"], s["object"]) for s in solutions if "entity" not in s]
+    here = set(near)
+    return [(hop.start, (hop,)) for hop in dict.fromkeys(hop if hop.start in here else hop.reversed for hop in hops)]

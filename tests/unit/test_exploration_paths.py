@@ -70,7 +70,7 @@ def test_shortest_paths_equal_brute_force(
 ) -> None:
     """Literals, classes, self loops, parallel predicates, blank nodes; by joins, by levels, in chunks; ends as hubs."""
     graph = CountingGraph(graph_from(triples), chunk_size=chunk_size)
-    with patch.multiple(search_of_paths, MAX_PAIRS=max_pairs, FEW_PAIRS=few, FEW=few):
+    with patch.multiple(search_of_paths, MAX_PAIRS=max_pairs, FEW=few):
         found = shortest_paths(graph, start, end, max_hops=max_hops, direction=direction)
     expected = all_shortest_paths(triples, start, end, max_hops=max_hops, direction=direction)
     assert len(set(found.items)) == len(found.items)
@@ -179,23 +179,8 @@ def test_paths_through_terms_of_few_triples_come_first_and_more_than_the_limit_a
     assert len(between(parallel, "a", "b", limit=1_500)) == 1_500
 
 
-def test_between_hubs_as_many_bridges_are_fetched_as_the_limit_can_use() -> None:
-    """1,500 ways between two ends of 1,500 hops each: neither neighbourhood is fetched, nor every way."""
-    middles = [f"m{i:04}" for i in range(1_500)]
-    triples = " ".join(f":a :p :{name} . :{name} :p :b ." for name in middles)
-    graph = CountingGraph(graph_of(f"{triples} :m0007 :q 1 ."))
-    few = shortest_paths(graph, ex("a"), ex("b"), limit=50)
-    assert (len(few.items), [(c.what, c.limit, c.known) for c in few.cuts]) == (50, [("paths", 50, None)])
-    assert len(graph.queries) == 3
-    assert max(len(graph.graph.select(query)) for query in graph.queries) <= 2 * 1_001
-    many = shortest_paths(graph, ex("a"), ex("b"), limit=1_000)
-    assert ([by_names(path)[1] for path in many.items[:2]], len(many.items)) == (["m0000", "m0001"], 1_000)
-    assert [(c.what, c.limit, c.known) for c in many.cuts] == [("paths", 1_000, 1_500)]
-    assert len(between(graph, "a", "b", limit=1_500)) == 1_500
-
-
 def test_few_queries_for_each_distance() -> None:
-    for far, queries in (("n1", 1), ("n2", 1), ("n3", 2), ("n4", 3), ("n5", 5), ("n6", 7)):
+    for far, queries in (("n1", 1), ("n2", 1), ("n3", 2), ("n4", 4), ("n5", 6), ("n6", 8)):
         graph = CountingGraph(graph_of(" ".join(f":n{i} :p :n{i + 1} ." for i in range(8))))
         assert len(between(graph, "n0", far, max_hops=8)) == 1
         assert len(graph.queries) == queries
@@ -215,8 +200,8 @@ def test_a_hub_on_the_way_is_a_cut_and_a_hub_at_an_end_is_not(monkeypatch: pytes
     assert through.items == ()
     assert [(cut.what, cut.limit, cut.known, cut.where) for cut in through.cuts] == [("hops", 10, None, str(ex("hub")))]
     crowds = " ".join(f":x{i} :p :left . :y{i} :p :right ." for i in range(30))
-    assert between(graph_of(f"{crowds} :m :p :left , :right ."), "left", "right") == [["left", "m", "right"]]
-    far = shortest_paths(graph_of(f"{crowds} :x1 :p :y1 ."), ex("left"), ex("right"))
+    assert between(graph_of(f"{crowds} :left :q :right ."), "left", "right") == [["left", "right"]]
+    far = shortest_paths(graph_of(f"{crowds} :m :p :left , :right ."), ex("left"), ex("right"))
     assert far.items == ()
     assert {cut.where for cut in far.cuts} == {str(ex("left")), str(ex("right"))}
 
