@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -27,7 +26,7 @@ _FOLDERS = {
     "adjacency": "adjacencies of graphs, for paths",
     "models": "the embedding model as kgsparql 0.2 kept it; no more needed",
     "runs": "answers of the page, by their addresses",
-    "rate-limits": "when public endpoints were asked last, and whether they want peace",
+    "rate-limits": "pauses of endpoints as kgsparql 0.2 kept them; no more needed",
 }
 _EXCHANGES = {
     "model": "replies of language models",
@@ -105,15 +104,12 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
 
 
 def _clear_folder(directory: Path, folder: str, skipped: list[StoreError]) -> tuple[int, int]:
-    """Remove what nobody is writing; an endpoint that wants peace keeps its entry, for nobody else would know."""
-    from kgsparql.graphs.protocol.rate_limiter import FOLDER, kept_until
+    """Remove what nobody is writing."""
     from kgsparql.storage.files import remove, size_of, writer_lock
 
     count, size = 0, 0
     entries = _entries_in(directory / folder)
     for target in dict.fromkeys(map(_target_of, entries)):
-        if folder == FOLDER and kept_until(target, time.time()) > time.time():
-            continue
         try:
             with writer_lock(target):
                 # Looked up with the lock held: a writer may have put it in place in the meantime.

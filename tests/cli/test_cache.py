@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from kgsparql.cli import app
-from kgsparql.graphs.protocol.rate_limiter import kept_until, kept_until_file
 from kgsparql.models.embedders import VECTORS, CachedEmbedder
 from kgsparql.storage.response_cache import ResponseCache
 from tests.cli.conftest import Run
@@ -199,22 +197,6 @@ def test_vectors_are_counted_and_cleared(run: Run, cache: Path) -> None:
     assert done.exit_code == 0
     assert "vectors: 200 removed" in done.stdout
     assert kinds(run) == {}
-
-
-def test_what_runs_tell_each_other_of_public_servers_is_listed_and_kept_while_one_wants_peace(
-    run: Run, cache: Path
-) -> None:
-    now = time.time()
-    for server, closed_until in (("https://a.example", 0.0), ("https://b.example", now + 600)):
-        file = kept_until_file(server)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(str(closed_until))
-    found = kinds(run)["rate-limits"]
-    assert found["count"] == 2
-    done = run("cache", "--clear", "all")
-    assert (done.exit_code, "rate-limits: 1 removed" in done.stdout) == (0, True), done.stderr
-    assert kinds(run)["rate-limits"]["count"] == 1
-    assert kept_until(kept_until_file("https://b.example"), now) == pytest.approx(now + 600)
 
 
 def asked(run: Run, path: Path, question: str = PHYSICS) -> None:

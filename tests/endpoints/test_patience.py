@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from kgsparql.http.transport import HttpRequest
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints import proxy as faults
-from tests.endpoints.faults import SELECT_JSON, FaultServer, Request, hang, reply, taking
+from tests.endpoints.faults import FaultServer, hang, reply, taking
 from tests.endpoints.proxy import Fault, Proxy, sends
 from tests.endpoints.servers import Virtuoso
 from tests.world import FIXTURES
@@ -114,33 +113,3 @@ def built(url: str, profile: EndpointProfile) -> HttpRequest:
 
 
 ABOUT = Query("neighbours_forward", "SELECT ?s ?n WHERE { <http://e.org/Zürich> ?s ?n }")
-
-
-@pytest.mark.parametrize(
-    ("refuses", "lines"),
-    [
-        ("form", "POST form, POST direct, POST direct"),
-        ("any POST", "POST form, POST direct, GET, GET"),
-        ("nothing", "POST form, POST form"),
-    ],
-)
-def test_the_manner_in_which_a_server_takes_queries_is_found_out_once(refuses: str, lines: str) -> None:
-    """By another server than ours: one that takes no forms, or no POST at all."""
-    came: list[str] = []
-
-    def behave(sock: Any, request: Request) -> None:
-        kind = request.headers.get("content-type", "")
-        manner = "GET" if request.line.startswith("GET") else f"POST {'form' if 'form' in kind else 'direct'}"
-        came.append(manner)
-        if manner == "POST form":
-            assert kind.endswith("; charset=utf-8")
-        if (refuses == "form" and manner == "POST form") or (refuses == "any POST" and manner != "GET"):
-            status = "415 Unsupported Media Type" if refuses == "form" else "405 Method Not Allowed"
-            sock.sendall(reply(b"no", status=status, type="text/plain"))
-        else:
-            sock.sendall(reply(SELECT_JSON))
-
-    with FaultServer(behave) as server:
-        graph = EndpointGraph(server.url, profile=EndpointProfile(has_union=True))
-        assert [len(graph.select(ABOUT)) for _ in range(2)] == [2, 2]
-    assert ", ".join(came) == lines

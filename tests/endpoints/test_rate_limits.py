@@ -39,11 +39,6 @@ def test_E21_by_get_where_the_profile_says_so_and_posted_where_that_is_too_long(
     assert "content-type" not in {name.lower() for name in fake.asked[0].headers}
     graph.select(LONG)
     assert fake.methods == "GET POST"
-    fake = Fake(lambda request: http(b"", status=414) if len(request.url) > 70 else http())
-    graph = fake.graph(profile=BY_GET)
-    assert [len(graph.select(ALL)) for _ in range(3)] == [2, 2, 2]
-    assert len(graph.select(Query("few", "SELECT*{?s ?p 1}"))) == 2
-    assert fake.methods == "GET POST POST POST GET", "what the server found too long is posted at once"
 
 
 def test_E13_who_wants_to_be_left_alone_is_not_asked_another_way() -> None:

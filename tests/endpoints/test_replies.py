@@ -115,7 +115,7 @@ NO_RESULTS: list[Row] = [
         for status, kind, says in (
             (400, QueryError, "no such thing"), (401, EndpointAuthenticationError, "USER:PASSWORD"),
             (403, EndpointAuthenticationError, "no such thing"), (404, EndpointError, "often it ends in /sparql"),
-            (405, EndpointError, "often it ends"), (406, EndpointError, "SPARQL JSON or XML"),
+            (405, EndpointError, "manner = "), (406, EndpointError, "SPARQL JSON or XML"),
             (414, EndpointError, "414"), (429, EndpointRateLimitError, "wait 5 min"), (500, EndpointError, "500"),
             (503, EndpointError, "503"), (504, EndpointTimeoutError, "too long"),
         )

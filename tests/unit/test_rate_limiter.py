@@ -1,13 +1,11 @@
 """When an endpoint is asked: in turn, within its limits, not while it wants to be left alone. By a clock of our own."""
 
 import re
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ from kgsparql.errors import (
     RateLimitError,
 )
 from kgsparql.graphs.profiles import PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
-from kgsparql.graphs.protocol.rate_limiter import FOLDER, MOST_FAILURES, REST_S, RateLimiter, kept_until_file
+from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
     MAX_WAIT_S,
@@ -337,32 +335,6 @@ def test_E24_the_stop_comes_before_the_ban() -> None:
         assert sum(began - 60 < other <= began for other in ask.server.asked) <= 15
 
 
-def next_process(clock: Clock) -> RateLimiter:
-    """A limiter as a process makes it; its clock counts from another day than that of the others."""
-    return RateLimiter("seed", clock, clock.wait, is_kept=True, time_of_day=lambda: clock.now + 1_700_000_000)
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path))
-    return tmp_path
-
-
-def test_E11_E24_the_next_process_leaves_a_public_service_alone_as_long_as_this_one(cache: Path) -> None:
-    told, failing = [status(429, retry_after="600")], [status(500, b"geheim")] * MOST_FAILURES
-    for profile, replies, wait_s in ((PUBLIC, told, 600.0), (PUBLIC, failing, REST_S), (PRIVATE, told, 0.0)):
-        server = Server(Clock(), [*replies, GOOD])
-        first = Asking(server, profile, next_process(server.clock))
-        for reply in replies:
-            first() if reply.status == 500 else first.refused()
-        if wait_s:
-            Asking(server, profile, next_process(server.clock)).refused(match="wants to be left alone", left_s=9.0)
-            assert [b"geheim" in file.read_bytes() for file in (cache / FOLDER).iterdir()] == [False]
-        server.clock.now += wait_s
-        assert Asking(server, profile, next_process(server.clock))(9.0) is GOOD
-        shutil.rmtree(cache / FOLDER, ignore_errors=True)
-
-
 def test_E11_another_service_on_the_same_server_is_asked_meanwhile() -> None:
     ask = asked_of(PUBLIC, status(429, retry_after="999999999999999999999"), GOOD)
     ask.refused()
@@ -371,17 +343,6 @@ def test_E11_another_service_on_the_same_server_is_asked_meanwhile() -> None:
     ask.refused(match="left alone", left_s=9.0)
     ask.server.clock.now += LONGEST_S
     assert ask() is GOOD
-
-
-def test_E25_what_cannot_have_been_kept_is_nothing(cache: Path) -> None:
-    clock = Clock()
-    kept_until_file(about(PUBLIC).url).parent.mkdir()
-    for kept in ("", "[]", "nan", "inf", "-1", f"{1_700_001_000 + 40 * 86_400}", "é"):
-        kept_until_file(about(PUBLIC).url).write_text(kept)
-        assert Asking(Server(clock, [GOOD]), PUBLIC, next_process(clock))(9.0) is GOOD, kept
-    shutil.rmtree(cache / FOLDER)
-    (cache / FOLDER).write_text("")  # where nothing can be kept, the next process is told by the server
-    Asking(Server(clock, [status(429, retry_after="600")]), PUBLIC, next_process(clock)).refused()
 
 
 def test_E11_whatever_form_a_wait_has_the_longest_counts() -> None:

@@ -1,67 +1,39 @@
-"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause.
-
-Until when a public service is to be left alone is kept in a small file, for the next process: people ask in loops.
-"""
+"""When an endpoint may be asked: how many queries at once, how often, and not while it asks for a pause."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from random import Random
 
 from kgsparql.errors import CancelledError, EndpointError, EndpointRateLimitError, EndpointTimeoutError
 from kgsparql.graphs.profiles import EndpointProfile
 from kgsparql.graphs.protocol.request import SparqlRequest
-from kgsparql.http.address import Address
-from kgsparql.http.transport import LONGEST_S, in_words
-from kgsparql.resources import cache_directory
-from kgsparql.storage.files import replace_text
+from kgsparql.http.transport import in_words
 
-FOLDER = "rate-limits"
-"""In the cache directory: a file for each service that is to be left alone."""
 MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
 _RESERVE_S = 1.0
 """Query time that must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
-_WORTH_KEEPING_S = 1.0  # a shorter pause is over when the next process asks
-
-
-def kept_until_file(url: str) -> Path:
-    """Name the file that tells until when a service is to be left alone."""
-    return cache_directory().absolute() / FOLDER / hashlib.sha256(url.encode()).hexdigest()[:32]
-
-
-def kept_until(file: Path, now: float) -> float:
-    """Read until when a service is to be left alone, by the time of day; what cannot be believed is nothing."""
-    with suppress(OSError, ValueError):
-        until = float(file.read_text(encoding="ascii"))
-        if until <= now + LONGEST_S:  # else the clock was set back since
-            return until
-    return -math.inf
 
 
 class RateLimiter:
     """Lets queries go to one server, first come, first served; for all threads and questions of this process.
 
-    :param is_kept: whether public services are left alone by the next process, too.
     :ivar answers: whether it did when it was asked last, or patience was at an end; ``None`` before.
     :ivar said: what it failed with since then.
     """
 
     def __init__(
         self, seed: str = "", clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait, *, is_kept: bool = False,
-        time_of_day: Callable[[], float] = time.time,
+        wait: Callable[[threading.Condition, float], object] = threading.Condition.wait,
     ) -> None:  # fmt: skip
-        self.clock, self.wait, self.is_kept, self.time_of_day = clock, wait, is_kept, time_of_day
+        self.clock, self.wait = clock, wait
         self.random = Random(seed)  # noqa: S311 - so that threads do not come back together, no secret
         self._changed = threading.Condition()
         self._line: deque[object] = deque()
@@ -81,14 +53,7 @@ class RateLimiter:
         return max(self._closed_until(request) - self.clock(), self._resting_s(request, is_again=is_again))
 
     def _closed_until(self, request: SparqlRequest) -> float:
-        if request.url not in self._closed:
-            now, today = self.clock(), self.time_of_day()
-            until = kept_until(kept_until_file(request.url), today) if self._keeps(request) else -math.inf
-            self._closed[request.url] = until - today + now
-        return self._closed[request.url]
-
-    def _keeps(self, request: SparqlRequest) -> bool:
-        return self.is_kept and request.profile.is_public and not Address.parse(request.url).is_loopback
+        return self._closed.get(request.url, -math.inf)
 
     def _resting_s(self, request: SparqlRequest, *, is_again: bool) -> float:
         """Tell for how long nobody asks after failures; the pauses of who asks patiently again grow by themselves."""
@@ -128,12 +93,6 @@ class RateLimiter:
                 self._closed[request.url] = max(self._closed_until(request), now + closed_s)
             if runs_on_s > 0:
                 self._left_behind.append(now + runs_on_s)
-            left_s = max(self._closed_until(request), self._resting_until) - now
-            if left_s > _WORTH_KEEPING_S and self._keeps(request):
-                with suppress(OSError):  # the next process is told so by the server
-                    file = kept_until_file(request.url)
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    replace_text(file, str(self.time_of_day() + left_s))
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:
@@ -214,4 +173,4 @@ _limiters_lock = threading.Lock()
 def rate_limiter_of(server: str) -> RateLimiter:
     """Return the limiter of a server, the same for all its endpoints and all graphs of this process."""
     with _limiters_lock:
-        return _limiters.setdefault(server, RateLimiter(seed=server, is_kept=True))
+        return _limiters.setdefault(server, RateLimiter(seed=server))

@@ -42,9 +42,6 @@ from kgsparql.rdf.terms import printable
 from kgsparql.storage.response_cache import QUERY, ResponseCache
 
 MAX_REDIRECTS = 3
-_OTHER_MANNER = frozenset({405, 415, 501})  # statuses that say that a query is to be sent in another manner
-_MANNERS = ("POST", "POSTDIRECTLY", "GET")
-MAX_URL = 8_000  # bytes of the longest URL that is sent; less where the profile says so, or a server refused one (414)
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"
@@ -187,15 +184,10 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
 
 
 class HttpSender:
-    """A sender over HTTP, which follows redirects within the server; any number of threads may use it.
-
-    It finds out in which manner the server takes queries: posted as a form, posted as they are, or by GET.
-    """
+    """A sender over HTTP, which follows redirects within the server; any number of threads may use it."""
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
-        self._max_url = MAX_URL
-        self._manner = ""
 
     def close(self) -> None:
         """Close the connections; the next request opens others."""
@@ -204,24 +196,8 @@ class HttpSender:
     def send(self, request: SparqlRequest) -> HttpReply:
         """Get the reply to a request, whatever its status.
 
-        A query that is refused as it was sent is sent in another manner, and so are all after it where that is taken.
-
         :raises EndpointError: if there is no connection, not the whole reply in time, or it leads elsewhere.
         """
-        used = self._manner or request.profile.manner
-        reply = self._reply_to(request, used)
-        if self._manner or not request.text or not (reply.status == 200 or _is_of_the_manner(reply, request)):
-            return reply
-        self._manner = used
-        for manner in (one for one in _MANNERS if one != used and reply.status != 200):
-            with suppress(UnreachableError):  # the first reply stands
-                other = self._reply_to(request, manner)
-                if other.status == 200:
-                    self._manner = manner
-                    return other
-        return reply
-
-    def _reply_to(self, request: SparqlRequest, manner: str) -> HttpReply:
         if self._transport is None:
             from kgsparql.http.connections import NetworkTransport  # it imports urllib3, in 66 ms
 
@@ -230,30 +206,28 @@ class HttpSender:
         deadline = min(request.until, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
-            http = self._http_request(url, request, manner, deadline - time.monotonic())
+            http = self._http_request(url, request, deadline - time.monotonic())
             http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
             http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
             try:
                 reply = send(self._transport, http)
             except NetworkError as failure:
                 raise of_network(failure, request, http.max_bytes) from failure
-            if reply.status == 414 and http.method == "GET" and request.text and "retry-after" not in reply.headers:
-                self._max_url = len(http.url) - 1
-                continue
             if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
                 return replace(reply, seconds=time.monotonic() - began)
             if redirects_left == 0:
                 raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
             url, redirects_left = self._redirected_url(url, reply.headers["location"], request), redirects_left - 1
 
-    def _http_request(self, url: str, request: SparqlRequest, manner: str, left_s: float) -> HttpRequest:
-        """Build a GET for a description, or if the URL is not longer than the server takes it (414); else a POST."""
+    def _http_request(self, url: str, request: SparqlRequest, left_s: float) -> HttpRequest:
+        """Build a GET for a description, or where the profile wants one and the URL is not too long; else a POST."""
+        manner = request.profile.manner
         if request.form == "DESCRIPTION" or manner == "GET":
             by_get = built_request(self._address, url, request, "GET", left_s)
-            most = min(request.profile.max_url, self._max_url) if request.profile.manner == "GET" else self._max_url
-            if not request.text or len(by_get.url) <= most:
+            if not request.text or len(by_get.url) <= request.profile.max_url:
                 return by_get
-        return built_request(self._address, url, request, "POST" if manner == "GET" else manner, left_s)
+            manner = "POST"
+        return built_request(self._address, url, request, manner, left_s)
 
     def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
         """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
@@ -266,12 +240,6 @@ class HttpSender:
             shown, what = address.url, "another server"
             hint = f"if that is the one you mean: -k {shlex.quote(shown)}"
         raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
-
-
-def _is_of_the_manner(reply: HttpReply, request: SparqlRequest) -> bool:
-    """Tell whether a query was refused for the manner in which it was sent."""
-    is_asked_to_wait = "retry-after" in reply.headers
-    return reply.status in _OTHER_MANNER and not is_asked_to_wait and meaning_of(reply, request) is None
 
 
 def built_request(
