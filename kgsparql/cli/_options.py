@@ -128,11 +128,6 @@ class GraphOptions(FileOptions):
         return named_sources(self.kg)
 
     @property
-    def prefixes(self) -> dict[str, str]:
-        """The prefixes that the settings have for the graphs that are named."""
-        return dict(settings().of_graphs(self.kg).get("prefixes", {}))
-
-    @property
     def reading(self) -> dict[str, Any]:
         """The options of :func:`kgsparql.graphs.open_graph`."""
         return {**super().reading, "cache": not self.no_cache}
@@ -165,7 +160,7 @@ class GraphOptions(FileOptions):
         with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                fresh=fresh, index=self.index, prefixes=self.prefixes,
+                fresh=fresh, index=self.index,
                 endpoint_timeout_s=self.endpoint_timeout, patience_s=_PATIENCE_S if patient else 0.0, **self.reading,
             )  # fmt: skip
 

@@ -7,9 +7,8 @@ which may be a stranger's.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from kgsparql.cli._removed import refuse_removed
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import KEY_VARIABLE, OptionError
+from kgsparql.errors import OptionError
 from kgsparql.rdf.terms import printable
 
 CONFIG_VARIABLE = "KGSPARQL_CONFIG"
@@ -60,26 +59,20 @@ KEYS = {
         f"limits.{name}": _Key("number", name)
         for name in ("max_queries", "max_seconds", "max_calls", "max_tokens", "max_cost")
     },
-    "model.api_key": _Key("text", "", KEY_VARIABLE),
 }
 """The settings. Options say how large a number may be, and languages and methods what they may be called."""
 _TABLES = {"graphs", *(key.partition(".")[0] for key in KEYS if "." in key)}
-_GRAPH_KEYS = {"sources": "texts", "languages": "texts", "prefixes": "table"}
-_PREFIX = re.compile(r"([A-Za-z]([\w.-]*[\w-])?)?: <[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*>", re.ASCII)
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Read the settings of a file by their keys, such as ``model.name``; a graph and its table are one setting.
+    """Read the settings of a file by their keys, such as ``model.name``.
 
-    :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key; and for
-        a key in a file that others can read.
+    :raises OptionError: for a file that cannot be read, or says what no file can say, with the line or the key.
     """
     written: dict[str, Any] = {}
     for table, value in _toml_of(path).items():
         is_table = table in _TABLES and isinstance(value, dict)
         written |= {f"{table}.{name}": own for name, own in value.items()} if is_table else {table: value}
-    if "model.api_key" in written and os.name == "posix" and path.stat().st_mode & 0o077:
-        raise OptionError(f"{path}: model.api_key: others can read this file", hint=f"chmod 600 {path}")
     try:
         return {key: _with_paths(key, _checked_setting(key, own), path.parent, written) for key, own in written.items()}
     except ValueError as error:
@@ -90,14 +83,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
 def _checked_setting(key: str, value: Any) -> Any:
     """Return the value of a setting, one text as a list where there may be several."""
     if key.startswith("graphs."):
-        table = value if isinstance(value, dict) else {"sources": value}
-        if not {"sources"} <= table.keys() <= _GRAPH_KEYS.keys():
-            raise ValueError(f"{key}: it needs sources, and may have {' and '.join([*_GRAPH_KEYS][1:])}")
-        checked = {name: _of_kind(f"{key}.{name}", _GRAPH_KEYS[name], own) for name, own in table.items()}
-        for prefix, iri in checked.get("prefixes", {}).items():
-            if not _PREFIX.fullmatch(f"{prefix}: <{iri}>"):
-                raise ValueError(f"{key}.prefixes.{prefix}: this is no prefix with its IRI")
-        return checked
+        return _of_kind(key, "texts", value)
     if key not in KEYS:
         raise ValueError(f"{key}: no such setting; there are {', '.join(KEYS)}")
     if key == "method.name" and ":" in str(value):  # code that runs is named by who runs it
@@ -133,10 +119,8 @@ def _with_paths(key: str, value: Any, folder: Path, found: Mapping[str, Any]) ->
     def source_in(source: str) -> str:
         return source if could_be_alias(source) and not (folder / source).exists() else path_in(source)
 
-    if key.startswith("graphs."):
-        return {**value, "sources": [source_in(one) for one in value["sources"]]}
-    if key == "graph":
-        return [one if f"graphs.{one}" in found else source_in(one) for one in value]
+    if key == "graph" or key.startswith("graphs."):
+        return [one if key == "graph" and f"graphs.{one}" in found else source_in(one) for one in value]
     return path_in(value) if key in {"index", "log"} else value
 
 
@@ -159,16 +143,8 @@ class Settings:
         """List the same, with the sources of a graph in place of its name."""
         found: list[str] = []
         for name in self.named_sources(given):
-            table = self.values.get(f"graphs.{name}")
-            found += [name] if table is None else table["sources"]
+            found += self.values.get(f"graphs.{name}", [name])
         return list(dict.fromkeys(found))
-
-    def of_graphs(self, given: Sequence[str] | None) -> dict[str, Any]:
-        """Return what the named graphs say of languages and prefixes; of several, all of it, and the first counts."""
-        tables = [self.values.get(f"graphs.{name}", {}) for name in self.named_sources(given)]
-        languages = list(dict.fromkeys(tag for own in tables for tag in own.get("languages", ())))
-        prefixes = {name: iri for own in reversed(tables) for name, iri in own.get("prefixes", {}).items()}
-        return {name: own for name, own in (("languages", languages), ("prefixes", prefixes)) if own}
 
 
 _current: ContextVar[Settings] = ContextVar("kgsparql_settings", default=Settings())  # noqa: B039 - frozen
@@ -267,9 +243,7 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
     found = settings()
     if not found.values:
         return args
-    if key := found.values.get("model.api_key"):
-        os.environ.setdefault(KEY_VARIABLE, key)
-    held = {**found.values, **found.of_graphs(given.get("kg"))}
+    held = found.values
     values: dict[str, Any] = {
         own.option: held[key]
         for key, own in KEYS.items()
@@ -289,12 +263,3 @@ def _with_settings(ctx: Any, given: Mapping[str, Any], args: list[str]) -> list[
         return args
     texts = {name: str(own).lower() if isinstance(own, bool) else own for name, own in options.items()}
     return [*(word for name, own in texts.items() for word in ("-O", f"{name}={own}")), *args]
-
-
-def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a value with each text in it changed."""
-    if isinstance(value, Mapping):
-        return {name: with_texts(own, change) for name, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [with_texts(one, change) for one in value]
-    return change(value) if isinstance(value, str) else value

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import KEYS, Settings, load_settings, user_file, with_texts
+from kgsparql.cli._settings import KEYS, Settings, load_settings, user_file
 from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
@@ -170,44 +170,37 @@ def _target_of(entry: Path) -> Path:
 
 
 @c.command
-def show(
-    kg: Annotated[
-        list[str] | None, c.option("-k --kg SOURCE", "Show what holds for this graph; repeatable, as in ask.")
-    ] = None,
-    *,
-    to: c.AloneOptions,
-) -> None:
-    """Show every setting, its value, and where that is from; with -k, what holds for that graph."""
+def show(*, to: c.AloneOptions) -> None:
+    """Show every setting, its value, and where that is from."""
     own = user_file()
-    shown = list(_shown_settings(load_settings(), kg))
+    shown = list(_shown_settings(load_settings()))
     to.say(f"your own file: {own}{'' if own.exists() else ' (not made yet)'}")
-    rows = [(key, printable(_value_text(value), 60), _shorter_path(origin)) for key, value, origin in shown]
+    rows = [(key, printable(_value_text(value), 400), origin) for key, value, origin in shown]
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = [f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows]
     to.write([{"key": key, "value": value, "origin": origin} for key, value, origin in shown], lines)
 
 
-def _shown_settings(found: Settings, kg: Sequence[str] | None) -> Iterator[tuple[str, Any, str]]:
+def _shown_settings(found: Settings) -> Iterator[tuple[str, Any, str]]:
     """Show all settings, each with its value and where that is from: a variable, a file, or ``default``."""
     usual = {own.name: own.default for group in (GraphOptions, ModelOptions, LimitOptions) for own in fields(group)}
     usual |= {"lang": ["en"], "retriever": "auto", "embedder": "auto"}
-    held = {**found.values, **found.of_graphs(kg)}
-    graphs = [] if kg else [key for key in found.values if key.startswith("graphs.")]
-    for key in ("graph", *graphs, "prefixes", *([*KEYS][1:])):
+    for key in (*KEYS, *(key for key in found.values if key not in KEYS)):
         _, option, variable = KEYS.get(key, ("", "", ""))
-        given = os.environ.get(variable, "").strip() if variable else ""
-        value, origin = usual.get(option), "default"
-        if key == "graph" and kg:
-            value, origin = found.sources(kg), "-k"
-        elif given:
+        value, origin = found.values.get(key, usual.get(option)), str(found.file) if key in found.values else "default"
+        if given := os.environ.get(variable, "").strip() if variable else "":
             value, origin = given.split("\n") if key == "graph" else given, variable
-        elif key in held:
-            value, origin = held[key], str(found.file)
-        yield key, "***" if key == "model.api_key" and value else with_texts(value, _shown_text), origin
+        yield key, _without_secrets(value), origin
 
 
-def _shown_text(value: str) -> str:
-    """Return a text of the settings without credentials, also where it cannot be said where a password ends."""
+def _without_secrets(value: Any) -> Any:
+    """Return a setting without credentials, also where it cannot be said where a password ends."""
+    if isinstance(value, dict):
+        return {name: _without_secrets(own) for name, own in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(one) for one in value]
+    if not isinstance(value, str):
+        return value
     with suppress(InputError):
         Address.parse(value)
         return redacted(value)
@@ -215,19 +208,9 @@ def _shown_text(value: str) -> str:
 
 
 def _value_text(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, dict) and "sources" in value:
-        more = "".join(f"; {name} {_value_text(own)}" for name, own in value.items() if name != "sources")
-        return _value_text([_shorter_path(source) for source in value["sources"]]) + more
     if isinstance(value, dict):
         value = [f"{name}={own}" for name, own in value.items()]
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _shorter_path(place: str) -> str:
-    """Return a path as seen from here, if that is shorter."""
-    return min(place, os.path.relpath(place), key=len) if Path(place).is_absolute() else place
+    return ", ".join(map(str, value)) if isinstance(value, list) else "-" if value is None else str(value)
 
 
 config = c.group(

@@ -49,7 +49,7 @@ def query(
         opened = open_graph(
             graph.sources, progress=shown, notes=graph.say, endpoint_timeout_s=graph.endpoint_timeout, **graph.reading
         )
-        prefixes = PrefixMap.default().merged({**opened.prefixes, **graph.prefixes})
+        prefixes = PrefixMap.default().merged(opened.prefixes)
         checked = check(text, prefixes=prefixes)
         form = c.chosen_format(form, output, FORMATS[checked.form])
         run = stack.enter_context(GraphQueries(opened, note=graph.say)).run_checked

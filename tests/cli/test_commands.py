@@ -386,12 +386,12 @@ def test_what_ends_its_lines_as_on_windows_is_read_as_what_does_not(tmp_path: Pa
     texts = {
         "g.ttl": '@prefix : <http://e.org/> .\n# a comment\n:a :name "Ann" ;\n   :knows :b .\n:b :name "Bob" .\n',
         "q.rq": "\ufeffSELECT ?s ?o {\n ?s ?p ?o # a comment\n}\nORDER BY ?s ?o\n",
-        "q.csv": "id,question,answers\n1,Where?,Warsaw\n",
+        "q.jsonl": '{"id": "1", "question": "Where?", "answers": ["Warsaw"]}\n',
     }
     for name, text in texts.items():
         (tmp_path / name).write_bytes(text.replace("\n", "\r\n").encode())
     found = run("query", tmp_path / "q.rq", "-k", tmp_path / "g.ttl", "-f", "csv")
     assert len(found.stdout.splitlines()) == 4
     assert "Ann\n" in found.stdout.replace("\r\n", "\n")
-    (question,) = load(tmp_path / "q.csv").questions
+    (question,) = load(tmp_path / "q.jsonl").questions
     assert (question.text, [one.label for one in question.answers or ()]) == ("Where?", ["Warsaw"])
