@@ -32,6 +32,7 @@ from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.openai_client import OpenAIClient
 from kgsparql.storage.files import sealed_json
+from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer
 
 ROOT = Path(__file__).parents[1]
@@ -183,3 +184,8 @@ def ask(question: str, graph: KnowledgeBase | str = "", script: Any = None, **as
 def rewrite(file: Path, data: Mapping[str, Any]) -> None:
     """Write a JSON object with the digest that is right for what it then says, as by hand."""
     file.write_text(sealed_json(data))
+
+
+def kept_kinds(cache: ResponseCache) -> dict[str, int]:
+    """How many exchanges of each kind are kept."""
+    return dict(cache.rows("SELECT kind, count(*) FROM exchange GROUP BY kind ORDER BY kind"))

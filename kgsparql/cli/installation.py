@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +15,11 @@ from rich.filesize import decimal
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
 from kgsparql.cli._settings import KEYS, Settings, load_settings, user_file
-from kgsparql.errors import InputError, OptionError, StoreError, StoreLockedError, redacted, shown_source
+from kgsparql.errors import InputError, OptionError, StoreError, redacted, shown_source
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
+from kgsparql.storage.response_cache import RESPONSE_FILE
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -28,12 +29,9 @@ _FOLDERS = {
     "runs": "answers of the page, by their addresses",
     "rate-limits": "pauses of endpoints as kgsparql 0.2 kept them; no more needed",
 }
-_EXCHANGES = {
-    "model": "replies of language models",
-    "query": "replies of public endpoints",
-    "counts": "what was counted over whole graphs",
-    "trial": "what language models were found good for",
-    "abilities": "which JSON modes each model server takes",
+_FILES = {
+    "exchanges": (RESPONSE_FILE, "replies of models and endpoints, and what was found out about both"),
+    "vectors": ("vectors.sqlite", "vectors of texts"),
 }
 _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 """Names of stores and indexes, and of the files that belong to one; nothing else in their folders is touched."""
@@ -42,7 +40,7 @@ _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
 @c.command
 def cache(
     clear: Annotated[
-        list[str] | None, c.option("--clear KIND", "Remove graphs, labels, model, query … or all; repeatable.")
+        list[str] | None, c.option("--clear KIND", "Remove graphs, labels, exchanges … or all; repeatable.")
     ] = None,
     *,
     to: c.AloneOptions,
@@ -56,109 +54,58 @@ def cache(
     if clear:
         _clear_kinds(directory, clear, to)
         return
-    kept = list(_kept_kinds(directory))
-    size = sum(kind["bytes"] for kind in kept)
+    from kgsparql.storage.files import size_of
+
+    what = {**_FOLDERS, **{kind: about for kind, (_, about) in _FILES.items()}}
+    sizes = {kind: sum(map(size_of, entries)) for kind in what if (entries := _entries_of(directory, kind))}
+    kept = [{"kind": kind, "what": what[kind], "bytes": size} for kind, size in sizes.items()]
+    size = sum(sizes.values())
     lines = [f"{directory}: {decimal(size) if kept else 'nothing is kept'}"]
-    lines += [f"  {own['kind']:<11} {own['count']:>7,}  {decimal(own['bytes']):>7}  {own['what']}" for own in kept]
+    lines += [f"  {kind:<11} {decimal(own):>8}  {what[kind]}" for kind, own in sizes.items()]
     to.write({"directory": str(directory), "bytes": size, "kinds": kept}, lines)
     to.say("remove a kind: kgsparql cache --clear KIND, or all" if kept and not to.is_json else "")
 
 
-def _kept_kinds(directory: Path) -> Iterator[dict[str, Any]]:
-    """Say how much there is of each kind, in bytes on the disk."""
-    from kgsparql.storage.files import bytes_of, size_of
-
-    found: list[tuple[str, str, int, int]] = []
-    for folder, what in _FOLDERS.items():
-        entries = [entry for entry in _entries_in(directory / folder) if entry.suffix != ".lock"]
-        whole = sum(entry == _target_of(entry) for entry in entries)
-        found += [(folder, what, whole, sum(map(size_of, entries)))] * bool(entries)
-    for kind, opened in _databases_in(directory).items():
-        size = bytes_of(opened.path)
-        try:
-            with opened as store:
-                told = store.summary() if kind == "exchanges" else {kind: (store.summary(), size)}
-        except StoreError as error:
-            found.append((kind, printable(error.message, 400), 0, size))
-        else:
-            found += [(own, _EXCHANGES.get(own, "vectors of texts"), *sizes) for own, sizes in told.items() if sizes[0]]
-    yield from (dict(zip(("kind", "what", "count", "bytes"), one, strict=True)) for one in found)
-
-
 def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> None:
     """Remove kinds, or nothing if a name is none; what is in use is skipped, and then an error."""
-    known = [*_FOLDERS, *_EXCHANGES, "vectors", "exchanges", "all"]
+    from kgsparql.storage.files import remove, size_of, writer_lock
+
+    known = [*_FOLDERS, *_FILES]
     for kind in kinds:
-        if kind not in known:
-            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=f"one of: {', '.join(known)}")
+        if kind not in {*known, "all"}:
+            hint = f"one of: {', '.join(known)}, all"
+            raise OptionError(f"no kind {printable(kind, 40)!r} in the cache", hint=hint)
     skipped: list[StoreError] = []
-    cleared: list[dict[str, Any]] = []
-    for kind in [*_FOLDERS, "vectors", "exchanges"] if "all" in kinds else dict.fromkeys(kinds):
-        clear = _clear_folder if kind in _FOLDERS else _clear_database
-        count, size = clear(directory, kind, skipped)
-        cleared.append({"kind": kind, "count": count, "bytes": size})
-    lines = [f"{own['kind']}: {own['count']:,} removed, {decimal(own['bytes'])} freed" for own in cleared]
+    freed: dict[str, int] = {}
+    for kind in known if "all" in kinds else dict.fromkeys(kinds):
+        freed[kind] = 0
+        for target in dict.fromkeys(map(_target_of, _entries_of(directory, kind))):
+            try:
+                with writer_lock(target) if kind in _FOLDERS else nullcontext():
+                    # Looked up with the lock held: a writer may have put it in place in the meantime.
+                    for entry in _entries_of(directory, kind):
+                        if _target_of(entry) == target:
+                            size = size_of(entry)
+                            remove(entry, target)
+                            freed[kind] += size
+            except StoreError as error:
+                skipped.append(error)
+    cleared = [{"kind": kind, "bytes": size} for kind, size in freed.items()]
+    lines = [f"{kind}: {decimal(size)} freed" for kind, size in freed.items()]
     to.write({"cleared": cleared, "failures": [own.to_json() for own in skipped]}, lines)
     for error in skipped:
         raise error
 
 
-def _clear_folder(directory: Path, folder: str, skipped: list[StoreError]) -> tuple[int, int]:
-    """Remove what nobody is writing."""
-    from kgsparql.storage.files import remove, size_of, writer_lock
-
-    count, size = 0, 0
-    entries = _entries_in(directory / folder)
-    for target in dict.fromkeys(map(_target_of, entries)):
-        try:
-            with writer_lock(target):
-                # Looked up with the lock held: a writer may have put it in place in the meantime.
-                beside = {target, *(entry for entry in entries if _target_of(entry) == target)}
-                for entry in (one for one in beside if one.suffix != ".lock" and os.path.lexists(one)):
-                    held = size_of(entry)
-                    remove(entry, target)
-                    count, size = count + (entry == target), size + held
-        except StoreError as error:
-            skipped.append(error)
-    return count, size
-
-
-def _clear_database(directory: Path, kind: str, skipped: list[StoreError]) -> tuple[int, int]:
-    """Empty a file, or of exchanges one kind; a file that cannot be used is removed if all of it is meant."""
-    from kgsparql.storage.files import bytes_of, remove_database
-
-    opened = _databases_in(directory).get("vectors" if kind == "vectors" else "exchanges")
-    if opened is None:
-        return 0, 0
-    count, before = 0, bytes_of(opened.path)
-    try:
-        with opened as store:
-            count = store.clear(*([kind] if kind in _EXCHANGES else []))
-    except StoreError as error:
-        if kind in _EXCHANGES or isinstance(error, StoreLockedError):
-            skipped.append(error)
-            return 0, 0
-        remove_database(opened.path)
-    return count, max(0, before - bytes_of(opened.path))
-
-
-def _databases_in(directory: Path) -> dict[str, Any]:
-    """Find the files that are there of vectors and of exchanges, not yet opened; no link is followed."""
-    from kgsparql.models.embedders import VECTORS, VectorStore
-    from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
-
-    both: dict[str, Any] = {
-        "vectors": VectorStore(directory / VECTORS), "exchanges": ResponseCache(directory / RESPONSE_FILE),
-    }  # fmt: skip
-    return {kind: own for kind, own in both.items() if own.path.exists() and not own.path.is_symlink()}
-
-
-def _entries_in(place: Path) -> list[Path]:
-    """List the stores or indexes in a folder, their locks, and what interrupted writers left; no link is followed."""
+def _entries_of(directory: Path, kind: str) -> list[Path]:
+    """List the stores or indexes of a kind, with what interrupted writers left, or its file; no link is followed."""
+    if kind in _FILES:
+        return [entry for entry in directory.glob(f"{_FILES[kind][0]}*") if not entry.is_symlink()]
+    place = directory / kind
     try:
         if place.is_symlink() or not place.is_dir():
             return []
-        return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name))
+        return sorted(entry for entry in place.iterdir() if _OURS.fullmatch(entry.name) and entry.suffix != ".lock")
     except OSError as error:
         hint = "may this user read it? KGSPARQL_CACHE_DIR names another directory"
         raise StoreError(f"{place}: {error.strerror}", hint=hint, path=str(place)) from error

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -90,69 +87,32 @@ _EXIT_NOTHING_CHOSEN = 3  # exit status where no plan answers a question without
 @c.command
 def plan(
     graph: GraphOptions,
-    question: Annotated[str | None, typer.Argument(help="A question that asks for something to be computed.")] = None,
-    file: Annotated[
-        Path | None, c.option("--plan", "Run the plan in a JSON file, such as -f json writes for a question.")
-    ] = None,
+    question: Annotated[str, typer.Argument(help="A question that asks for something to be computed.")],
     lang: c.LangOption = "en",
     verbose: Annotated[int, c.option("-v --verbose", "Show the query, too.", count=True)] = 0,
     *,
     to: c.ShownOptions,
 ) -> None:
-    """Show the plans that a question may ask for, and compute the likeliest, or compute a plan that is kept in a file.
+    """Show the plans that a question may ask for, and compute the likeliest.
 
     A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query, and
     comes with the facts that it rests on. No model is asked.
     """
-    if (question is None) == (file is None):
-        raise InputError("a question, or --plan FILE", hint='kgsparql plan "How many … are there?" -k GRAPH')
-    if file is not None:
-        made, lines, is_sure = *_run_file(file, graph, c.languages(lang), verbose=bool(verbose)), True
-    else:
-        made, lines, is_sure = _plan_question(question or "", graph, c.languages(lang), verbose=bool(verbose))
-    if not (to.is_json or made.get("named") or made.get("candidates") or file):
-        message = f"nothing in {printable(question or '', 80)!r} is called so in this graph, so there is no plan"
+    with graph.opened(languages=c.languages(lang)) as knowledge:
+        planned = knowledge.plan(question)
+    made, lines, is_sure = _shown_plans(planned, verbose=bool(verbose))
+    if not (to.is_json or planned.named or planned.candidates):
+        message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
         raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
     to.write(made, lines)
     if not is_sure:
         raise typer.Exit(_EXIT_NOTHING_CHOSEN)
 
 
-def _run_file(
-    file: Path, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Compute the plan in a file; return the outcome as JSON, and as lines."""
-    from kgsparql.plans.arrays import read_plan_file, written_plan
-    from kgsparql.plans.type_check import terms_in
-    from kgsparql.plans.writing import in_words
-
-    asked = read_plan_file(_json_in(file))
-    with graph.opened(languages=languages, embedder="none") as knowledge:
-        found = knowledge.run(asked)
-        labels = knowledge.labels([*found.terms, *(one for triple in found.facts for one in triple), *terms_in(asked)])
-    words = in_words(asked, labels.__getitem__)
-    lines = _computed_lines(found, words, labels, verbose=verbose)
-    return {**written_plan(asked), **_computed_json(found, words, labels)}, lines
-
-
-def _json_in(file: Path) -> Any:
-    try:
-        return json.loads(option_file(file))
-    except OSError as error:
-        hint = f'kgsparql plan "How many …?" -k GRAPH -f json -o {shlex.quote(str(file))} writes one'
-        raise InputError(f"{file}: {error.strerror}", hint=hint) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON: {error}", hint='an object with "names" and "plan" is expected') from error
-
-
-def _plan_question(
-    question: str, graph: GraphOptions, languages: tuple[str, ...], *, verbose: bool
-) -> tuple[dict[str, Any], list[str], bool]:
-    """Make the plans of a question, and compute the likeliest: as JSON, as lines, and whether that is a sure answer."""
+def _shown_plans(planned: PlannedQuestion, *, verbose: bool) -> tuple[dict[str, Any], list[str], bool]:
+    """Show the plans of a question, and what the likeliest comes to: as JSON, as lines, and whether that is sure."""
     from kgsparql.plans.arrays import written_plan
 
-    with graph.opened(languages=languages) as knowledge:
-        planned = knowledge.plan(question)
     chosen, found, labels = planned.chosen, planned.computed, planned.labels
     made, lines = _question_json(planned), _question_lines(planned)
     if chosen is not None:

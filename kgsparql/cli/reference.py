@@ -22,7 +22,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of an answer, and of what stands for one where there is none."""
     if what != "answer":
-        hint = "there is one: kgsparql schema answer; kgsparql plan QUESTION -f json writes a plan"
+        hint = "there is one: kgsparql schema answer"
         raise InputError(f"no schema {printable(what, 40)!r}", hint=hint)
     from kgsparql.answering.answer_json import answer_schema
 

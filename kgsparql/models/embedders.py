@@ -252,14 +252,6 @@ class VectorStore(SqliteFile):
             connection.executemany("INSERT OR REPLACE INTO vector (key, made, numbers) VALUES (?, ?, ?)", rows)
             connection.execute("DELETE FROM vector WHERE id <= (SELECT max(id) FROM vector) - ?", (MOST_VECTORS,))
 
-    def summary(self) -> int:
-        """Count the vectors."""
-        return sum(count for (count,) in self.rows("SELECT count(*) FROM vector"))
-
-    def clear(self) -> int:
-        """Remove all vectors and shrink the file; return how many they were."""
-        return self.change("DELETE FROM vector", shrink=True)
-
 
 def _vector_checksum(key: bytes, data: bytes) -> bytes:
     return zlib.crc32(key + data).to_bytes(4, "little")

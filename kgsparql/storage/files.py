@@ -230,21 +230,6 @@ def size_of(path: Path) -> int:
     return total
 
 
-def _database_files(file: Path) -> list[Path]:
-    return [file.with_name(file.name + end) for end in ("", "-wal", "-shm", "-journal")]
-
-
-def bytes_of(file: Path) -> int:
-    """Count the bytes of an SQLite file and of the files that SQLite keeps beside it."""
-    return sum(map(size_of, _database_files(file)))
-
-
-def remove_database(file: Path) -> None:
-    """Remove an SQLite file and the files that SQLite keeps beside it; a StoreError if one cannot be removed."""
-    for one in _database_files(file):
-        remove(one, file)
-
-
 def remove(entry: Path, target: Path) -> None:
     """Remove a store or index ``target``, or an entry beside it; the caller holds its lock.
 

@@ -77,15 +77,6 @@ class ResponseCache(SqliteFile):
         """Delete what is too old of a kind, then the oldest while there are too many bytes; return how many."""
         return self.change(_PRUNE, (kind, _earliest_time(at_most_s), most_bytes))
 
-    def summary(self) -> dict[str, tuple[int, int]]:
-        """Tell of each kind how many there are, and of how many bytes as JSON."""
-        select = "SELECT kind, count(*), sum(bytes) FROM exchange GROUP BY kind ORDER BY kind"
-        return {kind: (count, size) for kind, count, size in self.rows(select)}
-
-    def clear(self, kind: str | None = None) -> int:
-        """Delete the exchanges of a kind, or all, and shrink the file; return how many were deleted."""
-        return self.change("DELETE FROM exchange WHERE ?1 IS NULL OR kind = ?1", (kind,), shrink=True)
-
 
 def _canonical_json(request: Mapping[str, Any]) -> str:
     return json.dumps(request, sort_keys=True, separators=(",", ":"))  # in ASCII: its length is its size in bytes

@@ -81,15 +81,12 @@ class SqliteFile(ClosedAtExit):
                 return []
             return _retried_while_busy(lambda: connection.execute(select, parameters).fetchall())
 
-    def change(self, statement: str, parameters: Sequence[Any] = (), *, shrink: bool = False) -> int:
-        """Return how many rows an UPDATE or a DELETE changed; with ``shrink``, give space back to the disk."""
+    def change(self, statement: str, parameters: Sequence[Any] = ()) -> int:
+        """Return how many rows an UPDATE or a DELETE changed."""
         with self.connection() as connection:
             if connection is None:
                 return 0
-            changed = _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
-            for also in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)") if shrink else ():
-                _retried_while_busy(partial(connection.execute, also))
-            return changed
+            return _retried_while_busy(lambda: connection.execute(statement, parameters).rowcount)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -15,6 +15,7 @@ from kgsparql.graphs.protocol import senders as recorded
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
 from tests.endpoints.faults import ASK_JSON, SELECT_JSON, FaultServer, reply, results
+from tests.world import kept_kinds
 
 PUBLIC = EndpointProfile(
     name="a public service", engine="some engine", is_public=True, keep_s=3600.0, has_union=True, has_named_graphs=False
@@ -123,15 +124,14 @@ def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.Monk
         for n in range(20, 40):
             kept.put("query", {"n": n}, {"text": "x" * 10_000})
         assert kept.prune("query", at_most_s=recorded.MOST_S, most_bytes=105_000) == 30
-        counts = {kind: count for kind, (count, *_) in kept.summary().items()}
-        assert counts == {"model": 1, "query": 10}, "another kind is none of its business"
+        assert kept_kinds(kept) == {"model": 1, "query": 10}, "another kind is none of its business"
         assert kept.lookup("query", {"n": 39}) is not None
         assert kept.lookup("query", {"n": 29}) is None
     monkeypatch.setattr(recorded, "MOST_BYTES", 0)
     with FaultServer(results(SELECT_JSON)) as server:
         asked(server.url, file)
     with ResponseCache(file) as kept:
-        assert {kind: count for kind, (count, *_) in kept.summary().items()} == {"model": 1, "query": 1}
+        assert kept_kinds(kept) == {"model": 1, "query": 1}
 
 
 def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from kgsparql.exploration import counting
 from kgsparql.exploration.counting import COUNTS, counted
 from kgsparql.resources import cache_directory
 from kgsparql.storage.response_cache import RESPONSE_FILE, ResponseCache
+from tests.world import kept_kinds
 
 TWO = '<http://e.org/a> a <http://e.org/C> ; <http://e.org/p> "x" . <http://e.org/b> a <http://e.org/C> .'
 CLASSES = Query.load("info_classes")
@@ -34,7 +35,7 @@ def graph(tmp_path: Path, text: str = TWO) -> OxigraphGraph:
 
 def number_kept() -> int:
     with ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        return cache.summary().get(COUNTS, (0,))[0]
+        return kept_kinds(cache).get(COUNTS, 0)
 
 
 def numbers(found: Solutions) -> list[str]:

@@ -31,6 +31,7 @@ from dataclasses import asdict
 
 from kgsparql.models.chat_completion import fewer_tokens
 from tests.model_server import Reply
+from tests.world import kept_kinds
 
 SCHEMA = object_schema(answer={"type": "string"})
 
@@ -387,7 +388,7 @@ def test_one_long_question_does_not_take_the_limit_from_the_others(tmp_path: Pat
         assert sent_for(server, response_cache, "long " * 100)["max_tokens"] == 2_048
         assert len(server.requests) == 2
         assert sent_for(server, response_cache, "Where?")["max_tokens"] == 4_096
-        assert [*response_cache.summary()] == ["model"], "nothing was learnt of the server"
+        assert [*kept_kinds(response_cache)] == ["model"], "nothing was learnt of the server"
 
 
 def test_of_a_request_that_is_refused_for_what_it_asks_nothing_is_learnt(tmp_path: Path) -> None:
@@ -395,5 +396,5 @@ def test_of_a_request_that_is_refused_for_what_it_asks_nothing_is_learnt(tmp_pat
     with ResponseCache(tmp_path / "x.sqlite") as response_cache:
         with pytest.raises(RequestRefusedError):
             sent_for(server, response_cache, "How hot?")
-        assert response_cache.summary() == {}
+        assert kept_kinds(response_cache) == {}
     assert len(server.requests) == 3
