@@ -49,33 +49,6 @@ class ListedName:
 Names = Mapping[str, ListedName]
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """The array of an operation: one of some words, then its parts.
-
-    :param parts: the sort of each, with ``?`` where it may be missing, and ``+`` where more of it may follow.
-    :param of: what it stands for; where there are several words, its first field is the word.
-    :param make: what the parts make, if not just that.
-    """
-
-    words: tuple[str, ...]
-    parts: str
-    of: type
-    make: Callable[..., Any] | None = None
-
-    @property
-    def sorts(self) -> list[str]:
-        return [part.rstrip("?+") for part in self.parts.split()]
-
-    @property
-    def repeats(self) -> bool:
-        return self.parts.endswith("+")
-
-    @property
-    def least(self) -> int:
-        return len(self.sorts) - self.parts.count("?")
-
-
 def _where(
     items: a.ItemSet, measure: a.Measure, comparison: a.Comparison, value: IRI | Literal | a.Measure | a.Count
 ) -> a.Where:
@@ -86,46 +59,72 @@ def _where(
     return a.Where(items, measure, comparison, value)
 
 
-_FORMS: dict[str, tuple[_Form, ...]] = {
-    "set": (
-        _Form(("items",), "item+", a.Items, lambda items: a.Items(tuple(term for one in items for term in one.terms))),
-        _Form(("ends",), "set path", a.Ends),
-        _Form(("where",), "set measure comparison value", a.Where, _where),
-        _Form(("named",), "set text", a.Named),
-        _Form(("has",), "set path set?", a.Has),
-        _Form(("lacks",), "set path set?", a.Lacks),
-        _Form(("and",), "set+", a.Both),
-        _Form(("or",), "set+", a.Either),
-        _Form(("minus",), "set set", a.Minus),
-        _Form(("top",), "set measure whole order", a.Top),
-    ),
-    "measure": (
-        _Form(("n",), "path set?", a.HowMany),
-        _Form(("year",), "values", a.Value, lambda values: a.Value(values.path, "year")),
-        _Form(_SUMMARIES, "values", a.Summarised, lambda word, values: a.Summarised(word, values.path, values.unit)),
-        _Form(_ARITHMETIC, "measure measure", a.Calculated),
-    ),
-    "number": (
-        _Form(("count",), "set", a.Count),
-        _Form(_SUMMARIES, "set measure", a.SummaryOf),
-        _Form(_ARITHMETIC, "number number", a.Calculated),
-    ),
-    "condition": (
-        _Form(("exists",), "set", a.Exists),
-        _Form(("compare",), "number comparison number", a.Compares),
-        _Form(("same",), "set set", a.SameItems),
-        _Form(("not",), "condition", a.Not),
-        _Form(("all",), "condition+", a.AllOf),
-        _Form(("any",), "condition+", a.AnyOf),
-    ),
-    "table": (
-        _Form(("table",), "set columns rows?", a.ItemTable),
-        _Form(("group",), "set key groups kept?", a.Grouped),
-        _Form(("best",), "set key measure order", a.BestOfEach),
-    ),
+_FORMS: dict[str, dict[str, tuple[type, str]]] = {
+    "set": {
+        "items": (a.Items, "item+"),
+        "ends": (a.Ends, "set path"),
+        "where": (a.Where, "set measure comparison value"),
+        "named": (a.Named, "set text"),
+        "has": (a.Has, "set path set?"),
+        "lacks": (a.Lacks, "set path set?"),
+        "and": (a.Both, "set+"),
+        "or": (a.Either, "set+"),
+        "minus": (a.Minus, "set set"),
+        "top": (a.Top, "set measure whole order"),
+    },
+    "measure": {
+        "n": (a.HowMany, "path set?"),
+        "year": (a.Value, "values"),
+        **dict.fromkeys(_SUMMARIES, (a.Summarised, "values")),
+        **dict.fromkeys(_ARITHMETIC, (a.Calculated, "measure measure")),
+    },
+    "number": {
+        "count": (a.Count, "set"),
+        **dict.fromkeys(_SUMMARIES, (a.SummaryOf, "set measure")),
+        **dict.fromkeys(_ARITHMETIC, (a.Calculated, "number number")),
+    },
+    "condition": {
+        "exists": (a.Exists, "set"),
+        "compare": (a.Compares, "number comparison number"),
+        "same": (a.SameItems, "set set"),
+        "not": (a.Not, "condition"),
+        "all": (a.AllOf, "condition+"),
+        "any": (a.AnyOf, "condition+"),
+    },
+    "table": {
+        "table": (a.ItemTable, "set columns rows?"),
+        "group": (a.Grouped, "set key groups rows?"),
+        "best": (a.BestOfEach, "set key measure order"),
+    },
 }
-_FORM_OF = {(sort, word): form for sort, forms in _FORMS.items() for form in forms for word in form.words}
-_WORD_OF = {form.of: form.words for forms in _FORMS.values() for form in forms if len(form.words) == 1}
+"""The operations of each sort: by the word that its array begins with what it stands for, and the sorts of its parts.
+
+With ``?`` a part may be missing, with ``+`` more of it may follow.
+"""
+_MAKERS: dict[type, Callable[..., Any]] = {
+    a.Items: lambda items: a.Items(tuple(term for one in items for term in one.terms)),
+    a.Where: _where,
+    a.Value: lambda values: a.Value(values.path, "year"),
+    a.Summarised: lambda word, values: a.Summarised(word, values.path, values.unit),
+}
+"""What the parts of some operations make, that are not just their fields."""
+_WORD_OF = {
+    kind: word
+    for forms in _FORMS.values()
+    for word, (kind, _) in forms.items()
+    if word not in (*_SUMMARIES, *_ARITHMETIC)
+}
+_ENDS: dict[str, dict[str, Any]] = {
+    "comparison": dict(zip(_COMPARISONS, _COMPARISONS, strict=True)),
+    "summary": dict(zip(_SUMMARIES, _SUMMARIES, strict=True)),
+    "order": {"desc": True, "asc": False},
+    "optional": {"optional": True},
+}
+_OPTIONS: dict[str, tuple[str, type]] = {
+    "order": ("order_by", str), "largest_first": ("largest_first", bool), "limit": ("limit", int),
+    "items": ("shows_items", bool), "having": ("having", list),
+}  # fmt: skip
+"""What is said about the rows of a table: its field, and of what type it is in JSON."""
 
 
 def read_plan(written: Any, names: Names) -> a.Plan:
@@ -141,7 +140,7 @@ def read_plan(written: Any, names: Names) -> a.Plan:
     kgsparql.errors.PlanError: C9 is not in the list; there are C1, R1
     """
     word = written[0] if isinstance(written, list) and written and isinstance(written[0], str) else ""
-    sort = next((sort for sort in ("condition", "number", "table") if (sort, word) in _FORM_OF), "set")
+    sort = next((sort for sort in ("condition", "number", "table") if word in _FORMS[sort]), "set")
     return cast("a.Plan", _Reader(names).part(sort, written))
 
 
@@ -181,24 +180,35 @@ class _Reader:
         match written:
             case ["where", inner, path, "=" | "!=" as comparison, str() as name] if self.is_several(name):
                 return self.part(sort, ["has" if comparison == "=" else "lacks", inner, path, name])
-            case [str() as word, *parts] if (sort, word) in _FORM_OF:
-                form = _FORM_OF[sort, word]
-                sorts = form.sorts + form.sorts[-1:] * (len(parts) - len(form.sorts) if form.repeats else 0)
-                if form.least <= len(parts) <= len(sorts):
-                    return self.operation(form, word, list(zip(sorts, parts, strict=False)))
-                raise _unlike(sort, written)
+            case [str() as word, *_] if word in _FORMS.get(sort, ()):
+                return self.operation(sort, written)
         return self.end(sort, written)
 
-    def operation(self, form: _Form, word: str, parts: Sequence[tuple[str, Any]]) -> Any:
+    def operation(self, sort: str, written: Sequence[Any]) -> Any:
         """What the array of an operation makes of its parts."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise PlanError(f"a plan is nested more than {MAX_DEPTH} deep")
-        read = [self.part(sort, one) for sort, one in parts]
+        word, *parts = written
+        kind, sorts = _FORMS[sort][word]
+        read = self.parts(sort, sorts, parts)
         self.depth -= 1
         options = read.pop() if isinstance(read[-1], dict) else {}
-        made = [tuple(read)] if form.repeats else read
-        return (form.make or form.of)(*([word] if len(form.words) > 1 else []), *made, **options)
+        if not options.keys() <= {each.name for each in fields(kind)}:
+            raise _unlike("option of a table", parts[-1])
+        made = [tuple(read)] if sorts.endswith("+") else read
+        return _MAKERS.get(kind, kind)(*([] if kind in _WORD_OF else [word]), *made, **options)
+
+    def parts(self, sort: str, sorts: str, written: Any) -> list[Any]:
+        """The parts of an array, each of its sort."""
+        named = sorts.split()
+        if not isinstance(written, list):
+            raise _unlike(sort, written)
+        if sorts.endswith("+"):
+            named += named[-1:] * (len(written) - len(named))
+        if not sum("?" not in one for one in named) <= len(written) <= len(named):
+            raise _unlike(sort, written)
+        return [self.part(one.rstrip("?+"), part) for one, part in zip(named, written, strict=False)]
 
     def end(self, sort: str, written: Any) -> Any:  # noqa: PLR0911, PLR0912 - one arm a sort
         """A name, a number, a path, or something else that is no operation."""
@@ -210,6 +220,8 @@ class _Reader:
                 return self.named(written).items
             case "text", str():
                 return self.named(written).term.value
+            case "name", str():
+                return printable(written, 60)
             case (("measure" | "number"), _) if is_number:
                 return a.Constant(Decimal(str(written)))
             case "value", _ if is_number:
@@ -220,18 +232,17 @@ class _Reader:
                 return self.part("number" if written[:1] == ["count"] else "measure", written)
             case (("path" | "key" | "measure" | "values"), str() | [str(), *_]):
                 return self.path(sort, [written] if isinstance(written, str) else written)
-            case "comparison", str() if written in _COMPARISONS:
-                return written
+            case _, str() if written in _ENDS.get(sort, ()):
+                return _ENDS[sort][written]
             case "whole", int():
                 return written
-            case "order", "desc" | "asc":
-                return written == "desc"
             case "columns", list():
-                return tuple(map(self.column, written))
+                return tuple(a.Column(*self.parts("column", "name measure optional?", one)) for one in written)
             case "groups", list():
-                return tuple(map(self.group_column, written))
-            case (("rows" | "kept"), dict()):
-                return self.options(written, has_groups=sort == "kept")
+                own = "name summary? measure?"
+                return tuple(a.GroupColumn(*self.parts("column of a group", own, one)) for one in written)
+            case "rows", dict():
+                return self.options(written)
         raise _unlike(sort, written)
 
     def path(self, sort: str, steps: Sequence[Any]) -> PropertyPath | a.Value:
@@ -251,39 +262,19 @@ class _Reader:
             raise _unlike("path", written)
         return Step(self.iri("predicate", written.rstrip("<>")), "inverse" if written.endswith("<") else "forward")
 
-    def column(self, written: Any) -> a.Column:
-        match written:
-            case [str() as name, measure, *rest] if rest in ([], ["optional"]):
-                return a.Column(printable(name, 60), self.part("measure", measure), bool(rest))
-        raise _unlike("column", written)
-
-    def group_column(self, written: Any) -> a.GroupColumn:
-        match written:
-            case [str() as name]:
-                return a.GroupColumn(printable(name, 60))
-            case [str() as name, str() as word, measure] if word in _SUMMARIES:
-                return a.GroupColumn(printable(name, 60), cast("Any", word), self.part("measure", measure))
-        raise _unlike("column of a group", written)
-
-    def options(self, given: Mapping[str, Any], *, has_groups: bool) -> dict[str, Any]:
+    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is said about the rows of a table, by the names of its fields."""
         found: dict[str, Any] = {}
         for name, value in given.items():
-            match name, value:
-                case _, None:
-                    continue
-                case "order", str():
-                    found["order_by"] = value
-                case ("largest_first", bool()) | ("limit", int()) if (name == "limit") != isinstance(value, bool):
-                    found[name] = value
-                case "items", bool() if not has_groups:
-                    found["shows_items"] = value
-                case "having", [str() as column, str() as sign, int() | float() | Decimal() as number] if (
-                    has_groups and sign in _COMPARISONS
-                ):
-                    found["having"] = (printable(column, 60), sign, Decimal(str(number)))
-                case _:
-                    raise _unlike("option of a table", {name: value})
+            own, kind = _OPTIONS.get(name, ("", None))
+            if value is not None and type(value) is not kind:
+                raise _unlike("option of a table", {name: value})
+            found |= {} if value is None else {own: value}
+        if "having" in found:
+            name, sign, bound = self.parts("option of a table", "name comparison number", found["having"])
+            if not isinstance(bound, a.Constant):
+                raise _unlike("option of a table", given)
+            found["having"] = name, sign, bound.value
         return found
 
     def is_term(self, name: str) -> bool:
@@ -385,19 +376,15 @@ class _Writer:
                 return part
         values = [getattr(part, each.name) for each in fields(part)]
         flat = [one for value in values for one in (value if type(value) is tuple else (value,)) if one is not None]
-        return [*_WORD_OF.get(type(part), ()), *map(self.part, flat)]
+        return [*([_WORD_OF[type(part)]] if type(part) in _WORD_OF else []), *map(self.part, flat)]
 
     def table(self, table: a.ItemTable | a.Grouped) -> list[Any]:
-        options: dict[str, Any] = {}
-        if table.order_by:
-            options = {"order": table.order_by, "largest_first": table.largest_first}
-        if table.limit is not None:
-            options["limit"] = table.limit
-        if isinstance(table, a.ItemTable) and not table.shows_items:
-            options["items"] = False
-        if isinstance(table, a.Grouped) and table.having is not None:
-            name, comparison, number = table.having
+        usual = {each.name: each.default for each in fields(table)}
+        said = {name: getattr(table, own) for name, (own, _) in _OPTIONS.items() if own in usual}
+        options = {name: value for name, value in said.items() if value != usual[_OPTIONS[name][0]]}
+        if "having" in options:
+            name, comparison, number = options["having"]
             options["having"] = [name, comparison, self.part(a.Constant(number))]
         key = [self.path(table.key)] if isinstance(table, a.Grouped) else []
         columns = [self.part(column) for column in table.columns]
-        return [*_WORD_OF[type(table)], self.part(table.items), *key, columns, *([options] if options else [])]
+        return [_WORD_OF[type(table)], self.part(table.items), *key, columns, *([options] if options else [])]
