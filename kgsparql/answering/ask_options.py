@@ -104,7 +104,9 @@ class AskOptions:
         given = [self.entities] if isinstance(self.entities, str | IRI) else self.entities
         object.__setattr__(self, "entities", tuple(given))  # one name, or a list: as a person writes it
         if self.after is not None and not isinstance(self.after, Before):
-            object.__setattr__(self, "after", Before.of(self.after))
+            from kgsparql.answering.answer_json import answer_to_json  # seldom needed
+
+            object.__setattr__(self, "after", Before.from_json(answer_to_json(self.after)))
         if isinstance(self.model, str):
             message = f"model={printable(self.model, 60)!r} is only its name"
             raise OptionError(message, hint="open it: model=kgsparql.open_model(NAME)")

@@ -13,7 +13,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from kgsparql.answering.answer import Answer
 from kgsparql.answering.session import Session
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.graphs.notes import Note
@@ -70,14 +69,6 @@ class Before:
     question: str
     topics: tuple[Meant, ...] = ()
     answers: tuple[Meant, ...] = ()
-
-    @classmethod
-    def of(cls, answer: Answer) -> Before:
-        """Take it from an answer."""
-        topics = [Meant(own.term, own.label, own.mention.text, own.mention.start) for own in answer.linked]
-        best = answer.best if answer.status == "answered" else ()
-        answers = tuple(Meant(own.term, own.label) for own in best if isinstance(own.term, IRI))
-        return cls(answer.question, tuple(sorted(topics, key=lambda own: own.start)), answers)
 
     @classmethod
     def from_json(cls, told: Any) -> Before:

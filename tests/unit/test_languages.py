@@ -13,10 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, answer_to_json
+from kgsparql import IRI
 from kgsparql.answering import composing, pipeline
 from kgsparql.answering.confidence import SIGNALS
-from kgsparql.answering.follow_up import Before
 from kgsparql.cli import app
 from kgsparql.errors import DataError, InputError, NotFoundError
 from kgsparql.plans.running import LEFT_OUT_SENTENCES
@@ -173,11 +172,6 @@ def test_a_pronoun_of_what_the_question_names_itself_and_one_that_stands_for_not
         "Who was born in Warsaw and worked there?", "Wie viele Preise gibt es?", "Combien de prix y a-t-il ?",
     ):  # fmt: skip
         assert nobel.ask(question, after=before).question == question
-
-
-def test_what_is_kept_of_an_answer_serves_as_well(nobel: kgsparql.KnowledgeBase) -> None:
-    answer = nobel.ask("Who won the Nobel Prize in Physics 1908?")
-    assert Before.from_json(answer_to_json(answer)) == Before.of(answer)
 
 
 def test_on_the_command_line() -> None:
