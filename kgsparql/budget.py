@@ -83,7 +83,7 @@ class Usage:
         so that a budget ends a question at the same place whether or not it was asked before.
     :param cancel: ends the question with an error.
     :param stop: ends it as if its time was over, so that it is answered from what was found.
-    :param trial_tokens: what a trial of the model took, before this question or beside it: no part of its budget.
+    :param trial_tokens: what a trial of the model took, before it was asked: no part of its budget.
     :param prepared: queries to endpoints before the question itself, until it ``is_prepared``: what they are, and their
         labels. They are no part of ``queries``, since the next question finds that done.
     :param asking_s: after so many seconds the answer is made of what was found; ``None``: at the limit.

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -226,10 +226,10 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             given=given, passages=self.indexes.passages, direction=asking.direction,
             min_confidence=asking.min_confidence,
         )  # fmt: skip
-        if asking.model is not None:
-            from kgsparql.retrievers._trial import admit_model  # not needed without a model
+        if asking.model is not None and asking.trial:
+            from kgsparql.retrievers._trial import admitted  # not needed without a model
 
-            admit_model(session, asking)
+            session.admit = partial(admitted, asking.model, usage, required=asking.require_model)
         if isinstance(asking.after, Before):
             take_up(session, asking.after, asking.language)
         translate(session, asking.language, has_own_words=asking.own_words)

@@ -62,8 +62,8 @@ class AskOptions:
     :param entities: of the question, if they are known: IRIs, CURIEs or exact labels.
     :param model: who finds names, chooses and writes; without one a ranker chooses and candidates are listed.
     :param require_model: one that fails is an error; else the answer is that without a model, and a note says so.
-    :param trial: a model that nobody knows is tried out first, beside the question, which goes without it; else it may
-        choose from lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
+    :param trial: a model that nobody knows is tried out before it is first asked; else it may choose from
+        lists, and what it chooses against the ranking is a doubt. Off where ``KGSPARQL_TRIAL=off`` is set.
     :param prose: have the model say the answer in a sentence or two below it, each checked against what it cites.
     :param allow_model_knowledge: where the graph has no answer, show the model's own, labelled as such.
     :param complete: follow a way that was chosen to every answer on it, not only to those that were met.

@@ -83,12 +83,19 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
     found = _verified_retrieval(retriever, drafting)
     if session.model is None or session.notes.partial:
         return found, drafting
-    standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     is_sure = False
     if drafts:
         drafted = _answer_of(found, retriever, drafting.anew())
         is_sure = drafted.status == "answered"
         session.emit(Drafted(status=drafted.status, answer=drafted))
+    if session.admit is not None:
+        trust, told = session.admit()
+        for one in (drafting, again):
+            one.trust = trust
+            one.notes.extend([] if told is None else [told])
+        if trust is None or not trust.chooses:
+            return found, replace(drafting, writer=None)
+    standing = drafting.anew()  # what is done for the model from here on is no matter of the draft
     asking = again if retriever.asks_on_the_way else replace(drafting, model=session.model)
     asking.is_draft_sure = is_sure
     try:
@@ -102,7 +109,7 @@ def _found_in_session(retriever: Retriever, session: Session, *, drafts: bool = 
     if made is not None:
         return made, asking
     asked = replace(drafting, model=session.model, rounds=asking.rounds)
-    if found.candidates and session.is_trusted:
+    if found.candidates and asking.is_trusted:
         return replace(found, gaps=(*found.gaps, NONE_FITS)), asked
     asked.notes.append(NONE_FITS.text, code="nothing_chosen")
     return found, asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +16,7 @@ from kgsparql.evidence.notes import Fallback, Notes
 from kgsparql.evidence.same_as import Same
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.graphs.metered_graph import MeteredGraph
-from kgsparql.graphs.notes import Cut
+from kgsparql.graphs.notes import Cut, Note
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.passages import Passages
@@ -62,6 +62,7 @@ class Session:
     :param compared: labels that words of the question are compared with, where these are not shown.
     :param model: who is asked; ``None`` for nobody.
     :param require_model: it is an error if that one fails.
+    :param admit: finds out what the model is good for, and says what of that is news; ``None``: it is asked untried.
     :param trust: what the model was found good for; ``None`` where that is not known.
     :param is_draft_sure: the answer without the model leaves nothing out.
     :param writer: the model that says the answer in words; ``None`` where that is not wanted.
@@ -81,6 +82,7 @@ class Session:
     ranker: Ranker
     model: LanguageModel | None = None
     require_model: bool = False
+    admit: Callable[[], tuple[Trust | None, Note | None]] | None = None
     trust: Trust | None = None
     is_draft_sure: bool = False
     writer: LanguageModel | None = None

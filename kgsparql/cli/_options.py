@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kgsparql.budget import Budget, Prices
     from kgsparql.knowledge_base import KnowledgeBase
     from kgsparql.models.language_model import LanguageModel
-    from kgsparql.retrievers._trial import Trial
 
 _model_option = partial(c.option, rich_help_panel="Language model")
 _limit_option = partial(c.option, rich_help_panel="Limits")
@@ -58,7 +57,6 @@ LogOption = Annotated[
 ]
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
-_POLL_S = 0.1
 _PATIENCE_S = 3_900.0  # for which many questions wait for an endpoint: an hour that it may ask for, and a little more
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
@@ -288,46 +286,6 @@ def opened_to_ask(
         how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
         how |= {} if model.trial is None else {"trial": model.trial}
         yield knowledge, AskOptions(budget=budget, model=used, **how, **more)
-
-
-def finish_trial(asking: AskOptions, graph: GraphOptions, *, first: bool = False, shown: str = "") -> None:
-    """Wait for the trial that runs beside a question, if one does; Ctrl-C ends it, and nothing is kept then.
-
-    :param first: try the model out if nobody knows it, before the first of many questions.
-    :param shown: what the user has read: it is not said again.
-    """
-    model = asking.model
-    if model is None or not asking.trial:
-        return
-    from kgsparql.retrievers._trial import begun_trial, trial_of
-
-    trial = begun_trial(model) if first else trial_of(model)
-    if trial is None:
-        return
-    if trial.error is None and trial.announcement not in shown:
-        graph.say(trial.announcement)
-    try:
-        wait_for_trial(trial, quiet=graph.quiet)
-    except KeyboardInterrupt:
-        graph.say("interrupted: nothing is kept of the trial")
-        if first:
-            raise
-    else:
-        graph.say(trial.outcome * (trial.outcome not in shown))
-
-
-def wait_for_trial(trial: Trial, *, quiet: bool) -> None:
-    """Show how far a trial is, until it ends; Ctrl-C ends it."""
-    from kgsparql.retrievers._trial import STEPS
-
-    try:
-        with c.Progress(quiet=quiet) as shown:
-            while trial.is_alive():
-                shown("trying the model out", trial.usage.model_calls, STEPS)
-                trial.join(_POLL_S)
-    except KeyboardInterrupt:
-        trial.usage.cancel.set()
-        raise
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from kgsparql.cli._options import (
     LogOption,
     MethodOption,
     ModelOptions,
-    finish_trial,
     logged,
     opened_to_ask,
     options_of,
@@ -157,7 +156,6 @@ def ask(
         without = HOW_TO_ADD if asking.model is None and not model.no_model else ""
         if question == "-":
             graph.say(without)
-            finish_trial(asking, graph, first=True)
             _answer_lines(knowledge, asking, how, form, rendered, debug=graph.debug)
             return
         with logged(how.log, question) as log:
@@ -169,8 +167,6 @@ def ask(
             unsaid = answer.text.splitlines()[:1] if answer.gaps else []
             unsaid += [str(cut) for item in answer.evidence if item.kind == "computed" for cut in item.cuts]
             graph.say("\n".join(printable(line, 600) for line in unsaid))
-        sys.stdout.flush()  # the answer is there, whatever the trial takes
-        finish_trial(asking, graph, shown=result if form == "text" and how.output is None else "")
     if answer.error is not None:
         c.show_error(answer.error)
     if code := _exit_code(answer):

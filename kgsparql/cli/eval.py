@@ -18,7 +18,6 @@ from kgsparql.cli._options import (
     GraphOptions,
     LimitOptions,
     ModelOptions,
-    finish_trial,
     opened_to_ask,
     options_of,
 )
@@ -163,7 +162,6 @@ def run(
     ) as (knowledge, asking):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named
         graph.say("" if asking.model is not None or model.no_model else HOW_TO_ADD)
-        finish_trial(asking, graph, first=True)
         methods, notes = plans.load_methods(names, options, model=asking.model is not None)
         graph.say("\n".join(notes))
         questions, gaps = _known_questions(drawn, knowledge, begun)

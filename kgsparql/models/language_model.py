@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -54,7 +53,7 @@ class LanguageModel(ClosedAtExit):
 
     :param response_cache: where replies are kept, so that nothing is paid for twice; ``None`` keeps none.
     :param reply_tokens: the longest reply that is asked for; reasoning counts.
-    :ivar trust: what it was found good for, once that is known. :ivar trial: what finds it out, or did.
+    :ivar trust: what it was found good for, once that is known.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class LanguageModel(ClosedAtExit):
         self.seed = seed
         self.reply_tokens = reply_tokens
         self.trust: Trust | None = None
-        self.trial: threading.Thread | None = None
         self._capabilities: Capabilities | None = None
 
     def ask(self, call: Call[T], usage: Usage, emit: Emit) -> T:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import and_
-from threading import Lock, Thread
+from threading import Event, Lock
 from typing import Any, TypeVar
 
-from kgsparql.answering.ask_options import AskOptions, ignore
+from kgsparql.answering.ask_options import ignore
 from kgsparql.answering.choosing import READING, reading_call
-from kgsparql.answering.session import Session
-from kgsparql.budget import Budget, Usage
-from kgsparql.errors import CancelledError, KgsparqlError, ModelReplyError
+from kgsparql.budget import AnyEvent, Budget, Usage
+from kgsparql.errors import KgsparqlError, ModelReplyError
+from kgsparql.graphs.notes import Note
 from kgsparql.models.chat_completion import Call
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.trust import Trust, keep_trust, kept_trust
@@ -37,14 +37,10 @@ from kgsparql.retrievers.query_plan import RULES, arrays_of, plan_call
 
 T = TypeVar("T")
 
-MOST_TOKENS = 3_000
-STEPS = 40  # calls, at most, as far as progress is concerned
 _ALLOWED_MISSES = 0.1
 _REPLY = 300  # tokens: a small model may write numbers without end, one that reasons needs many
 _REASONED_REPLY = 2_000  # of one that was cut: it may have reasoned
 _TOGETHER = 5  # questions of one list
-_POLL_S = 0.05
-_FAILED_S = 600.0  # after which a model that could not be tried is tried again
 _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
@@ -84,58 +80,28 @@ def _prompts_digest() -> str:
     return hashlib.sha256("\n".join((READING, RULES, repr(bundled()))).encode()).hexdigest()[:16]
 
 
-class Trial(Thread):
-    """One trial, on a thread of its own; it ends early where it is decided, and keeps what it found if it ends well.
+class Trial:
+    """One trial; it ends early where it is decided.
 
-    :ivar trust: what was found. :ivar error: why nothing was.
+    :param cancel: ends it with an error.
     """
 
-    def __init__(self, model: LanguageModel) -> None:
-        super().__init__(daemon=True, name=f"trial of {model.name}")
+    def __init__(self, model: LanguageModel, cancel: Event | None = None) -> None:
         self.asked = model
         self.model = model.uncached(reply_tokens=_REPLY)
-        self.usage = Usage(Budget(max_queries=None, max_rows=None, max_seconds=None))
-        self.trust: Trust | None = None
-        self.error: KgsparqlError | None = None
-        self.ended = 0.0
-        self.is_counted = False
+        unlimited = Budget(max_queries=None, max_rows=None, max_seconds=None)
+        self.usage = Usage(unlimited, cancel=cancel or Event())
 
     @property
     def tokens(self) -> int:
         """What it has taken so far."""
         return self.usage.prompt_tokens + self.usage.completion_tokens
 
-    @property
-    def announcement(self) -> str:
-        """Say that it runs, what it costs and what is sent."""
-        return (
-            f"{printable(self.model.name, 60)} is tried out before it is trusted: once in 30 days, some "
-            f"{MOST_TOKENS:,} tokens at most; only questions that kgsparql brings along are sent"
-        )
+    def run(self) -> Trust:
+        """Try the model, and keep what it was found good for.
 
-    @property
-    def outcome(self) -> str:
-        """Say what it found, or why nothing."""
-        name = printable(self.model.name, 60)
-        if self.trust is not None:
-            return f"{name} was tried out, with {self.tokens:,} tokens: {self.trust.in_words}"
-        why = "it was stopped" if self.error is None else printable(self.error.message, 300)
-        return f"{name} could not be tried out, and is not asked: {why}"
-
-    def run(self) -> None:
-        """Try the model."""
-        try:
-            found = self._measured_trust()
-        except KgsparqlError as error:
-            self.error = error
-        else:
-            self.trust = self.asked.trust = found
-            if self.asked.response_cache is not None:
-                keep_trust(tried_as(self.asked), found)
-        finally:
-            self.ended = time.monotonic()
-
-    def _measured_trust(self) -> Trust:
+        :raises KgsparqlError: if it cannot be asked, or the trial was stopped; nothing is kept then.
+        """
         items = [_Item(**{**own, "paths": tuple(own["paths"])}) for own in bundled()["items"]]
         plans = bundled()["plans"]
         right: dict[str, tuple[int, int]] = {}
@@ -152,7 +118,10 @@ class Trial(Thread):
         chooses = passes("lists", len(items), self._list_results(items))
         writes = chooses and passes("plans", len(plans), map(self._writes_plan, plans))
         known = {part: counts for part, counts in right.items() if counts[1]}
-        return Trust(chooses, writes, right=known, tokens=self.tokens)
+        found = self.asked.trust = Trust(chooses, writes, right=known, tokens=self.tokens)
+        if self.asked.response_cache is not None:
+            keep_trust(tried_as(self.asked), found)
+        return found
 
     def _list_results(self, items: Sequence[_Item]) -> Iterator[bool]:
         for at in range(0, len(items), _TOGETHER):
@@ -218,61 +187,33 @@ def _bundled_facts() -> Iterator[Triple]:
 _TRYING = Lock()
 
 
-def trial_of(model: LanguageModel) -> Trial | None:
-    """Return the trial of a model that runs, or that ran last in this process."""
-    return model.trial if isinstance(model.trial, Trial) else None
-
-
 def use_of(model: LanguageModel) -> str:
     """Say how a model is used, as far as it was tried out."""
     known = model.trust or kept_trust(tried_as(model))
     return "not tried out yet" if known is None else known.in_words
 
 
-def begun_trial(model: LanguageModel) -> Trial | None:
-    """Begin the trial of a model, unless it is known; return the one that runs, or that has just failed."""
-    if model.trust is None and model.response_cache is not None:
-        model.trust = kept_trust(tried_as(model))
-    if model.trust is not None:
-        return None
-    with _TRYING:
-        known = trial_of(model)
-        if known is None or (not known.is_alive() and time.monotonic() - known.ended > _FAILED_S):
-            known = model.trial = Trial(model)
-            known.start()
-    return known
+def admitted(model: LanguageModel, usage: Usage, *, required: bool) -> tuple[Trust | None, Note | None]:
+    """Find out what a model is good for, where nobody knows it, before a question asks it; say what is news.
 
-
-def _uncounted_tokens(model: LanguageModel) -> int:
-    """Take the tokens of a trial that has ended into account once: for the first question after it."""
-    trial = trial_of(model)
-    if trial is None or trial.is_alive() or trial.is_counted:
-        return 0
-    trial.is_counted = True
-    return trial.tokens
-
-
-def admit_model(session: Session, asking: AskOptions) -> None:
-    """Have the model of a question do what it was found good for; one that nobody knows is tried beside it."""
-    model = session.model
-    if model is None or not asking.trial:
-        return
-    trial = begun_trial(model)
-    if trial is not None and asking.require_model:
-        while trial.is_alive():
-            trial.join(_POLL_S)
-            if asking.cancel.is_set():
-                raise CancelledError("stopped")
-        if trial.error is not None:
-            raise trial.error
-    session.usage.trial_tokens = _uncounted_tokens(model)
-    session.trust = trust = model.trust
-    session.model = model if trust is not None and trust.chooses else None
-    if trust is None:
-        session.writer = None  # nothing of the question is sent before
-        running = f"this question goes without a model: {trial.announcement}" if trial is not None else ""
-        said = trial.outcome if trial is not None and trial.error is not None else running
-        session.notes.append(said, code="trial")
-    elif session.model is None:
-        session.writer = None
-        session.notes.append(_WORSE, code="trial")
+    :param required: it is an error if it cannot be tried.
+    """
+    began, told = time.monotonic(), None
+    name = printable(model.name, 60)
+    with _TRYING:  # whoever asks meanwhile waits for what is found
+        if model.trust is None and model.response_cache is not None:
+            model.trust = kept_trust(tried_as(model))
+        if model.trust is None:
+            trial = Trial(model, AnyEvent(usage.cancel, usage.stop))
+            try:
+                words = trial.run().in_words
+                about = "on questions that kgsparql brings along"
+                told = Note("tried", f"{name} was tried out first, with {trial.tokens:,} tokens, {about}: {words}")
+            except KgsparqlError as error:
+                if required or usage.cancel.is_set():
+                    raise
+                why = printable(error.message, 300)
+                told = Note("trial", f"{name} could not be tried out, and is not asked: {why}")
+            usage.trial_tokens = trial.tokens
+    usage.stand_still(began, time.monotonic())
+    return model.trust, told if model.trust is None or model.trust.chooses else Note("trial", _WORSE)

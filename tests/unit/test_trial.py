@@ -1,6 +1,7 @@
 """The trial of a model: what scripted servers are found good for, what is kept of it, and how a question goes then."""
 
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,10 @@ import pytest
 
 import kgsparql
 from kgsparql import Answer, KnowledgeBase, LanguageModel
-from kgsparql.errors import CancelledError, ModelError
+from kgsparql.errors import ModelError
 from kgsparql.models.openai_client import OpenAIClient
-from kgsparql.models.trust import kept_trust
-from kgsparql.retrievers._trial import MOST_TOKENS, Trial, begun_trial, trial_of, tried_as
+from kgsparql.models.trust import Trust, kept_trust
+from kgsparql.retrievers._trial import Trial, tried_as
 from kgsparql.storage.response_cache import ResponseCache
 from tests.model_server import ModelServer, Slow, Status, Text
 from tests.scripted import question_of
@@ -29,11 +30,9 @@ def model_of(server: ModelServer, tmp_path: Path) -> LanguageModel:
     return LanguageModel("m", client, response_cache=ResponseCache(tmp_path / "replies.sqlite"))
 
 
-def tried(script: Script, tmp_path: Path, **options: Any) -> tuple[Trial, ModelServer]:
-    server = ModelServer(script, **options)
-    trial = Trial(model_of(server, tmp_path))
-    trial.run()
-    return trial, server
+def tried(script: Script, tmp_path: Path) -> tuple[Trust, ModelServer]:
+    server = ModelServer(script)
+    return Trial(model_of(server, tmp_path)).run(), server
 
 
 def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
@@ -46,36 +45,31 @@ def test_a_model_is_used_as_it_was_found_good_for(tmp_path: Path) -> None:
         (erratic, (False, False)),
         (lambda _: Text("I am a little teapot."), (False, False)),
     ):
-        trial, server = tried(script, tmp_path)
-        trust = trial.trust
-        assert trust is not None
+        trust, server = tried(script, tmp_path)
         assert (trust.chooses, trust.plans) == found
-        assert 0 < trial.tokens == trust.tokens <= MOST_TOKENS
-        assert {body["max_tokens"] for body in (r.body for r in server.requests)} == {300}
-        assert all(set(trust.right) <= {"lists", "plans"} for _ in server.requests)
+        assert 0 < trust.tokens <= 3_000
+        assert {request.body["max_tokens"] for request in server.requests} == {300}
 
 
 def test_a_plan_that_does_something_else_is_wrong(tmp_path: Path) -> None:
     for plan in ("(count (where C2 (n ^R1) >= 2))", "(count (where C2 (n R4) > 10))", "(count C2)", "many"):
-        trial, _ = tried(
+        trust, _ = tried(
             lambda body, plan=plan: Text({"plan": plan}) if question_of(body) in PLANS else strong(body), tmp_path
         )  # type: ignore[misc]
-        assert trial.trust is not None
-        assert (trial.trust.chooses, trial.trust.plans) == (True, False)
+        assert (trust.chooses, trust.plans) == (True, False)
 
 
 def test_what_was_found_is_kept_for_its_server_model_and_prompts_and_a_failure_is_not(tmp_path: Path) -> None:
-    trial, _ = tried(weak, tmp_path)
+    trust, _ = tried(weak, tmp_path)
     other = model_of(ModelServer(), tmp_path)
-    assert kept_trust(tried_as(other)) == trial.trust
+    assert kept_trust(tried_as(other)) == trust
     assert kept_trust({**tried_as(other), "prompts": "others"}) is None
     other.name = "another"
     assert kept_trust(tried_as(other)) is None
     down = Trial(other)
     down.model.client = ModelServer(lambda _: Status(503)).client()
-    down.run()
-    assert isinstance(down.error, ModelError)
-    assert "could not be tried out" in down.outcome
+    with pytest.raises(ModelError):
+        down.run()
     assert kept_trust(tried_as(other)) is None
 
 
@@ -83,21 +77,20 @@ def ask(knowledge: KnowledgeBase, model: LanguageModel, **asking: Any) -> Answer
     return knowledge.ask("Where was Marie Curie born?", model=model, **asking)
 
 
-def test_the_first_question_goes_without_the_model_and_the_next_with_it(nobel: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_model_is_tried_before_it_is_asked_and_what_was_found_stays(nobel: KnowledgeBase, tmp_path: Path) -> None:
     server = ModelServer(strong)
     model = model_of(server, tmp_path)
-    first = ask(nobel, model, prose=True)
-    assert (first.model, first.trust, first.best[0].label) == ("", None, "Warsaw")
-    (note,) = [note for note in first.notes if note.code == "trial"]
-    assert "this question goes without a model" in str(note)
-    trial = trial_of(model)
-    assert trial is not None
-    trial.join()
-    assert not any("Curie" in str(request.body) for request in server.requests)
-    second = ask(nobel, model)
-    assert (second.model, second.trust) == ("m", trial.trust)
-    assert kgsparql.answer_to_json(second)["trust"]["right"] == {"lists": [10, 10], "plans": [1, 1]}
-    assert begun_trial(model) is None
+    first = ask(nobel, model)
+    assert (first.model, first.trust) == ("m", model.trust)
+    (note,) = [note for note in first.notes if note.code == "tried"]
+    assert "it chooses from lists and writes plans (10 of 10 lists, 1 of 1 plans right)" in str(note)
+    asked = ["Curie" in str(request.body) for request in server.requests]
+    assert asked == sorted(asked), "nothing of the question is sent before"
+    assert kgsparql.answer_to_json(first)["trust"]["right"] == {"lists": [10, 10], "plans": [1, 1]}
+    second = ask(nobel, model_of(server, tmp_path))
+    assert (second.trust, second.usage["trial_tokens"], [n for n in second.notes if n.code == "tried"]) == (
+        first.trust, 0, [],
+    )  # fmt: skip
 
 
 def test_a_model_that_is_worse_than_the_ranking_is_not_asked_about_a_graph(
@@ -127,22 +120,17 @@ def test_a_server_that_is_down_is_one_note_and_an_error_only_where_a_model_is_re
     assert re.fullmatch(r"m could not be tried out, and is not asked: .*504.*", str(note))
 
 
-def test_a_slow_server_does_not_hold_up_the_first_question_and_what_is_stopped_is_not_kept(
-    nobel: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_what_is_stopped_is_not_kept(nobel: KnowledgeBase, tmp_path: Path) -> None:
+    stop = threading.Event()
     with ModelServer([Slow(30.0)]) as server:
         model = LanguageModel("m", server.client(), response_cache=ResponseCache(tmp_path / "replies.sqlite"))
-        assert ask(nobel, model).best[0].label == "Warsaw"
-        trial = trial_of(model)
-        assert trial is not None
-        assert trial.is_alive()
-        trial.usage.cancel.set()
-        trial.join(10.0)
-    assert isinstance(trial.error, CancelledError)
+        threading.Timer(1.0, stop.set).start()
+        asked = ask(nobel, model, stop=stop)
+    assert (asked.model, asked.best[0].label) == ("", "Warsaw")
     assert kept_trust(tried_as(model)) is None
 
 
 def test_without_a_trial_a_model_chooses_from_lists(nobel: KnowledgeBase, tmp_path: Path) -> None:
     model = model_of(ModelServer(lambda _: Text({"numbers": [1]})), tmp_path)
     asked = ask(nobel, model, trial=False)
-    assert (asked.model, asked.trust, trial_of(model)) == ("m", None, None)
+    assert (asked.model, asked.trust, model.trust) == ("m", None, None)
