@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NotRequired, TypeAlias
 from typing import Literal as OneOf
@@ -304,16 +305,8 @@ def unanswered_json(question: str, error: KgsparqlError | None = None) -> Unansw
 
 def error_json(error: KgsparqlError) -> ErrorObject:
     """Return the error; what is no JSON in its details is told as text."""
-    made: ErrorObject = _object_of(ErrorObject, error, detail=_json_value(error.detail))
+    made: ErrorObject = _object_of(ErrorObject, error, detail=json.loads(json.dumps(error.detail, default=str)))
     return made
-
-
-def _json_value(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(one) for name, one in value.items()}
-    return [_json_value(one) for one in value] if isinstance(value, list | tuple) else str(value)
 
 
 def term_json(term: Term, label: str) -> TermObject:

@@ -1,8 +1,8 @@
 """A sentence of a model, held against what it cites: it must be true, read as a question, by the facts of its markers.
 
 Our own reader takes the sentence for the question whether it is so. It must have no doubt, and what makes it so must be
-among the facts that are cited; or the sentence is what was asked, with the answer in its place. Nothing of it may be
-left over: each word shapes the sentence, names what is cited, or is one of a predicate or class that is meant.
+among the facts that are cited; or what it says is just what was computed. Nothing of it may be left over: each word
+shapes the sentence, names what is cited, or is one of a predicate or class that is meant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _DECIMALS = 6  # that an answer shows of a number
 _SEX_TOLD = frozenset("he she him his her hers wife wives husband husbands widow widower".split())
 _KINDS = frozenset({RDF_TYPE, SUBCLASS_OF})  # predicates that say of what class something is
 _SO = "is true that"
-_MODIFIED = 3  # words behind "with" among which the noun of a predicate stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ class SentenceCheck:
             return self._is_as_computed(self._read_statement(read.text_of(positive)) if denials else read)
         if said is not None:
             return False
-        if (not denials and self._is_true(read)) or self._repeats_question(read):
+        if not denials and self._is_true(read):
             return True
         return any(self._is_as_computed(self._read_statement(question, "")) for question in self._asked_by(read))
 
@@ -121,22 +120,17 @@ class SentenceCheck:
         return None, text
 
     def _in_english(self, text: str) -> str:
-        """Say a sentence in English, with the name of what is asked about for a pronoun at its beginning.
+        """Say a sentence in English.
 
         Empty where a word is left out in English: ``wohl``.
         """
-        session, own = self.session, lexicon()
+        session = self.session
         if session.translation is not None:
             search = None if session.linker is None else session.linker.index.search
             called, language = replace(session.labels, known=session.compared), session.translation.language
             if not {token.text for token in tokens(text)}.isdisjoint(glossary(language).words["fillers"]):
                 return ""
             text = translated(text, language, search, lambda term: called([term])[term]).text.rstrip("?. ")
-        first, _, rest = text.partition(" ")
-        pronouns = (own.personal_pronouns | own.possessive_pronouns) - (_SEX_TOLD - self._asked_roots)
-        if len(self._linked_names) == 1 and first.lower() in pronouns:
-            owner = "'s" if first.lower() in own.possessive_pronouns else ""
-            text = f"{self._linked_names[0].label}{owner} {rest}"
         return re.sub(r"n['’]t\b", " not", text)
 
     def _read_statement(self, sentence: str, before: str = _SO) -> _Read:
@@ -216,8 +210,6 @@ class SentenceCheck:
         said = [read.texts[at] for at in read.free]
         vague = fit.locations | set(map(root, own.time_nouns))  # the place, the year: of what?
         telling = [text for text in said if root(text) not in vague]
-        if any(text not in own.light_words and root(text) in self._asked_roots for text in telling):
-            return True  # as it was asked, and read without a doubt
         is_located = not own.locatives.isdisjoint(said)
 
         def is_named(label: str) -> bool:
@@ -267,10 +259,7 @@ class SentenceCheck:
         labels = [words(normalised(fit.text(predicate))) for predicate in predicates]
         if any((stem(one), two) == (stem(before), text) for some in (asked, *labels) for one, two in pairwise(some)):
             return True
-        fronted = {one for one, two in pairwise(asked) if two in own.question_words}
         is_being = before in own.be_forms | own.place_verbs
-        if text in fronted and root(before) in self._asked_roots and (is_being or own.is_verb(before)):
-            return True
         after = next((p for p in range(at + 1, len(texts)) if texts[p] not in own.determiners), at)
         chunk_at = {p: chunk for chunk in read.found.asked.read.chunks for p in chunk.span}
         behind, ahead = chunk_at.get(at - 1), chunk_at.get(after)
@@ -288,14 +277,11 @@ class SentenceCheck:
                 is_act = not forms.isdisjoint({"by", "agent"}) or ("verb" in forms and root(before) in verbs)
                 is_act |= any(len(name) == 1 and own.is_present(name[0]) for name in names)  # fed, by what `feeds`
                 return is_participle and (is_act if text == "by" else "verb" in forms and not is_act)
-            case "with":
-                near = texts[after : after + _MODIFIED]
-                return is_kind and any(fit.says(one, fit.text(p)) for one in near for p in predicates)
             case "in" | "on" | "at":
                 ends = ahead.entities[:1] if ahead is not None else ()
                 is_place = texts[after] in own.relatives or any(self._is_end(one.term, fit) for one in ends)
                 return (is_value and text != "at") or (is_of_place and is_place and (text == "in" or is_being))
-        return is_value and text in asked
+        return False
 
     def _is_end(self, term: Term, fit: LabelFit) -> bool:
         """Tell whether something is what a cited fact leads to, or what contains its object."""
@@ -331,17 +317,6 @@ class SentenceCheck:
         at = {at for term, chunk in read.names.items() if term in answers for at in chunk.span}
         span = range(min(at, default=0), max(at, default=-1) + 1)
         return span if at and all(p in at or read.texts[p] in lexicon().and_words for p in span) else None
-
-    def _repeats_question(self, read: _Read) -> bool:
-        """Tell whether a sentence is the question, word for word, with the answer in the place of what is asked for."""
-        own, span, asked = lexicon(), self._answer_span(read), self.session.asked
-        if span is None or not own.determiners.issuperset(read.texts[read.start : span.start]):
-            return False
-        said, texts = [*map(root, read.texts[span.stop :])], asked.read.texts
-        start = len(texts) - len(said)
-        opening = own.question_words.keys() | own.amounts | own.determiners
-        is_opening = all(at in asked.noun or texts[at] in opening for at in range(max(start, 0)))
-        return 0 < start < len(texts) and is_opening and [*map(root, texts[start:])] == said
 
     def _asked_by(self, read: _Read) -> Iterator[str]:
         """Yield questions whose answer a sentence says: ``What is X?`` for ``X is 4``; none where it says only some."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from itertools import count
 from typing import Annotated, Any, cast
@@ -264,52 +264,43 @@ def _own_numbers(plan: a.Plan, asked: PlanQuestion) -> Iterator[Decimal]:
     said |= {Decimal(ordinals[token.text]) for token in tokens(texts[1]) if token.text in ordinals}
     for chunk in asked.chunks:
         said |= {own for own in (chunk.number, chunk.last) if isinstance(own, Decimal)}
+    factors = _conversion_factors(plan, asked)
     near = {number + one for number in said for one in (-1, 0, 1)} | {*map(Decimal, (-1, 0, 1))}  # the ends of a range
+    near |= {number for one in said for by in factors for number in (one * by, one / by)}
     for part in parts(plan):
-        factors = _conversion_factors(part, asked)
-        numbers: list[Decimal] = []
         match part:
-            case a.Calculated(operator, left, right) if operator != "round":
-                constants = [one.value for one in (left, right) if isinstance(one, a.Constant)]
-                yield from (one for one in constants if one not in said and (operator in "+-" or one not in factors))
-            case a.Compares(left, _, right):
-                numbers = [one.value for one in (left, right) if isinstance(one, a.Constant)]
-            case a.Where(value=Literal() as value) if _NUMBER.match(value.value):
-                numbers = [Decimal(value.value)]
-            case a.Top(number=most):
-                numbers = [Decimal(most)]
-            case a.ItemTable(limit=most) | a.Grouped(limit=most):
-                numbers = [] if most is None else [Decimal(most)]
-                numbers += [part.having[2]] if isinstance(part, a.Grouped) and part.having else []
-        for number in numbers:
-            if number not in near and not any(number in {one * by, one / by} for one in said for by in factors):
-                yield number
+            case a.Calculated("round") | a.Constant():
+                continue
+            case a.Calculated(operator):
+                known = said if operator in "+-" else said | factors
+            case _:
+                known = near
+        yield from (number for number in _numbers_of(part) if number not in known)
 
 
-def _conversion_factors(part: object, asked: PlanQuestion) -> set[Decimal]:
+def _numbers_of(part: Any) -> Iterator[Decimal]:
+    """Yield the numbers that stand in a part of a plan itself."""
+    for value in (getattr(part, each.name) for each in fields(part)):
+        for one in value if type(value) is tuple else (value,):
+            if isinstance(one, a.Constant):
+                yield one.value
+            elif isinstance(part, a.Where) and isinstance(one, Literal) and _NUMBER.match(one.value):
+                yield Decimal(one.value)
+            elif isinstance(one, int | Decimal) and not isinstance(one, bool):
+                yield Decimal(one)
+
+
+def _conversion_factors(plan: a.Plan, asked: PlanQuestion) -> set[Decimal]:
     """Return the factors from a unit of the values to one that the question says, and back; 100, of a share."""
     own, texts = lexicon(), (asked.session.original, asked.session.question)
-    said = {token.text for text in texts for token in tokens(text)}
+    said, found = {token.text for text in texts for token in tokens(text)}, [*parts(plan)]
     units = {own.units[word] for word in said & own.units.keys() if len(word) > 1} | {one.unit for one in asked.chunks}
-    stated = {own.units.get(of.unit.lower(), of.unit.lower()) for of in _values_in(part)}
+    written = {of.unit.lower() for of in found if isinstance(of, a.Value | a.Summarised)}
+    stated = {own.units.get(unit, unit) for unit in written}
     factors = {factor for one in units for of in stated for factor in ratios(one, of)}
-    is_share = isinstance(part, a.Calculated) and any(
-        isinstance(of, a.Calculated) and of.operator == "/" for of in parts(part)
-    )
-    return factors | (
-        {Decimal(100)} if is_share and (said & own.share_words or any("%" in t for t in texts)) else set()
-    )
-
-
-def _values_in(part: object) -> Iterator[a.Value | a.Summarised]:
-    """Yield the values that a number is made of; how many there are of something has no unit."""
-    match part:
-        case a.Value() | a.Summarised():
-            yield part
-        case a.SummaryOf(measure=of) | a.Where(measure=of):
-            yield from _values_in(of)
-        case a.Calculated(_, left, right) | a.Compares(left, _, right):
-            yield from (*_values_in(left), *_values_in(right))
+    is_share = any(isinstance(of, a.Calculated) and of.operator == "/" for of in found)
+    is_asked = not said.isdisjoint(own.share_words) or any("%" in text for text in texts)
+    return factors | ({Decimal(100)} if is_share and is_asked else set())
 
 
 def _digits_in(text: str) -> Iterator[str]:
