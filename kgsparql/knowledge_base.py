@@ -438,7 +438,7 @@ def open(
     :param progress: called with how far something long has come: its name, how much is done, and of how much.
     :param index: the directory below which label indexes are; the cache directory, if none.
     :param prefixes: more prefixes, before those of the sources and those that kgsparql knows.
-    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``encoding``, ``skip_bad``, …
+    :param options: of :func:`kgsparql.graphs.open_graph`: ``format``, ``base``, ``skip_bad``, …
     :raises GraphLoadError: for a file that is missing or is not RDF.
     """
     of_rdflib = [source for source in sources if is_of_rdflib(source)]

@@ -80,7 +80,6 @@ class FileOptions:
         str | None, _reading_option("--input-format EXT", "Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld.")
     ] = None
     base: Annotated[str | None, _reading_option("--base IRI", "Base for relative IRIs in the files.")] = None
-    encoding: Annotated[str | None, _reading_option("--encoding NAME", "Character encoding of the files.")] = None
     skip_bad: Annotated[
         bool, _reading_option("--skip-bad", "Go on after a statement that is not valid RDF; they are counted.")
     ] = False
@@ -88,8 +87,7 @@ class FileOptions:
     @property
     def reading(self) -> dict[str, Any]:
         """The options of :class:`kgsparql.graphs.files.ReadOptions`."""
-        named = {"format": self.input_format, "base": self.base, "encoding": self.encoding}
-        return {**named, "skip_bad": self.skip_bad}
+        return {"format": self.input_format, "base": self.base, "skip_bad": self.skip_bad}
 
 
 @dataclass(frozen=True, kw_only=True)

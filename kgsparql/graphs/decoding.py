@@ -12,7 +12,6 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxigraph
@@ -20,7 +19,7 @@ from xml.parsers import expat  # only for the markup: the RDF is parsed by pyoxi
 import pyoxigraph as ox
 
 from kgsparql.dataclasses import dataclass, field
-from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError, OptionError
+from kgsparql.errors import GraphLoadError, KgsparqlError, LimitError
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -96,47 +95,28 @@ def _counted_chunks(file: BinaryIO, tally: Tally, on_read: Callable[[int], None]
         yield data
 
 
-def _in_utf8(chunks: Iterable[bytes], tally: Tally, encoding: str | None) -> Iterator[bytes]:
-    """Yield UTF-8 without a byte order mark: checked if it is UTF-8 already, else transcoded from ``encoding``."""
-    codec = text_codec(encoding or "utf-8")
-    if codec is None:
-        raise OptionError(f"unknown encoding {encoding!r}", hint="for example latin-1, cp1252, utf-16")
-    decoder = codecs.getincrementaldecoder(codec)("strict")
-    transcode, offset = codec != "utf-8", 0
+def _in_utf8(chunks: Iterable[bytes], tally: Tally) -> Iterator[bytes]:
+    """Yield UTF-8 without a byte order mark; what is not UTF-8 is refused, with its place."""
+    decoder, offset = codecs.getincrementaldecoder("utf-8")("strict"), 0
     for chunk in chain(chunks, [b""]):
-        guess = json.detect_encoding(chunk[:4]) if offset == 0 and not transcode else "utf-8"
+        guess, pending = json.detect_encoding(chunk[:4]) if offset == 0 else "utf-8", len(decoder.getstate()[0])
+        hint = f"iconv -f {'ENCODING' if guess.startswith('utf-8') else guess} -t UTF-8 {tally.name}"
         if not guess.startswith("utf-8"):
             message = f"{tally.name}: looks like {guess.upper()}; expected UTF-8"
-            raise GraphLoadError(message, code="E_ENCODING", hint=f"--encoding {guess}", path=tally.name)
-        pending = len(decoder.getstate()[0])
-        data = chunk
+            raise GraphLoadError(message, code="E_ENCODING", hint=hint, path=tally.name)
         try:
-            if transcode or pending or not chunk or not chunk.isascii():
-                text = decoder.decode(chunk, not chunk)
-                data = text.encode() if transcode else chunk
-        except UnicodeError as error:  # one without a place: UTF-16 that has no byte order mark
-            at, known = getattr(error, "start", 0), getattr(error, "encoding", codec)
-            before = bytes(getattr(error, "object", b"")[:at])
+            if pending or not chunk or not chunk.isascii():
+                decoder.decode(chunk, not chunk)
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start]
             line, column = tally.lines + 1 + before.count(b"\n"), len(before) - before.rfind(b"\n")
-            message = f"byte {offset - pending + at:,} is not valid {known.upper()}; expected UTF-8"
-            hint = "name the encoding, for example --encoding latin-1"
+            message = f"byte {offset - pending + error.start:,} is not valid UTF-8; expected UTF-8"
             raise error_at(GraphLoadError, tally.name, line, column, message, code="E_ENCODING", hint=hint) from error
-        if offset == 0:
-            data = data.removeprefix(codecs.BOM_UTF8)
+        data = chunk.removeprefix(codecs.BOM_UTF8) if offset == 0 else chunk
         offset += len(chunk)
         tally.lines += data.count(b"\n")
         if data:
             yield data
-
-
-def text_codec(encoding: str) -> str | None:
-    """Return Python's name of an encoding; ``None`` if it has none, or one that does not decode to text."""
-    try:
-        with suppress(UnicodeError):
-            b"a".decode(encoding)  # unlike a lookup, this refuses codecs such as hex
-        return codecs.lookup(encoding).name
-    except LookupError:
-        return None
 
 
 class ChunkReader:
@@ -168,20 +148,12 @@ _HTML = re.compile(
 )
 
 
-def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally, encoding: str | None) -> Iterator[bytes]:
+def guarded(chunks: Iterator[bytes], rdf_format: ox.RdfFormat, tally: Tally) -> Iterator[bytes]:
     """Yield UTF-8 for the parser of a format, from unpacked bytes that are not of another format."""
-    head, chunks = _with_head(chunks)
-    name, is_xml = tally.name, rdf_format == ox.RdfFormat.RDF_XML
-    if is_xml and encoding is None and (found := DECLARED_ENCODING.match(head)) is not None:
-        declared, encoding = found[2].decode(), text_codec(found[2].decode())
-        is_utf8 = "\ufffd" not in head.decode(errors="replace")[:-1]  # the last character may be cut
-        if encoding is None or (is_utf8 and encoding != "utf-8" and (encoding.startswith("utf") or not head.isascii())):
-            message = f"the XML declaration names {declared}, which is unknown, or not how the file is written"
-            hint = "--encoding utf-8" if is_utf8 else f"iconv -f ENCODING -t UTF-8 {name}"
-            raise error_at(GraphLoadError, name, 1, 1, message, code="E_ENCODING", hint=hint)
-    head, text = _with_head(_in_utf8(chunks, tally, encoding))
+    name = tally.name
+    head, text = _with_head(_in_utf8(chunks, tally))
     _refuse_other_formats(head, rdf_format, name)
-    if is_xml:
+    if rdf_format == ox.RdfFormat.RDF_XML:
         return _checked_rdf_xml(text, name)
     return (_json_with_depth_checked if rdf_format == ox.RdfFormat.JSON_LD else _with_depth_checked)(text, name)
 

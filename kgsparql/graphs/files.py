@@ -50,19 +50,18 @@ class ReadOptions:
 
     :param format: a key of :data:`FORMATS` or a media type, where the file name does not tell the format.
     :param base: the IRI that relative IRIs are resolved against; :data:`OWN_BASE` is that of each file.
-    :param encoding: of the text, if not UTF-8.
     :param skip_bad: skip invalid statements, and count them.
     """
 
     format: str | None = None
     base: str | None = None
-    encoding: str | None = None
     skip_bad: bool = False
 
     @property
     def recipe(self) -> tuple[str, ...]:
         """The options that change what is read, for manifests and cache keys."""
-        return self.format or "", self.base or "", self.encoding or "", "skip_bad" if self.skip_bad else ""
+        # In the third place 0.2 had the encoding: stores that it made are not to be made again.
+        return self.format or "", self.base or "", "", "skip_bad" if self.skip_bad else ""
 
     def base_of(self, file: RdfFile) -> str | None:
         """Return what the relative IRIs of a file are resolved against; standard input has no IRI of its own."""

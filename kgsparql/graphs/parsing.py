@@ -49,7 +49,7 @@ def opened(file: RdfFile, options: ReadOptions, progress: Progress | None = None
     on_read = None if progress is None else lambda done: progress("reading", done, max(total, done))
     file.tally, file.skipped, file.first_skipped, file.graphs = Tally(file.name), 0, "", set()
     with raw_file(file) as raw:
-        chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally, options.encoding)
+        chunks = guarded(unpacked(raw, file.tally, on_read), rdf_format, file.tally)
         reader = ChunkReader(chunks)
         try:
             yield reader

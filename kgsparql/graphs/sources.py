@@ -40,7 +40,7 @@ CACHE_FROM_BYTES = 50_000_000
 def open_graph(
     sources: GraphSource | Sequence[GraphSource], *, name: str | None = None,
     format: str | None = None,  # noqa: A002 - the word of the specifications
-    base: str | None = None, encoding: str | None = None, skip_bad: bool = False,
+    base: str | None = None, skip_bad: bool = False,
     cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None, patience_s: float = 0.0,
     progress: Progress | None = None, notes: Callable[[str], None] | None = None,
     transport: Transport | None = None,
@@ -62,7 +62,7 @@ def open_graph(
     :raises GraphLoadError: for RDF that is not valid, with file, line and column.
     """
     groups = groups_of(sources) or [[]]
-    reading = {"format": format, "base": base, "encoding": encoding, "skip_bad": skip_bad}
+    reading = {"format": format, "base": base, "skip_bad": skip_bad}
     _refuse_stray_options(groups, reading, endpoint_timeout_s)
 
     def opened(group: Sequence[GraphSource], name: str | None) -> KnowledgeGraph:

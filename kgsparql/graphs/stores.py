@@ -88,7 +88,7 @@ def load_store(
         for a single file. ``None``: the default graph.
         Quad formats keep their named graphs; their default graph follows the same rule.
     :param progress: called with the phases ``reading`` and ``writing``.
-    :param reading: the options of files: ``format``, ``base``, ``encoding`` and ``skip_bad``.
+    :param reading: the options of files: ``format``, ``base`` and ``skip_bad``.
     :raises GraphLoadError: for a file that is not valid RDF; the store stays as it was.
     :raises StoreLockedError: if another process is loading into it.
     :raises StoreError: if the directory holds something else, or a source changed since it was loaded.

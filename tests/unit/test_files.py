@@ -138,32 +138,22 @@ def test_L06_L07_latin_1_utf_16_and_utf_32(load: Load) -> None:
     message = refused("E_ENCODING", load, "latin.nt", data).message
     for said in (f"byte {data.index(0xE9):,}", "latin.nt:5001:39", "expected UTF-8"):
         assert said in message
-    assert '"café"' in objects(load("latin.nt", data, encoding="latin-1"))
-    with pytest.raises(OptionError, match="unknown encoding"):
-        load("latin.nt", data, encoding="klingon")
     for codec in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         data = TRIPLE.decode().encode(codec)
         error = refused("E_ENCODING", load, "wide.nt", data)
         assert codec.upper() in error.message
-        assert codec in error.hint
-        assert objects(load("wide.nt", data, encoding=codec)) == ['"v"']
+        assert f"iconv -f {codec}" in error.hint
 
 
 def test_L08_rdf_xml_in_another_encoding(load: Load) -> None:
-    body = RDF + ABOUT_A.replace(b">v<", ">café<".encode("latin-1")) + b"</rdf:RDF>"
-    for declaration in (
-        b'<?xml version="1.0" encoding="ISO-8859-1"?>',
-        b"<?xml version='1.0' encoding = 'iso-8859-1' standalone='yes'?>\n",
-        b'<?xml version="1.0" encoding="windows-1252"?>',
-    ):
-        assert objects(load("latin.rdf", declaration + body)) == ['"café"']
-    error = refused("E_ENCODING", load, "x.rdf", b'<?xml version="1.0" encoding="x-klingon"?>' + body)
-    assert "iconv" in error.hint
-    for said in ("iso-8859-1", "utf-16"):  # of a file in UTF-8
-        declared = f"<?xml version='1.0' encoding='{said}'?>".encode()
-        error = refused("E_ENCODING", load, "x.rdf", declared + body.decode("latin-1").encode())
-        assert error.hint == "--encoding utf-8"
-        assert "x.rdf:1:1" in error.message
+    body, declared = (
+        RDF + ABOUT_A.replace(b">v<", ">café<".encode("latin-1")) + b"</rdf:RDF>",
+        b"<?xml version='1.0' encoding='%b'?>",
+    )
+    for said in (b"ISO-8859-1", b"windows-1252", b"x-klingon"):
+        assert "iconv" in refused("E_ENCODING", load, "x.rdf", declared % said + body).hint
+    in_utf8 = body.decode("latin-1").encode()
+    assert objects(load("said.rdf", declared % b"ISO-8859-1" + in_utf8)) == ['"café"'], "whatever it calls itself"
 
 
 def test_L09_L10_relative_iris_and_the_base(load: Load, tmp_path: Path) -> None:
@@ -275,7 +265,6 @@ def test_L18_hidden_by_an_encoding(load: Load) -> None:
         with pytest.raises(GraphLoadError) as caught:
             load("hidden.rdf", data)
         assert caught.value.code in {"E_DTD", "E_ENCODING"}
-        refused("E_DTD", load, "hidden.rdf", data, encoding=codec)
 
 
 def test_L20_L22_rdf_xml_json_ld_and_triples_nested_without_end(load: Load) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from xml.parsers import expat  # only looks at the markup; the results are read 
 import pyoxigraph as ox
 
 from kgsparql.errors import EndpointReplyError, KgsparqlError, QueryError
-from kgsparql.graphs.decoding import DECLARED_ENCODING, text_codec
+from kgsparql.graphs.decoding import DECLARED_ENCODING
 from kgsparql.graphs.graph import Solution, Solutions
 from kgsparql.graphs.profiles import UNKNOWN
 from kgsparql.graphs.protocol.request import (
@@ -49,7 +50,6 @@ _MAX_ROWS = re.compile(r"\s*([0-9]{1,9})\s*")
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
 _BRACE_STEP = {ord("{"): 1, ord("}"): -1}
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 _NODE_ID_IN_JSON = re.compile(rb'("bnode"\s*,\s*"value"\s*:\s*")nodeID://')
 _NODE_ID_IN_XML = re.compile(rb"(<bnode>)nodeID://")
 """Virtuoso's names of blank nodes, which are invalid. In a literal, JSON escapes the quote and XML the tag."""
@@ -252,24 +252,15 @@ def _respelt_body(reply: HttpReply, request: SparqlRequest) -> bytes:
 
 
 def _utf8_body(reply: HttpReply, request: SparqlRequest) -> bytes:
-    """Return the body in UTF-8; what is not is read as its type, or its XML declaration, names it."""
-    body, charset = reply.body, _CHARSET.search(reply.headers.get("content-type", ""))
-    codec = json.detect_encoding(body[:4])  # by a mark, or NULs beside the first characters
+    """Return the body, which must be UTF-8, without a byte order mark."""
+    body = reply.body
     try:
-        try:
-            text = body.decode(codec)
-        except UnicodeDecodeError:
-            declared = DECLARED_ENCODING.match(body)
-            named = text_codec(charset[1] if charset else declared[2].decode() if declared else "")
-            if named in {None, "utf-8"}:
-                raise
-            text = body.decode(str(named))
+        body.decode()
     except UnicodeDecodeError as error:
         if error.end >= len(body):
             raise _broken_error(body, request) from None
-        why = f"byte {error.start:,} is not valid {error.encoding.upper()}, and no other charset is declared"
-        raise _malformed_error(why, request) from None
-    return DECLARED_ENCODING.sub(rb"\1UTF-8", text.encode().strip(), count=1)
+        raise _malformed_error(f"byte {error.start:,} is not valid UTF-8", request) from None
+    return DECLARED_ENCODING.sub(rb"\1UTF-8", body.removeprefix(BOM_UTF8).strip(), count=1)
 
 
 def _refuse_broken_xml(body: bytes, request: SparqlRequest) -> None:
