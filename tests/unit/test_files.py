@@ -68,7 +68,6 @@ def test_L04_every_format_packed_and_not_and_with_a_byte_order_mark(load: Load) 
                 load(f"{name}.gz", gzip.compress(data)),
                 load(name, data),
                 load(name, b"\xef\xbb\xbf" + data),
-                load(name, data.decode().encode("utf-8-sig"), encoding="utf-8-sig"),
             ):
                 assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"'], name
 
