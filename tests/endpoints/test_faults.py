@@ -27,7 +27,6 @@ from tests.endpoints import faults
 from tests.endpoints.faults import (
     JSON,
     SELECT_JSON,
-    XML,
     Fake,
     FaultServer,
     answering,
@@ -42,10 +41,6 @@ from tests.endpoints.servers import oxigraph_serve, store_of
 from tests.world import ROOT
 
 ALL = Query("all", "SELECT ?s ?n WHERE { ?s ?p ?n }")
-XML_OF = (
-    '<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="s"/></head><results><result>'
-    '<binding name="s">{}</binding></result></results></sparql>'
-)
 JSON_OF = '{{"head":{{"vars":["s"]}},"results":{{"bindings":[{{"s":{}}}]}}}}'
 
 
@@ -135,7 +130,6 @@ def listed(number: int, iri: Callable[[int], str]) -> bytes:
 def test_U12_a_reply_that_repeats_the_key_is_not_shown_with_it() -> None:
     construct = "CONSTRUCT WHERE { ?s ?p ?o }"
     for query, kind, body, code in (
-        (ALL.text, XML, XML_OF.format("<canary-w0rd/>"), "E_FORMAT"),
         (ALL.text, JSON, JSON_OF.format('"canary-w0rd"'), "E_FORMAT"),
         (ALL.text, JSON, JSON_OF.format('{"type":"canary-w0rd","value":""}'), "E_FORMAT"),
         (ALL.text, JSON, JSON_OF.format('"canary-w0rd"')[:-4], "E_PARTIAL"),

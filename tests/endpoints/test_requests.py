@@ -47,7 +47,7 @@ def test_a_query_is_a_form_that_is_posted_and_nothing_else_is_in_it() -> None:
     assert (request.form, other.form) == ({"query": ALL.text}, {"query": odd.text})
     assert request.headers["content-type"] == "application/x-www-form-urlencoded; charset=utf-8"
     assert request.headers["user-agent"] == f"kgsparql/{version('kgsparql')}"
-    assert request.headers["accept"].startswith("application/sparql-results+json, application/sparql-results+xml;q=")
+    assert request.headers["accept"].startswith("application/sparql-results+json, application/json;q=")
     assert request.headers["accept-encoding"] == "gzip"
     assert "authorization" not in request.headers
 

@@ -41,7 +41,7 @@ _HINTS = {
     405: _MANNER_HINT,
     415: _MANNER_HINT,
     501: _MANNER_HINT,
-    406: "it must give results as SPARQL JSON or XML, and triples as N-Triples or Turtle",
+    406: "it must give results as SPARQL JSON, and triples as N-Triples or Turtle",
     413: "ask for less at once: a smaller `chunk_size` in a profile of your own",
 }
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"

@@ -44,7 +44,7 @@ from kgsparql.storage.response_cache import QUERY, ResponseCache
 MAX_REDIRECTS = 3
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_RESULTS = "application/sparql-results+json, application/sparql-results+xml;q=0.8, application/json;q=0.5"
+_RESULTS = "application/sparql-results+json, application/json;q=0.5"
 _TRIPLES = "application/n-triples, text/turtle;q=0.8"
 _ACCEPT: Mapping[Form, str] = {
     "SELECT": _RESULTS, "ASK": _RESULTS, "CONSTRUCT": _TRIPLES, "DESCRIBE": _TRIPLES, "DESCRIPTION": "text/turtle",
