@@ -107,7 +107,6 @@ class Usage:
     asking_s: float | None = None
     _ended: float | None = None
     _is_local: bool = False
-    _still_until: float = -math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin_asking(self, *, is_remote: bool) -> None:
@@ -117,15 +116,9 @@ class Usage:
         if is_remote and self.budget.max_seconds is not None:
             self.asking_s = self.seconds + _REMOTE_SHARE * max(0.0, self.budget.max_seconds - self.seconds)
 
-    def stand_still(self, began: float, ended: float) -> None:
-        """Leave a wait out of the question's time; of several at once, each second once."""
-        with self._lock:
-            self.started += max(0.0, ended - max(began, self._still_until))
-            self._still_until = max(ended, self._still_until)
-
     @property
     def seconds(self) -> float:
-        """Wall time since the question began, without what it waited as one of many."""
+        """Wall time since the question began."""
         return time.monotonic() - self.started
 
     @property

@@ -57,7 +57,6 @@ LogOption = Annotated[
 ]
 HostOption = Annotated[str, c.option("--host ADDRESS", "Another address; needs KGSPARQL_TOKEN, or makes a token.")]
 
-_PATIENCE_S = 3_900.0  # for which many questions wait for an endpoint: an hour that it may ask for, and a little more
 HOW_TO_ADD = (
     f"no language model: candidates are ranked. Add one with -m MODEL and {KEY_VARIABLE}, or with --base-url URL of an "
     "OpenAI-compatible server; --no-model hides this"
@@ -144,20 +143,15 @@ class GraphOptions(FileOptions):
 
     @contextmanager
     def opened(
-        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", fresh: bool = False,
-        patient: bool = False,
-    ) -> Iterator[KnowledgeBase]:  # fmt: skip
-        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs.
-
-        :param patient: for many questions, which wait until an endpoint can be asked again.
-        """
+        self, *, languages: tuple[str, ...] = ("en",), embedder: str = "auto", fresh: bool = False
+    ) -> Iterator[KnowledgeBase]:
+        """Open the knowledge base, with progress and notes on stderr while the ``with`` block runs."""
         from kgsparql.knowledge_base import open as open_knowledge
 
         with c.Progress(quiet=self.quiet) as shown:
             yield open_knowledge(
                 *self.sources, languages=languages, embedder=embedder, progress=shown, note=self.say,
-                fresh=fresh, index=self.index,
-                endpoint_timeout_s=self.endpoint_timeout, patience_s=_PATIENCE_S if patient else 0.0, **self.reading,
+                fresh=fresh, index=self.index, endpoint_timeout_s=self.endpoint_timeout, **self.reading,
             )  # fmt: skip
 
 
@@ -269,7 +263,7 @@ def options_of(option: list[str] | None) -> dict[str, str]:
 @contextmanager
 def opened_to_ask(
     graph: GraphOptions, model: ModelOptions, limits: LimitOptions, *, lang: str, embedder: str, method: str = "auto",
-    options: Mapping[str, Any] | None = None, has_graph: bool = True, patient: bool = False,
+    options: Mapping[str, Any] | None = None, has_graph: bool = True,
     seed: int = 0, **more: Any,
 ) -> Iterator[tuple[KnowledgeBase | None, AskOptions]]:  # fmt: skip
     """Open what is asked, and say how; a wrong name or option of the method is said before a graph is loaded."""
@@ -279,7 +273,7 @@ def opened_to_ask(
     languages, budget = c.languages(lang), limits.budget()
     used = model.opened(seed=seed)
     load(method, options)
-    opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh, patient=patient)
+    opened = graph.opened(languages=languages, embedder=embedder, fresh=model.fresh)
     with used or nullcontext(), opened if has_graph else nullcontext() as knowledge:
         how: dict[str, Any] = {"retriever": method, "options": options or {}, "require_model": model.require_model}
         how |= {} if model.trial is None else {"trial": model.trial}

@@ -184,7 +184,7 @@ def _opened_with(
         direction=c.checked_direction(how.direction), seed=how.seed, language=how.language,
         emit=partial(c.say_step, verbose=shown, drafts=how.shows_drafts and not graph.quiet),
         allow_model_knowledge=how.allow_model_knowledge, complete=how.complete, qualifiers=how.qualifiers,
-        prose=how.prose, patient=question == "-", min_confidence=how.min_confidence,
+        prose=how.prose, min_confidence=how.min_confidence,
     ) as (knowledge, asking):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named
         yield knowledge, asking.about(knowledge.resolve(name) for name in how.entity or ())

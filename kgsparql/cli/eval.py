@@ -156,7 +156,7 @@ def run(
         check_new(asked.output)
     drawn, graph = opened_dataset(dataset, graph, lang=asked.lang, limit=asked.limit, seed=asked.seed)
     with opened_to_ask(
-        graph, model, limits, lang=asked.lang, embedder=asked.embedder, patient=True,
+        graph, model, limits, lang=asked.lang, embedder=asked.embedder,
         direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
         qualifiers=asked.qualifiers, own_words=False,
     ) as (knowledge, asking):  # fmt: skip

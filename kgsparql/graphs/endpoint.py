@@ -43,7 +43,7 @@ from kgsparql.graphs.profiles import (
     limits_in_words,
 )
 from kgsparql.graphs.protocol.replies import media_type, solutions, triples
-from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest, Waiting
+from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
 from kgsparql.http.transport import HttpReply, Transport
@@ -96,8 +96,6 @@ class EndpointGraph(KnowledgeGraph):
     :param profile: how it is to be asked; what is known of the URL, if ``None``. With ``kgsparql.UNKNOWN`` it is
         asked without the limits that public services want; ``kgsparql.EndpointProfile`` makes one of your own.
     :param timeout_s: for one query, without waiting for a turn. ``None``: a little more than its profile says, or 30 s.
-    :param patience_s: how long a query waits for the endpoint's sake, the time of its question standing still; 10 min
-        at most for one that does not say when to come back. 0: 2 min at most, within the question's time.
     :param max_bytes: of one reply when it is unpacked.
     :param note: called with a line for the user, each line once.
     :param response_cache: keeps results, where the profile says so.
@@ -112,7 +110,7 @@ class EndpointGraph(KnowledgeGraph):
 
     def __init__(
         self, url: str, *, name: str | None = None, profile: EndpointProfile | None = None,
-        timeout_s: float | None = None, patience_s: float = 0.0, max_bytes: int = MAX_BYTES,
+        timeout_s: float | None = None, max_bytes: int = MAX_BYTES,
         note: Callable[[str], None] | None = None, response_cache: ResponseCache | None = None,
         transport: Transport | None = None,
     ) -> None:  # fmt: skip
@@ -124,7 +122,7 @@ class EndpointGraph(KnowledgeGraph):
             raise OptionError(f"--endpoint-timeout {timeout_s}: not a number of seconds", hint="leave it out for 30")
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
-        self.timeout_s, self.patience_s = timeout_s, patience_s
+        self.timeout_s = timeout_s
         self._note, self._response_cache = note, response_cache
         self.clock: Callable[[], float] = time.monotonic
         self._http = HttpSender(address, max_bytes, transport)
@@ -303,7 +301,6 @@ class EndpointGraph(KnowledgeGraph):
         """
         query_s = self.timeout_s if query_s is None else query_s
         usage, sent, most_s = self._usage, None, query_s + MAX_WAIT_S
-        waiting = Waiting(self.patience_s or MAX_WAIT_S, is_patient=self.patience_s > 0)
         if usage is not None:
             if usage.cancel.is_set():
                 raise CancelledError("stopped")
@@ -312,12 +309,12 @@ class EndpointGraph(KnowledgeGraph):
                 usage.check(in_grace=self._in_grace)
             most_s = min((limit for limit in (left_s, self._most_s) if limit is not None), default=most_s)
             sent = partial(usage.count_preparing, is_shared=self._is_shared)
-            cancel, waiting.tell = cancel or usage.cancel, usage.stand_still
+            cancel = cancel or usage.cancel
         all_s = max(0.001, most_s if all_s is None else min(all_s, most_s))
         try:
             yield SparqlRequest(
                 self.url, "", "", min(query_s, all_s), self._address.secrets, deadline=time.monotonic() + all_s,
-                cancel=cancel, sent=sent, waiting=waiting,
+                cancel=cancel, sent=sent,
             )  # fmt: skip
         except EndpointTimeoutError as error:
             if usage is not None:  # the timeout of a query is the end of the budget, if the question's time is over

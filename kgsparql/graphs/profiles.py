@@ -26,7 +26,6 @@ PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
 _LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
 _ENGINES_LATE_S = 2  # an engine looks at its clock now and then, and what it says of it needs time to get here
-PUBLIC_TIMEOUT_S = 60.0  # how long a public endpoint may work on a query, where its profile does not say
 
 Meaning: TypeAlias = Literal["throttled", "out of time", "overloaded", "may pass", "refused", "not allowed"]
 TimeoutUnit: TypeAlias = Literal["none", "ms", "s", "seconds with unit"]

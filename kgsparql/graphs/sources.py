@@ -41,7 +41,7 @@ def open_graph(
     sources: GraphSource | Sequence[GraphSource], *, name: str | None = None,
     format: str | None = None,  # noqa: A002 - the word of the specifications
     base: str | None = None, skip_bad: bool = False,
-    cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None, patience_s: float = 0.0,
+    cache: bool = True, fresh: bool = False, endpoint_timeout_s: float | None = None,
     progress: Progress | None = None, notes: Callable[[str], None] | None = None,
     transport: Transport | None = None,
 ) -> KnowledgeGraph:  # fmt: skip
@@ -55,7 +55,6 @@ def open_graph(
     :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
     :param endpoint_timeout_s: for one query to an endpoint; as its profile says, if ``None``.
-    :param patience_s: how long many questions wait for an endpoint, as :class:`EndpointGraph` says.
     :param notes: called with one line for each thing the user may want to know.
     :param transport: a function that answers the HTTP requests to endpoints; ``None`` for the network.
     :raises InputError: for a source that is missing, or sources that cannot be opened together.
@@ -74,7 +73,7 @@ def open_graph(
             url = known.urls[0] if known else str(group[0]).strip()
             return EndpointGraph(
                 url, name=name or (known.aliases[0] if known else None), profile=known, timeout_s=endpoint_timeout_s,
-                patience_s=patience_s, note=notes, response_cache=kept, transport=transport,
+                note=notes, response_cache=kept, transport=transport,
             )  # fmt: skip
         own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)

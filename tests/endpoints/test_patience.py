@@ -1,7 +1,6 @@
-"""Many questions wait for an endpoint, one says how long it would be; and no query is left at a server for nothing."""
+"""A question waits for an endpoint, or says how long it would be; and no query is left at a server for nothing."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,31 +28,6 @@ QUESTIONS = [json.loads(line)["question"] for line in (FIXTURES / "nobel_questio
 
 def refusing(status: str, *headers: str) -> Fault:
     return sends(reply(b"upstream is busy", status=status, type="text/plain", headers=headers))
-
-
-@pytest.mark.usefixtures("own_cache")
-def test_a_batch_through_eight_503s_has_all_answers_and_says_until_when_it_waits(
-    run: Run, nobel_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(senders, "_FIRST_PAUSE_S", 0.02)
-    monkeypatch.setattr(senders, "_TOLD_FROM_S", 0.5)
-    lines = "\n".join([*QUESTIONS[:12:2], *QUESTIONS[:12:2]])
-
-    def told(proxy: Proxy) -> tuple[list[object], str]:
-        done = run("ask", "-", "-k", proxy.url, "-f", "jsonl", *PLAIN, stdin=lines)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        return [(row["status"], row.get("error"), row["answers"]) for row in rows], done.stderr
-
-    with Proxy(nobel_url) as proxy:
-        undisturbed, said = told(proxy)
-        assert "waiting" not in said
-        first_bad = len(proxy.requests) // 3
-    busy = refusing("503 Service Unavailable")
-    with Proxy(nobel_url, lambda request: busy if 0 <= request.number - first_bad < 8 else None) as proxy:
-        disturbed, said = told(proxy)
-    assert disturbed == undisturbed
-    assert len(disturbed) == 12
-    assert re.search(rf"{re.escape(proxy.url)}: status 503: upstream is busy: waiting \d+ s", said)
 
 
 @pytest.mark.usefixtures("own_cache")

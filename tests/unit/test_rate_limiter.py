@@ -1,6 +1,5 @@
 """When an endpoint is asked: in turn, within its limits, not while it wants to be left alone. By a clock of our own."""
 
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,18 +12,16 @@ import pytest
 from kgsparql.errors import (
     CancelledError,
     EndpointError,
-    EndpointReplyError,
     EndpointTimeoutError,
     OptionError,
     RateLimitError,
 )
-from kgsparql.graphs.profiles import PUBLIC_TIMEOUT_S, EndpointProfile, StatusMeaning, known_endpoints
+from kgsparql.graphs.profiles import EndpointProfile, StatusMeaning, known_endpoints
 from kgsparql.graphs.protocol.rate_limiter import MOST_FAILURES, REST_S, RateLimiter
 from kgsparql.graphs.protocol.request import (
     CONTACT_VARIABLE,
     MAX_WAIT_S,
     SparqlRequest,
-    Waiting,
     checked_contact,
     of_status,
 )
@@ -76,9 +73,8 @@ class Asking:
         limiter = limiter or RateLimiter("seed", server.clock, server.clock.wait)
         self.client = RateLimitedSender(server, self.said.append, limiter)
 
-    def __call__(self, left_s: float = 500.0, waiting: Waiting | None = None) -> HttpReply:
-        sent = within(left_s, about(self.profile), self.server.clock)
-        return self.client.send(replace(sent, waiting=waiting or Waiting()))
+    def __call__(self, left_s: float = 500.0) -> HttpReply:
+        return self.client.send(within(left_s, about(self.profile), self.server.clock))
 
     def refused(self, kind: type[Exception] = RateLimitError, match: str | None = None, left_s: float = 500.0) -> Any:
         with pytest.raises(kind, match=match) as caught:
@@ -214,25 +210,6 @@ def test_E11_an_endpoint_that_is_never_ready_is_asked_three_times_within_two_min
     assert ask.server.clock.now - 1000 <= MAX_WAIT_S
 
 
-def test_a_public_endpoint_may_still_work_on_what_nobody_waits_for() -> None:
-    too_large = EndpointReplyError("too large", code="E_LIMIT", **about(PUBLIC).detail(limit="bytes"))
-    broke_off = EndpointReplyError("broke off", code="E_PARTIAL", **about(PUBLIC).detail())
-    for ends, takes_s, profile, waits_s in (
-        (about(PUBLIC).timed_out(), 20.0, PUBLIC, PUBLIC_TIMEOUT_S),
-        (about(PUBLIC).timed_out(), 70.0, PUBLIC, 70.0),
-        (about(PUBLIC).timed_out(), 20.0, replace(PUBLIC, timeout_s=25.0), 25.0),
-        (too_large, 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
-        (CancelledError("stopped"), 5.0, PUBLIC, PUBLIC_TIMEOUT_S),
-        (broke_off, 5.0, PUBLIC, 5.0),
-        (about(PUBLIC).timed_out(status=504), 5.0, PUBLIC, 5.0),
-        (about(PRIVATE).timed_out(), 5.0, replace(PRIVATE, concurrency=1), 5.0),
-    ):
-        ask = asked_of(profile, ends, GOOD, takes_s=takes_s)
-        ask.refused(type(ends))
-        assert ask() is GOOD
-        assert ask.server.asked == at(0.0, waits_s, tolerance=0.06)
-
-
 def known(alias: str) -> EndpointProfile:
     """The profile of a service that is shipped, without the waits of a public one."""
     profile = known_endpoints().named(alias)
@@ -299,26 +276,6 @@ def test_E24_five_failures_in_a_row_end_the_asking_for_a_minute() -> None:
     server.clock.now += REST_S
     ask()
     ask.refused(EndpointError, "not asked again")  # after the rest, one failure is enough
-
-
-def test_E24_one_of_many_questions_waits_as_long_as_an_endpoint_that_answered_wants_and_its_time_stands_still() -> None:
-    def patient() -> Waiting:
-        return Waiting(3_900.0, is_patient=True, tell=lambda began, ended: waits.append(ended - began))
-
-    busy = status(503, b"busy")
-    for replies, waited_s in (
-        ([busy] * 8, pytest.approx(64, abs=16)),
-        ([down()] * 8, pytest.approx(64, abs=16)),
-        ([status(429, retry_after="3600")], pytest.approx(3600)),
-        ([*[status(500)] * MOST_FAILURES], pytest.approx(REST_S)),
-    ):
-        waits: list[float] = []
-        ask = asked_of(PRIVATE, GOOD, *replies, GOOD)
-        assert ask(1.0, patient()) is GOOD
-        while ask(1.0, patient()) is not GOOD:
-            pass  # a 500 is not sent again, but after five of them nobody is asked for a while
-        assert sum(waits) == waited_s
-        assert re.search(r": waiting \d+ (s|min)(, until \d\d:\d\d)?$", ask.said[-1])
 
 
 def test_E24_the_stop_comes_before_the_ban() -> None:

@@ -25,8 +25,7 @@ _RESERVE_S = 1.0
 class RateLimiter:
     """Lets queries go to one server, first come, first served; for all threads and questions of this process.
 
-    :ivar answers: whether it did when it was asked last, or patience was at an end; ``None`` before.
-    :ivar said: what it failed with since then.
+    :ivar said: what it failed with since it answered last.
     """
 
     def __init__(
@@ -43,22 +42,12 @@ class RateLimiter:
         self._closed: dict[str, float] = {}  # by URL, as services on one server ask for pauses of their own
         self._failures = 0  # in a row
         self._errors: list[float] = []  # when the last ones were
-        self._left_behind: list[float] = []  # until when it may work on what nobody waits for any more
         self._why_resting = ""
-        self.answers: bool | None = None
         self.said = ""
 
-    def closed_s(self, request: SparqlRequest, *, is_again: bool) -> float:
-        """Tell for how many seconds the endpoint still asks for a pause, or is left alone."""
-        return max(self._closed_until(request) - self.clock(), self._resting_s(request, is_again=is_again))
-
-    def _closed_until(self, request: SparqlRequest) -> float:
-        return self._closed.get(request.url, -math.inf)
-
-    def _resting_s(self, request: SparqlRequest, *, is_again: bool) -> float:
-        """Tell for how long nobody asks after failures; the pauses of who asks patiently again grow by themselves."""
-        is_probing = is_again and request.waiting.is_patient and not request.profile.is_public
-        return 0.0 if is_probing else self._resting_until - self.clock()
+    def closed_s(self, request: SparqlRequest) -> float:
+        """Tell for how many seconds the endpoint still asks for a pause, or is left alone after failures."""
+        return max(self._closed.get(request.url, -math.inf), self._resting_until) - self.clock()
 
     def enter(self, request: SparqlRequest, *, is_again: bool = False) -> None:
         """Wait until the endpoint may be asked; :meth:`leave` must follow.
@@ -70,35 +59,30 @@ class RateLimiter:
         with self._changed:
             (self._line.appendleft if is_again else self._line.append)(ticket)
             try:
-                while self._waits_for_turn(ticket, request, began, is_again=is_again):
+                while self._waits_for_turn(ticket, request, began):
                     pass
                 self._running += 1
             finally:
                 self._line.remove(ticket)
                 self._changed.notify_all()
 
-    def leave(
-        self, request: SparqlRequest, took_s: float, *, closed_s: float | None = None, runs_on_s: float = 0.0
-    ) -> None:
+    def leave(self, request: SparqlRequest, took_s: float, *, closed_s: float | None = None) -> None:
         """Keep what was learned from a query that is over, and let the next go.
 
         :param closed_s: seconds for which nobody may ask.
-        :param runs_on_s: seconds for which the endpoint may still work on it, though nobody waits any more.
         """
         with self._changed:
             now = self._ended = self.clock()
             self._running -= 1
-            self._saved_s -= took_s + runs_on_s
+            self._saved_s -= took_s
             if closed_s is not None:
-                self._closed[request.url] = max(self._closed_until(request), now + closed_s)
-            if runs_on_s > 0:
-                self._left_behind.append(now + runs_on_s)
+                self._closed[request.url] = max(self._closed.get(request.url, -math.inf), now + closed_s)
             self._changed.notify_all()
 
     def succeeded(self, profile: EndpointProfile) -> None:
         """Note that the endpoint replied as it should; an error in a query counts as that, too."""
         with self._changed:
-            self._failures, self.answers, self.said = 0, True, ""
+            self._failures, self.said = 0, ""
             if profile.errors_per_minute is None:
                 self._resting_until = -math.inf
 
@@ -117,20 +101,18 @@ class RateLimiter:
                 return
             self._resting_until = now + REST_S
 
-    def _waits_for_turn(self, ticket: object, request: SparqlRequest, began: float, *, is_again: bool) -> bool:
+    def _waits_for_turn(self, ticket: object, request: SparqlRequest, began: float) -> bool:
         """Wait a little, unless the request may be sent now."""
-        now, waiting = self.clock(), request.waiting
+        now = self.clock()
         if request.cancel is not None and request.cancel.is_set():
             raise CancelledError("stopped while an endpoint was waited for")
-        resting_s = self._resting_s(request, is_again=is_again)
-        is_waited_out = waiting.is_patient and self.answers is not False
-        if resting_s > (max(0.0, waiting.left_s(is_asked_for=False)) if is_waited_out else 0.0):
+        if (resting_s := self._resting_until - now) > 0:
             wait, detail = in_words(resting_s), request.detail(retry_after_s=round(resting_s, 3))
             message = f"{request.url}: not asked again for {wait}: {self._why_resting}"
             raise EndpointError(message, hint=f"wait {wait}", **detail)
         wanted_s, why = self._pause_wanted(now, request)
-        left_s, may_wait_s = request.until - now, waiting.left_s(is_asked_for=True)
-        if wanted_s > max(0.0, may_wait_s if waiting.is_patient else min(left_s, may_wait_s)):
+        left_s = request.deadline - now
+        if wanted_s > max(0.0, request.may_wait_s(now)):
             wait, detail = in_words(wanted_s), request.detail(retry_after_s=round(wanted_s, 3))
             message = f"{request.url}: not to be asked for another {wait}: {why}"
             raise EndpointRateLimitError(message, hint=f"wait {wait}", **detail)
@@ -138,18 +120,13 @@ class RateLimiter:
             message = f"{request.url}: {request.what} waited {in_words(now - began)} and had no turn"
             detail = request.detail(waited_s=round(now - began, 3))
             raise EndpointTimeoutError(message, hint="fewer questions at once", **detail)
-        paused_s = max(wanted_s, resting_s)
-        if self._line[0] is ticket and paused_s <= 0 and self._has_room(now, request.profile):
+        at_once = 1 if self._failures >= MOST_FAILURES else max(1, request.profile.concurrency)
+        if self._line[0] is ticket and wanted_s <= 0 and self._running < at_once:
             return False
-        self.wait(self._changed, min(left_s, _POLL_S, paused_s if paused_s > 0 else _POLL_S))
-        if paused_s > 0:
-            waiting.add(now, self.clock())
+        self.wait(self._changed, min(left_s, _POLL_S, wanted_s if wanted_s > 0 else _POLL_S))
+        if wanted_s > 0:
+            request.waiting.seconds += max(0.0, self.clock() - now)
         return True
-
-    def _has_room(self, now: float, profile: EndpointProfile) -> bool:
-        self._left_behind = [until for until in self._left_behind if until > now]
-        at_once = 1 if self._failures >= MOST_FAILURES else max(1, profile.concurrency)
-        return self._running + len(self._left_behind) < at_once
 
     def _pause_wanted(self, now: float, request: SparqlRequest) -> tuple[float, str]:
         """Tell for how many seconds nobody may ask, and why."""
@@ -160,7 +137,7 @@ class RateLimiter:
             self._counted = now
             used_up_s = (min(_RESERVE_S, most) - self._saved_s) / rate
         return max(
-            (self._closed_until(request) - now, "it wants to be left alone"),
+            (self._closed.get(request.url, -math.inf) - now, "it wants to be left alone"),
             (used_up_s, "the time that its queries may take in a minute is used up"),
             (self._ended + profile.pause_s - now, "there is a pause between queries"),
         )

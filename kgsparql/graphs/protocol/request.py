@@ -45,8 +45,7 @@ _HINTS = {
     413: "ask for less at once: a smaller `chunk_size` in a profile of your own",
 }
 URL_HINT = "is this the URL of the endpoint itself? often it ends in /sparql or /query"
-MAX_WAIT_S = 120.0  # the longest that one query of a single question waits for the endpoint's sake
-OUTAGE_S = 600.0  # the longest that one of many questions waits for an endpoint that does not say when to come back
+MAX_WAIT_S = 120.0  # the longest that a query waits for the endpoint's sake
 _SHOWN = 200  # characters of a server's own words that an error repeats
 _READ_FOR_WORDS = 8192
 _READ_FOR_MEANING = 2**16
@@ -74,27 +73,9 @@ _ABOUT_THE_QUERY = re.compile(
 
 @dataclass(slots=True)
 class Waiting:
-    """How long a query may wait for its endpoint's sake, and has.
+    """How long a query has waited for its endpoint's sake."""
 
-    :param is_patient: one of many questions: the time of the question stands still meanwhile.
-    :param tell: called with the beginning and the end of each wait.
-    """
-
-    most_s: float = MAX_WAIT_S
-    is_patient: bool = False
-    tell: Callable[[float, float], None] | None = None
-    waited_s: float = 0.0
-
-    def add(self, began: float, ended: float) -> None:
-        """Count a wait."""
-        self.waited_s += max(0.0, ended - began)
-        if self.tell is not None and self.is_patient:
-            self.tell(began, ended)
-
-    def left_s(self, *, is_asked_for: bool) -> float:
-        """Tell how much longer it may wait; less, where the endpoint did not ask for it."""
-        most_s = min(self.most_s, OUTAGE_S) if self.is_patient and not is_asked_for else self.most_s
-        return most_s - self.waited_s
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +85,7 @@ class SparqlRequest:
     :param name: of the query, as errors call it; empty for a user's own.
     :param timeout_s: for one try, from its name server to the last byte of the reply.
     :param secrets: what a server may echo and nobody may see.
-    :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it;
-        patient waits come on top (:attr:`until`).
+    :param deadline: of all tries, waiting for a turn and reading the reply included, as ``time.monotonic`` tells it.
     :param sent: called before it is sent; not where the reply comes out of a cache.
     :param keep_s: how long the reply may be used again, if not as long as the profile says.
     :param of: the fingerprint of the graph, with which that ends, too.
@@ -126,19 +106,13 @@ class SparqlRequest:
     keep_s: float = field(default=0.0, compare=False, repr=False)
     of: str = field(default="", compare=False, repr=False)
 
-    @property
-    def until(self) -> float:
-        """When its time is over, as ``time.monotonic`` tells it."""
-        return self.deadline + (self.waiting.waited_s if self.waiting.is_patient else 0.0)
-
-    def may_wait_s(self, now: float, *, is_asked_for: bool) -> float:
+    def may_wait_s(self, now: float) -> float:
         """Tell how much longer it may wait for its endpoint's sake."""
-        left_s = self.waiting.left_s(is_asked_for=is_asked_for)
-        return left_s if self.waiting.is_patient else min(left_s, self.until - now)
+        return min(MAX_WAIT_S - self.waiting.seconds, self.deadline - now)
 
     def within(self, seconds: float) -> SparqlRequest:
         """Return the same request, to end in so many seconds."""
-        return replace(self, timeout_s=seconds, deadline=time.monotonic() + seconds - (self.until - self.deadline))
+        return replace(self, timeout_s=seconds, deadline=time.monotonic() + seconds)
 
     @property
     def what(self) -> str:
@@ -150,7 +124,7 @@ class SparqlRequest:
         """Seconds until the deadline, or less than 0; a CancelledError when the question was stopped."""
         if self.cancel is not None and self.cancel.is_set():
             raise CancelledError("stopped while an endpoint was asked")
-        return self.until - time.monotonic()
+        return self.deadline - time.monotonic()
 
     def raise_if_over(self) -> None:
         """Raise an error at the deadline, or when the question was stopped."""

@@ -16,14 +16,13 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import (
     EndpointRateLimitError,
     EndpointTimeoutError,
-    InputError,
     KgsparqlError,
     QueryError,
     StoreError,
     UnreachableError,
     unreadable_url,
 )
-from kgsparql.graphs.profiles import PUBLIC_PAUSE_S, PUBLIC_TIMEOUT_S
+from kgsparql.graphs.profiles import PUBLIC_PAUSE_S
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
@@ -75,10 +74,7 @@ class RateLimitedSender:
     _told_until: float = field(default=0.0, init=False)
 
     def send(self, request: SparqlRequest) -> HttpReply:
-        """Get the reply to a request, whatever its status; the last one, where it was sent again.
-
-        A patient one waits for an endpoint that answered before, or says when it will.
-        """
+        """Get the reply to a request, whatever its status; the last one, where it was sent again."""
         checked_contact(request.url, needed=request.profile.needs_contact)
         if request.sent is not None:
             request.sent()
@@ -86,35 +82,27 @@ class RateLimitedSender:
         began, tries = limiter.clock(), 0
         while True:
             tries += 1
-            self._note_wait(request, limiter, is_again=tries > 1)
+            self._note_wait(request, limiter)
             limiter.enter(request, is_again=tries > 1)
-            entered, outcome, pause_s, asked_s, closed_s, is_sent = limiter.clock(), None, None, None, None, True
+            entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
             try:
                 outcome = self._one_outcome(limiter, request)
-                asked_s = closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
+                closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
                 pause_s = _pause_s(outcome, request, tries, limiter, took_s=limiter.clock() - began)
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
-            except InputError:  # what the environment names as a proxy is none
-                is_sent = False
-                raise
             finally:  # only now that the pause is known: else the next in line would send during it
-                took_s = limiter.clock() - entered
-                runs_on_s = _runs_on_s(outcome, request, took_s) if is_sent else 0.0
-                limiter.leave(request, took_s, closed_s=closed_s, runs_on_s=runs_on_s)
+                limiter.leave(request, limiter.clock() - entered, closed_s=closed_s)
             if pause_s is None:
                 if isinstance(outcome, HttpReply):
                     return outcome
                 raise outcome
-            is_long = pause_s > request.may_wait_s(limiter.clock(), is_asked_for=asked_s is not None)
-            is_waited_for = request.waiting.is_patient and (limiter.answers or asked_s is not None)
-            if is_long or (tries >= MAX_TRIES and not is_waited_for):
-                limiter.answers = False  # the next of many questions need not wait as long for nobody
+            if pause_s > request.may_wait_s(limiter.clock()) or tries >= MAX_TRIES:
                 raise _given_up_error(outcome, request, pause_s, tries)
 
     def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
         """Try once; the limiter counts the outcome as a success or a failure of the endpoint."""
-        within_s = min(request.timeout_s, request.until - limiter.clock())
+        within_s = min(request.timeout_s, request.deadline - limiter.clock())
         try:
             reply = self.sender.send(request)
         except UnreachableError as error:
@@ -129,37 +117,26 @@ class RateLimitedSender:
             limiter.failed(failure.message, request.profile, is_about_the_query=is_about_the_query)
         return reply
 
-    def _note_wait(self, request: SparqlRequest, limiter: RateLimiter, *, is_again: bool) -> None:
+    def _note_wait(self, request: SparqlRequest, limiter: RateLimiter) -> None:
         if self.note is None:
             return
-        pause_s = limiter.closed_s(request, is_again=is_again)
+        pause_s = limiter.closed_s(request)
         until = time.time() + pause_s
         is_news = abs(until - self._told_until) > 1.0  # others in the same line wait for the same
-        if _TOLD_FROM_S <= pause_s <= request.may_wait_s(limiter.clock(), is_asked_for=True) and is_news:
+        if _TOLD_FROM_S <= pause_s <= request.may_wait_s(limiter.clock()) and is_news:
             self._told_until = until
             why = limiter.said or f"{request.url} wants to be left alone"
             clock = f", until {time.strftime('%H:%M', time.localtime(until))}" if pause_s >= REST_S else ""
             self.note(f"{why}: waiting {in_words(pause_s)}{clock}")
 
 
-def _runs_on_s(outcome: _Outcome | None, request: SparqlRequest, took_s: float) -> float:
-    """Tell how long an endpoint may still work on a query; the outcome is ``None`` if the question was stopped."""
-    if isinstance(outcome, HttpReply):
-        return 0.0
-    is_late = isinstance(outcome, EndpointTimeoutError) and outcome.detail.get("status") is None
-    is_left = outcome is None or is_late or outcome.code == "E_LIMIT"
-    most_s = request.profile.timeout_s or PUBLIC_TIMEOUT_S
-    return max(0.0, most_s - took_s) if is_left and request.profile.is_public else 0.0
-
-
 def _pause_s(
     outcome: _Outcome, request: SparqlRequest, tries: int, limiter: RateLimiter, *, took_s: float
 ) -> float | None:
     """Tell how long to wait before another try; ``None`` if there is to be none."""
-    is_waited_for = bool(request.waiting.is_patient and limiter.answers)
     backoff_s = min(REST_S, _FIRST_PAUSE_S * 2 ** (tries - 1)) * limiter.random.uniform(0.75, 1.25)
     if not isinstance(outcome, HttpReply):
-        may_pass = is_waited_for or (took_s < _RECONNECT_WITHIN_S and tries < MAX_TRIES)
+        may_pass = took_s < _RECONNECT_WITHIN_S and tries < MAX_TRIES
         return backoff_s if may_pass and outcome.detail.get("unsent") else None
     meaning = meaning_of(outcome, request)
     if meaning == "may pass":
@@ -169,7 +146,7 @@ def _pause_s(
     asked_s = retry_after_s(outcome.headers)
     if asked_s is None:
         return PUBLIC_PAUSE_S if request.profile.is_public else backoff_s
-    return max(asked_s, backoff_s) if request.waiting.is_patient else asked_s
+    return asked_s
 
 
 def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, tries: int) -> KgsparqlError:
@@ -203,7 +180,7 @@ class HttpSender:
 
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
-        deadline = min(request.until, began + request.timeout_s)
+        deadline = min(request.deadline, began + request.timeout_s)
         url, redirects_left = self._address.target, MAX_REDIRECTS
         while True:
             http = self._http_request(url, request, deadline - time.monotonic())
