@@ -15,8 +15,9 @@ from kgsparql.evidence.notes import MISSING_NAME
 from kgsparql.evidence.same_as import same_as
 from kgsparql.evidence.term_labels import descriptions_of
 from kgsparql.graphs.notes import Note
+from kgsparql.linking.label_matching import THRESHOLD
 from kgsparql.linking.linked_entity import LinkedEntity, mention_in
-from kgsparql.linking.linker import MAX_CANDIDATES, THRESHOLD, Linker
+from kgsparql.linking.linker import MAX_CANDIDATES, Linker
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import IRI, Term, local_name, normalised, printable
 
@@ -131,7 +132,6 @@ def _choice_hint(entity: LinkedEntity, link: LinkedEntity) -> str:
 
 _NOTHING_LINKED = "no name in the question was found in the graph"
 _MAX_MEANINGS, _MAX_MEANINGS_OF_ALL = 4, 10  # of what else a name may mean, those that are shown; of all together
-_LIKE_ENOUGH = 0.5  # the score of what is found under a name that a model gave, at least
 
 
 def find_links(session: Session) -> bool:
@@ -195,7 +195,7 @@ def looked_up(name: str, session: Session, *, at_most: int) -> tuple[LinkedEntit
         return ()
     with session.within_budget():
         found = session.linker.find(name, limit=2 * at_most)
-        found = [one for one in found if one.kind != "predicate" and one.score >= _LIKE_ENOUGH]
+        found = [one for one in found if one.kind != "predicate" and one.score >= THRESHOLD]
         if not found:
             shown = printable(name, 60)
             session.notes.append(f"the model looked for {shown!r}, and nothing is called so", code="not_found")

@@ -17,7 +17,6 @@ from kgsparql.exploration.labels import linked_labels
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.linking.linked_entity import LinkedEntity
-from kgsparql.linking.linker import Linker
 from kgsparql.linking.words import root, words
 from kgsparql.plans.set_profile import KnownSets, Profiler
 from kgsparql.plans.term_lists import TermLister, TermLists, class_counts, common_predicates
@@ -187,7 +186,7 @@ def _links_by_letters_first(session: Session) -> tuple[LinkedEntity, ...]:
     links, linker = session.links, session.linker
     if linker is None or all(link.matched != "vector" for link in links):
         return links
-    written = Linker(linker.index, languages=linker.languages).link(session.question)
+    written = linker.by_letters().link(session.question)
     return (*(link for link in links if link.matched != "vector"), *written, *links)
 
 

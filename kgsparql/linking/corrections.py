@@ -7,15 +7,12 @@ from functools import cached_property, partial
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.label_index.search import LabelSearch, Vocabulary, unlikeliness
-from kgsparql.linking.label_matching import similarity
+from kgsparql.linking.label_matching import LEAST_CORRECTED, SHORT, share_right, similarity
 from kgsparql.linking.words import TextToken, is_unspaced, key_of, stem, words
 
-LEAST_CORRECTED = 6
-"""Characters of a name in which a mistyped word is corrected: shorter ones are one letter from too many others."""
 LEAST_ALONE = 4
-"""As ``LEAST_CORRECTED``, of a word where nothing else in the question may be a name: the reader is asked whether it is
-meant, since of five letters a quarter of the names that a graph does not have are one letter from a label."""
-_SHORT = 2  # characters of a word, or a name, that is too short to be mistyped
+"""The same of a word where nothing else in the question may be a name: the reader is asked whether it is meant,
+since of five letters a quarter of the names that a graph does not have are one letter from a label."""
 _MOST = 20  # words of labels that one word may be
 _MOST_KEYS = 50  # keys of labels that one text may be
 _FEW = 3  # of more labels that are one letter away, none is likely to be meant
@@ -41,20 +38,19 @@ class Correction:
     is_likely: bool = True
 
 
-def near_keys(search: LabelSearch, key: str) -> dict[str, int]:
-    """Keys that are one typing error from another one, with the number of errors; two, if a long one has none."""
-    return dict(_nearest(search.near, key)[:_MOST_KEYS])
+def near_keys(search: LabelSearch, key: str) -> list[str]:
+    """Find the keys that are one typing error from another one; two, if a long one has none."""
+    return [near for near, _ in _nearest(search.near, key)[:_MOST_KEYS]]
+
+
+def near_words(search: LabelSearch, word: str) -> list[tuple[str, int]]:
+    """Find the words of labels that are one typing error from another one, or two, with how many there are."""
+    return _nearest(partial(search.near, words=True), word)[:_MOST]
 
 
 def _nearest(near: Callable[..., list[tuple[str, int]]], text: str) -> list[tuple[str, int]]:
-    found = near(text, edits=1) if len(text) > _SHORT else []
+    found = near(text, edits=1) if len(text) > SHORT else []
     return found or (near(text, edits=2) if len(text) >= LEAST_CORRECTED else [])
-
-
-def _likeness(text: str, other: str, edits: int = 1) -> float:
-    """The share of a text that is right, if it is a mistyped form of another; a little less for unlikely errors."""
-    _, *unlikely = unlikeliness(text, other, edits)
-    return 1 - (edits + sum(unlikely) / 10) / (len(text) + 1)
 
 
 @dataclass(frozen=True)
@@ -87,10 +83,7 @@ class Corrections:
 
     @cached_property
     def _near(self) -> dict[int, list[tuple[str, int]]]:
-        found = {
-            i: _nearest(partial(self.search.near, words=True), self.tokens[i].text)[:_MOST]
-            for i in sorted(self.unknown)
-        }
+        found = {i: near_words(self.search, self.tokens[i].text) for i in sorted(self.unknown)}
         return {i: near for i, near in found.items() if near}
 
     @property
@@ -123,7 +116,7 @@ class Corrections:
         before, after = self.tokens[start:place], self.tokens[place + 1 : end]
         for word, edits in self._near.get(place, ()):
             key = key_of([*before, replace(self.tokens[place], text=word), *after])
-            likeness = _likeness(typed, key) if has_others and edits == 1 else self._similarity(place, word)
+            likeness = share_right(typed, key) if has_others and edits == 1 else self._similarity(place, word)
             if likeness:
                 yield Correction(key, likeness)
 
@@ -147,7 +140,7 @@ class Corrections:
         near = [other for other in found if other not in other_names and other[:-1] != key[:-1]]
         likely = near if len(near) <= _FEW else [other for other in near if not any(unlikeliness(key, other, 0))]
         for other in near:
-            yield Correction(other, _likeness(key, other), other in likely and len(likely) <= _FEW)
+            yield Correction(other, share_right(key, other), other in likely and len(likely) <= _FEW)
 
     def _of_known(self, start: int, end: int, content: int) -> Iterator[Correction]:
         """Labels of several words for words that labels have, but never together: `Mark Wiliams`."""
@@ -161,17 +154,17 @@ class Corrections:
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):
                 is_told = content > _FEW_WORDS and not self.search.exact([changed[0][0]])  # `Iraq football team`
-                yield Correction(other, _likeness(key, other), is_told or self._is_rather(*changed[0]))
+                yield Correction(other, share_right(key, other), is_told or self._is_rather(*changed[0]))
 
     def _may_be(self, word: str, other: str) -> bool:
         """Whether a word is no number and no initial, so that another letter may be a mistake."""
         is_number = any(map(str.isdecimal, word + other)) or not {*word, *other} - {*"ivx"}
-        is_long = len(word + other) > _SHORT + 1 or other in self.stops
+        is_long = len(word + other) > SHORT + 1 or other in self.stops
         return not is_number and is_long and word in {self.tokens[i].text for i in self.content}
 
     def _is_rather(self, word: str, other: str) -> bool:
         """Whether no label has a word, or it is so rare beside another that it is likely mistyped: `Order ou Malta`."""
         counts = self.search.vocabulary({word, other}).counts
-        is_short = min(len(word), len(other)) <= _SHORT or max(len(word), len(other)) <= _SHORT + 1
+        is_short = min(len(word), len(other)) <= SHORT or max(len(word), len(other)) <= SHORT + 1
         is_rare = counts.get(other, 0) >= _MORE_USUAL * counts.get(word, 0)
         return not counts.get(word) or (is_rare and (not is_short or other in self.stops))

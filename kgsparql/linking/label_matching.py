@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal as OneOf
 from typing import TypeAlias
 
 from kgsparql.dataclasses import dataclass
-from kgsparql.linking.label_index.search import LabelRow, Vocabulary
-from kgsparql.linking.words import TextToken, signed_place, stem, words, written, written_forms
+from kgsparql.linking.label_index.search import LabelRow, Vocabulary, unlikeliness
+from kgsparql.linking.words import TextToken, signed_place, stem, tokens, trigrams, words, written, written_forms
 from kgsparql.rdf.terms import normalised
 
 Matched: TypeAlias = OneOf["given", "exact", "text", "vector", "same as"]
 """How an entity was found."""
+THRESHOLD = 0.7  # likeness below which a text does not mean a name, however it was found
+ALL_WORDS, MISTYPED_WORDS, _SPAN = 0.9, 0.8, 0.05
+"""Likeness from which a label has all words of a text, and from which it may have them; how much more it can be."""
 SAME_STEM = 0.95  # likeness of words with one stem: ``directors`` and ``director``
 TYPE_WORD = 0.3  # factor on the weight of a word of a class or predicate: `film`, `city`, `time zone`
+WHOLE = 0.999  # coverage from which all of a label was found
 _STOP_WEIGHT = 0.1
 """Weight of a stop word of the question: `The Last Man` is a better match than `Last Man`, where both are labels."""
 _MISSING_STOP = 0.5
 """Weight of a stop word that only the label has: `This Is Not a Film` is a little less what `film` asks for."""
 
+LEAST_CORRECTED = 6
+"""Characters of a name in which a mistyped word is corrected: shorter ones are one letter from too many others."""
+SHORT = 2  # characters of a word, or a name, that is too short to be mistyped
 _MUCH_BETTER_KNOWN = 5  # times that a name with other signs is in more triples, so that it may be meant
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
@@ -141,6 +148,79 @@ def _likeness(word: str, asked: str, vocabulary: Vocabulary, is_well_spelled: bo
     """As :func:`similarity`, but a word that other labels have is no typing error."""
     likeness = similarity(word, asked)
     return likeness if likeness >= SAME_STEM or not (is_well_spelled or vocabulary.counts.get(asked)) else 0.0
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How like labels are to a text that is looked up, in [0, 1].
+
+    The text itself has 1; then come labels with all its words, what is a typing error away, what may have its words
+    with such errors, and labels that are a part of the text; below :data:`THRESHOLD`, those that only have some words
+    or letters in common.
+
+    :param asked: the text, normalised.
+    :param vocabulary: of the labels; without one, words do not count, only letters.
+    """
+
+    asked: str
+    vocabulary: Vocabulary | None
+    stops: Collection[str]
+
+    @cached_property
+    def _tokens(self) -> list[TextToken]:
+        return tokens(self.asked)
+
+    @cached_property
+    def _content(self) -> list[int]:
+        own = self._tokens
+        return [i for i, token in enumerate(own) if token.text not in self.stops] or list(range(len(own)))
+
+    def of(self, key: str) -> float:
+        """Return how like the key of a label is."""
+        if self.asked == key:
+            return 1.0
+        right, fit = share_right(self.asked, key), None
+        if self.vocabulary is not None:
+            fit = best_fit(key, self._tokens, self._content, self.vocabulary, self.stops)
+        if fit is not None and fit.places.issuperset(self._content):
+            is_said = {stem(self._tokens[i].text) for i in self._content} <= {stem(word) for word in words(key)}
+            if is_said or not right:
+                return (ALL_WORDS if is_said else MISTYPED_WORDS) + _SPAN * fit.coverage
+        if right:
+            return MISTYPED_WORDS + _SPAN + _SPAN * right
+        letters, others = trigrams(self.asked), trigrams(key)
+        found = THRESHOLD * len(letters & others) / len(letters | others)
+        if fit is None or self.vocabulary is None:
+            return found
+        rarity = {i: self.vocabulary.idf(self._tokens[i].text) for i in self._content}
+        said = sum(rarity[i] for i in fit.places) / sum(rarity.values())
+        is_part = fit.coverage > WHOLE
+        part = (MISTYPED_WORDS - THRESHOLD) * said + THRESHOLD if is_part else THRESHOLD * said * fit.coverage
+        return max(found, part)
+
+
+def share_right(text: str, other: str) -> float:
+    """Return the share of a text that is right if it is another one with a typing error or two; 0 if it is not.
+
+    A little less for unlikely errors.
+
+    >>> share_right("incepton", "inception"), share_right("inseptiom", "inception"), share_right("up", "us")
+    (0.8888888888888888, 0.79, 0.0)
+    """
+    from rapidfuzz.distance import OSA  # two swapped neighbours are one edit
+
+    allowed = 0 if len(text) <= SHORT else 1 if len(text) < LEAST_CORRECTED else 2
+    edits = OSA.distance(text, other, score_cutoff=allowed)
+    _, *unlikely = unlikeliness(text, other, edits)
+    return 1 - (edits + sum(unlikely) / 10) / (len(text) + 1) if edits <= allowed else 0.0
+
+
+def language_rank(language: str, wanted: Sequence[str]) -> int:
+    """Return how little a language is wanted: those that are and ``mul``; then none, English, any other."""
+    if language == "mul":
+        return 0
+    ranks = (rank for rank, own in enumerate(wanted) if language == own or language.startswith(f"{own}-"))
+    return next(ranks, len(wanted) + (0 if not language else 1 if language == "en" else 2))
 
 
 def is_only_prefix(asked: Sequence[str], key: str) -> bool:

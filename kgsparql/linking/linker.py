@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.linking.corrections import near_keys
+from kgsparql.linking.corrections import near_keys, near_words
 from kgsparql.linking.label_index.names import Spellings
 from kgsparql.linking.label_index.packed import PackedLabels
-from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, unlikeliness
-from kgsparql.linking.label_matching import SAME_STEM, LinkCandidate
+from kgsparql.linking.label_index.search import CombinedLabels, LabelIndex, LabelRow, LabelSearch
+from kgsparql.linking.label_matching import (
+    MISTYPED_WORDS,
+    SAME_STEM,
+    THRESHOLD,
+    Likeness,
+    LinkCandidate,
+    Matched,
+    language_rank,
+)
+from kgsparql.linking.lattice import ALTERNATIVE, Lattice
 from kgsparql.linking.linked_entity import NOWHERE, LinkedEntity, Mention, mention_in
-from kgsparql.linking.mention_detection import MentionDetector
-from kgsparql.linking.ranking import BM25Ranker
-from kgsparql.linking.words import inflections, place_of, signed_place, trigrams, words
+from kgsparql.linking.words import inflections, place_of, signed_place, stop_words, words
 from kgsparql.models.embedding import Embedder
 from kgsparql.rdf.terms import IRI, normalised
 
-THRESHOLD = 0.7  # score below which nothing is linked, however it was found
-
-ALIKE = 1 / 3  # A label with a smaller share of trigrams in common is not suggested
+ALIKE = 0.25  # likeness below which a label is not suggested
 MAX_LINKS = 10
 MAX_CANDIDATES = 20
+_COMPARED = 100  # labels with words of a text that is looked up
+_SIMILAR = 20  # labels with letters of it
+_NEAREST = 50  # labels that are compared by meaning
+_KEPT = 8  # texts whose lattices are kept
 _SUGGESTED = 3  # names, or labels like a name, that are told where nothing is linked
 
 
@@ -44,12 +53,30 @@ class Linker:
         self._asked: KnowledgeGraph | None = None
         self._looked_up: dict[str, None] = {}
         self._failures: list[str] = []
+        self._lattices: dict[str, Lattice] = {}
+
+    def lattice(self, text: str) -> Lattice:
+        """The spans of a text and the labels they may mean: looked up once, unless the index is another since."""
+        known = self._lattices.get(text)
+        if known is None or known.source is not self.index.search:
+            if len(self._lattices) >= _KEPT:
+                self._lattices = {}
+            known = self._lattices[text] = Lattice(text, self.index.search, self.languages)
+        return known
+
+    def by_letters(self) -> Linker:
+        """The same linker, which finds nothing by meaning."""
+        other = copy.copy(self)
+        other.embedder = None
+        return other
 
     def with_graph(self, graph: KnowledgeGraph) -> Linker:
         """The same linker for one question, which looks labels up in that question's view of the graph."""
         other = copy.copy(self)
         index = replace(self.index, search=self.index.search.with_graph(graph))
-        vars(other).update(index=index, _asked=graph if self.index.rows else None, _looked_up={}, _failures=[])
+        vars(other).update(
+            index=index, _asked=graph if self.index.rows else None, _looked_up={}, _failures=[], _lattices={}
+        )
         return other
 
     def notes(self, links: Sequence[LinkedEntity]) -> tuple[str, ...]:
@@ -67,9 +94,15 @@ class Linker:
         found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
         if self._learn_names(self._unknown_names(question, found)):
             found = self._links_of_mentions(question, mentions or ()) or self._links_in_text(question)
-        if all(link.kind == "predicate" for link in found):  # a predicate says how, not of what
-            return self._links_by_part_or_plural(question) or found
-        return found
+        if any(link.kind != "predicate" for link in found):
+            return found
+        lattice = self.lattice(question)  # a predicate says how, not of what
+        hits = lattice.candidates(self.embedder)
+        typed = [c for c in hits if c.row.kind != "entity" and c.fit.coverage >= SAME_STEM]
+        classes = [c for c in typed if c.row.kind == "class" and c.row.degree]
+        places = {place for c in typed for place in c.fit.places}
+        entities = [c for c in hits if c.row.kind == "entity" and c.fit.places.isdisjoint(places)]
+        return _link_by_part(lattice, entities, (0, -1)) or _links_without_overlap(lattice, classes) or found
 
     def _unknown_names(self, text: str, links: Sequence[LinkedEntity]) -> list[str]:
         """What may be a name that the index does not know, as it may be spelled: what is written like one, if any is.
@@ -130,72 +163,30 @@ class Linker:
         return ()
 
     def _links_in_text(self, question: str) -> tuple[LinkedEntity, ...]:
-        """The links of the question's words: exact labels, similar ones, ones near in meaning; else by a last name."""
-        detector = MentionDetector(question, self.index.search, self.languages)
-        found = self._candidates(detector)
+        """The links of a text's words: exact labels, similar ones, ones near in meaning; else by a last name."""
+        lattice = self.lattice(question)
+        found = lattice.candidates(self.embedder)
         others = [c for c in found if c.row.kind != "entity" and c.matched == "exact" and c.row.degree]
         wanted, labelled = _without_derived([c for c in found if c.row.kind == "entity"], others)
-        if self._links_without_overlap(detector, wanted):
-            return self._links_without_overlap(detector, sorted(wanted + labelled, key=lambda c: c.order))
-        return self._links_without_overlap(detector, others) or self._link_by_last_name(detector, wanted)
-
-    def _link_by_last_name(self, detector: MentionDetector, found: Sequence[LinkCandidate]) -> tuple[LinkedEntity, ...]:
-        """The best connected of the things whose label ends with a name in the question, such as `Einstein`.
-
-        For questions that write names with capitals, where nothing else is linked. Its score is below the threshold.
-        """
-        names = {i for run in detector.name_runs() for i in run} if detector.is_cased else set()
-        possible = [c for c in found if c.matched == "text" and c.fit.places <= names]
-        ending = [c for c in possible if c.row.key.endswith(f" {detector.tokens[c.fit.last].text}")]
-        return _best_connected(detector, ending, possible)
-
-    def _links_by_part_or_plural(self, question: str) -> tuple[LinkedEntity, ...]:
-        """The best connected of the things that a name in the question is the first or last word of; else a class.
-
-        The class may be named in the plural: `offices`.
-        """
-        detector = MentionDetector(question, self.index.search, self.languages)
-        found = self._candidates(detector)
-        classes = [c for c in found if c.row.kind == "class" and c.fit.coverage >= SAME_STEM and c.row.degree]
-        if detector.is_cased:
-            typed = {
-                place for c in found if c.row.kind != "entity" and c.fit.coverage >= SAME_STEM for place in c.fit.places
-            }
-            runs = {run[0] for run in detector.name_runs() if len(run) == 1} - typed
-            whole = [c for c in found if c.row.kind == "entity" and c.matched == "text" and c.fit.places <= runs]
-            parts = [
-                c for c in whole if detector.tokens[c.fit.last].text in (words(c.row.key)[0], words(c.row.key)[-1])
-            ]
-            if best := _best_connected(detector, parts, whole):
-                return best
-        return self._links_without_overlap(detector, classes)
+        if _links_without_overlap(lattice, wanted):
+            return _links_without_overlap(lattice, sorted(wanted + labelled, key=lambda c: c.order))
+        return _links_without_overlap(lattice, others) or _link_by_part(lattice, wanted, (-1,))
 
     def looked_for(self, question: str) -> tuple[str, ...]:
         """The first words of a question that may be names."""
-        detector = MentionDetector(question, self.index.search, self.languages)
-        spans = [(detector.tokens[run[0]].start, detector.tokens[run[-1]].end) for run in detector.name_runs()]
-        return tuple(dict.fromkeys(question[start:end] for start, end in spans))[:_SUGGESTED]
+        return tuple(dict.fromkeys(one.text for one in self.lattice(question).names()))[:_SUGGESTED]
 
     def suggest(self, question: str, *, alike: float = ALIKE) -> tuple[LinkedEntity, ...]:
-        """Labels that look like some words of a question in which nothing is linked, the most alike first.
+        """Labels that are like a name in a question in which nothing is linked, the most alike first.
 
-        Names and rare words come first.
-
-        :param alike: the share of the trigrams that a label must have more of in common.
+        :param alike: what the likeness must be more than.
         """
-        detector = MentionDetector(question, self.index.search, self.languages)
+        lattice = self.lattice(question)
         found: dict[str, LinkedEntity] = {}
-        for run in detector.name_runs():
-            first, last = detector.tokens[run[0]], detector.tokens[run[-1]]
-            mention = Mention(question[first.start : last.end], first.start, last.end)
-            key = normalised(mention.text)
-            near = near_keys(detector.search, key)
-            similar = [(row, _share_right(key, near[row.key])) for row in detector.search.exact(near.keys())]
-            similar += _trigram_likeness(detector, key, limit=3 * _SUGGESTED)
-            for row, shared in similar:
-                if shared > alike and row.kind != "predicate":
-                    entity = LinkedEntity(IRI(row.iri), row.text, shared, row.kind, "text", mention)
-                    found[row.text] = max(found.get(row.text, entity), entity, key=lambda e: e.score)
+        for name in lattice.names():
+            for entity in self._alike(lattice.search, name, by_words=False):
+                if entity.score > alike and entity.kind != "predicate":
+                    found[entity.label] = max(found.get(entity.label, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
 
     def unlinked_names(
@@ -208,8 +199,8 @@ class Linker:
         places = [(link.mention.start, link.mention.end) for link in links]
         names = [(text, place_of(text, question)) for text, is_type in mentions or () if not is_type]
         if not names:
-            detector = MentionDetector(question, self.index.search, self.languages)
-            names = [(question[start:end], (start, end)) for start, end in detector.unknown_name_spans()]
+            unknown = self.lattice(question).unknown_name_spans()
+            names = [(question[start:end], (start, end)) for start, end in unknown]
         lost = {
             text: None
             for text, place in names
@@ -222,54 +213,57 @@ class Linker:
     def find(self, text: str, *, limit: int = 10) -> list[LinkedEntity]:
         """Entities, classes and predicates whose labels are most like a text, the best first.
 
-        Labels that are a typing error from the whole text come before those that only have some of its words.
+        From :data:`THRESHOLD` on, a label has all words of the text, or is a part of it.
         """
-        key = normalised(text)
-        if not self.index.search.exact([key]):
+        if not self.index.search.exact([normalised(text)]):
             self._learn_names(self._unknown_names(text, ()))
-        detector = MentionDetector(text, self.index.search, self.languages)
-        near = near_keys(detector.search, key)
-        candidates, rows = self._candidates_and_rows(detector, near)
-        if any(c.matched == "exact" and c.row.key == key for c in candidates):
-            rows = []  # it is spelled right
-        rows = sorted(rows, key=lambda r: (unlikeliness(key, r.key, near[r.key]), -r.degree, r))
-        found = self._as_found(text, ((row, _share_right(key, near[row.key])) for row in rows))
-        most = max((entity.score for entity in found.values()), default=1.0)
-        whole = set(words(key))
-        scored: dict[str, tuple[float, LinkCandidate]] = {}
-        for c in sorted(candidates, key=lambda c: (-c.score, c.order)):
-            is_whole = whole.issubset(words(c.row.key))
-            scored.setdefault(c.row.iri, (c.score if is_whole else min(most, c.score), c))
-        for score, c in sorted(scored.values(), key=lambda hit: -hit[0])[:limit]:
-            found.setdefault(c.row.iri, replace(_linked_entity(detector, c), score=round(score, 4)))
-        if not any(entity.score >= THRESHOLD for entity in found.values()):
-            # Half the score, so that labels with whole words in common come first.
-            alike = [(row, round(share / 2, 4)) for row, share in _trigram_likeness(detector, key, limit=limit)]
-            found = self._as_found(text, alike) | found
-        return sorted(found.values(), key=lambda e: -e.score)[:limit]
+        search = self.index.search.for_text(text, self.languages)
+        return self._alike(search, Mention(text, 0, len(text)), embedder=self.embedder)[:limit]
 
-    @staticmethod
-    def _as_found(text: str, rows: Iterable[tuple[LabelRow, float]]) -> dict[str, LinkedEntity]:
-        """What rows name, each once with its first score, as found for all of a text."""
-        mention = Mention(text, 0, len(text))
+    def _alike(
+        self, search: LabelSearch, name: Mention, *, by_words: bool = True, embedder: Embedder | None = None
+    ) -> list[LinkedEntity]:
+        """What has labels that are like a name, each once: by letters, by words, by meaning."""
+        key, stops = normalised(name.text), stop_words((*self.languages, "en"))
+        asked = [word for word in words(key) if word not in stops] or list(words(key))
+        rows = {*search.exact([key, *near_keys(search, key)]), *search.like(key, limit=_SIMILAR)}
+        vocabulary = None
+        if by_words:
+            counts = search.vocabulary(asked).counts
+            forms = [form for word in asked for form in (word, *inflections(word))]
+            forms += [near for word in asked if not counts.get(word) for near, _ in near_words(search, word)]
+            rows.update(search.with_words(list(dict.fromkeys(forms)), limit=_COMPARED))
+            vocabulary = search.vocabulary({*asked, *(word for row in rows for word in words(row.key))})
+        likeness = Likeness(key, vocabulary, stops)
+        alike = {other: likeness.of(other) for other in {row.key for row in rows}}
+        hits: list[tuple[LabelRow, float, Matched]] = [
+            (row, alike[row.key], "exact" if row.key == key else "text") for row in rows
+        ]
+        if embedder is not None and asked:
+            (nearest,) = search.nearest(embedder.embed([name.text]), limit=_NEAREST)
+            hits += [(row, min(cosine, MISTYPED_WORDS), "vector") for row, cosine in nearest]
+        scored = ((row, own * (1.0 if row.role == "label" else ALTERNATIVE), how) for row, own, how in hits)
         found: dict[str, LinkedEntity] = {}
-        for row, score in rows:
-            found.setdefault(row.iri, LinkedEntity(IRI(row.iri), row.text, score, row.kind, "text", mention))
-        return found
+        for row, score, how in sorted(scored, key=self._by_likeness):
+            entity = LinkedEntity(IRI(row.iri), row.text, round(score, 4), row.kind, how, name, degree=row.degree)
+            found.setdefault(row.iri, entity)
+        return list(found.values())
+
+    def _by_likeness(self, hit: tuple[LabelRow, float, str]) -> tuple[float, int, int, LabelRow]:
+        row, score, _ = hit
+        return -round(score, 4), language_rank(row.language, self.languages), -row.degree, row
 
     def similar(self, question: str, *, limit: int = 10, threshold: float = 0.5) -> tuple[LinkedEntity, ...]:
         """The entities whose labels are most like a whole question, the best first; classes if no entity is.
 
         By meaning where the index has vectors of all labels, at the cost of one embedding; else by words in common.
 
-        :param threshold: the least score: a cosine, or the share of words in common.
+        :param threshold: the least score: a cosine, or a likeness.
         """
+        search = self.index.search.for_text(question, self.languages)
         if self.embedder is None:
-            known = self.find(question, limit=5 * limit)
-            shared = BM25Ranker().similarities([entity.label for entity in known], [question])
-            found = [replace(e, score=round(float(share), 4)) for e, (share,) in zip(known, shared, strict=True)]
+            found = self._alike(search, replace(NOWHERE, text=question))
         else:
-            search = self.index.search.for_text(question, self.languages)
             (hits,) = search.nearest(self.embedder.embed([question]), limit=5 * limit)
             found = [
                 LinkedEntity(IRI(row.iri), row.text, round(min(1.0, cosine), 4), row.kind, "vector", NOWHERE)
@@ -282,53 +276,25 @@ class Linker:
             best.setdefault(entity.term, entity)
         return tuple(best.values())[:limit]
 
-    def _candidates(self, detector: MentionDetector) -> list[LinkCandidate]:
-        return self._candidates_and_rows(detector, ())[0]
 
-    def _candidates_and_rows(
-        self, detector: MentionDetector, keys: Collection[str]
-    ) -> tuple[list[LinkCandidate], list[LabelRow]]:
-        """All candidates in their order; beside them, the rows with some keys."""
-        found, rows = detector.candidates_by_key(keys)
-        exact = [c for c in found if c.matched == "exact"]
-        if detector.content:
-            found += detector.text_candidates(exact)
-            if self.embedder is not None:
-                found += detector.vector_candidates(exact, self.embedder)
-        return sorted(found, key=lambda c: c.order), rows
+def _links_without_overlap(lattice: Lattice, found: Sequence[LinkCandidate]) -> tuple[LinkedEntity, ...]:
+    """Greedy: the heaviest candidate takes its words; others for any of these words become its candidates.
 
-    def _links_without_overlap(
-        self, detector: MentionDetector, found: Sequence[LinkCandidate]
-    ) -> tuple[LinkedEntity, ...]:
-        """Greedy: the heaviest candidate takes its words; others for any of these words become its candidates.
-
-        Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
-        """
-        links: list[tuple[LinkedEntity, bool]] = []
-        taken: set[int] = set()
-        entities: set[str] = set()
-        for candidate in found:
-            if candidate.score < THRESHOLD or candidate.fit.places & taken or candidate.row.iri in entities:
-                continue
-            taken |= candidate.fit.places
-            entities.add(candidate.row.iri)
-            rivals = (c for c in found if c.fit.places & candidate.fit.places)
-            links.append((_linked_entity(detector, candidate, rivals), candidate.is_common))
-            if len(links) == MAX_LINKS:
-                break
-        return tuple([link for link, is_common in links if not is_common] or [link for link, _ in links])
-
-
-def _share_right(key: str, edits: int) -> float:
-    """The share of a text that is right, if it is so many edits from what is meant."""
-    return round(1 - edits / (len(key) + 1), 4)
-
-
-def _trigram_likeness(detector: MentionDetector, key: str, *, limit: int) -> list[tuple[LabelRow, float]]:
-    """Labels like a key, each with the share of trigrams that both have, in [0, 1]."""
-    asked = trigrams(key)
-    rows = detector.search.like(key, limit=limit)
-    return [(row, round(len(asked & trigrams(row.key)) / len(asked | trigrams(row.key)), 4)) for row in rows]
+    Beside a name, common words name nothing: `films` in `Which films did Jane Campion write?`.
+    """
+    links: list[tuple[LinkedEntity, bool]] = []
+    taken: set[int] = set()
+    entities: set[str] = set()
+    for candidate in found:
+        if candidate.score < THRESHOLD or candidate.fit.places & taken or candidate.row.iri in entities:
+            continue
+        taken |= candidate.fit.places
+        entities.add(candidate.row.iri)
+        rivals = (c for c in found if c.fit.places & candidate.fit.places)
+        links.append((_linked_entity(lattice, candidate, rivals), candidate.is_common))
+        if len(links) == MAX_LINKS:
+            break
+    return tuple([link for link, is_common in links if not is_common] or [link for link, _ in links])
 
 
 def _without_derived(
@@ -343,41 +309,43 @@ def _without_derived(
     return [c for c in wanted if c not in derived], [c for c in classes if c.fit.places & freed]
 
 
-def _best_connected(
-    detector: MentionDetector, parts: Sequence[LinkCandidate], possible: Sequence[LinkCandidate]
-) -> tuple[LinkedEntity, ...]:
-    """The best connected of what has a part of a name, or all of it: *Marie Curie, née Sklodowska*, not *Pierre Curie*.
+def _link_by_part(lattice: Lattice, found: Sequence[LinkCandidate], places: Sequence[int]) -> tuple[LinkedEntity, ...]:
+    """The best connected of what has a name in the question, such as `Einstein`, as its first or last word.
 
-    :param possible: what has any of the words: what may be meant, too.
+    What has all words of a name comes first: *Marie Curie, née Sklodowska*, and not *Pierre Curie*. Only where names
+    have capitals; the score is below the threshold.
+
+    :param places: of words in a label, that may be in the question.
     """
-    names = [frozenset(run) for run in detector.name_runs() if len(run) > 1]
-    whole = [c for c in possible if any(name <= c.fit.places for name in names)]
+    runs = lattice.name_runs() if lattice.is_cased else []
+    names = {i for run in runs for i in run}
+    possible = [c for c in found if c.matched == "text" and c.fit.places <= names]
+    parts = [c for c in possible if lattice.tokens[c.fit.last].text in {words(c.row.key)[at] for at in places}]
+    whole = [c for c in possible if any(c.fit.places.issuperset(run) for run in runs if len(run) > 1)]
     chosen = sorted(whole or parts, key=lambda c: (-c.row.degree, c.order))
     if not chosen:
         return ()
     others = (c for c in possible if c not in chosen and c.fit.places & chosen[0].fit.places)
-    return (_linked_entity(detector, chosen[0], [*chosen, *others]),)
+    return (_linked_entity(lattice, chosen[0], [*chosen, *others]),)
 
 
-def _linked_entity(
-    detector: MentionDetector, candidate: LinkCandidate, rivals: Iterable[LinkCandidate] = ()
-) -> LinkedEntity:
+def _linked_entity(lattice: Lattice, candidate: LinkCandidate, rivals: Iterable[LinkCandidate] = ()) -> LinkedEntity:
     """The entity of a candidate; its own candidates are the best rivals that are other entities.
 
     What has a name is no namesake of a lesser known thing that has none, only an IRI that ends so: often its equal in
     another vocabulary, of which nothing else is said.
     """
-    first, last = detector.tokens[candidate.fit.first], detector.tokens[candidate.fit.last]
+    first, last = lattice.tokens[candidate.fit.first], lattice.tokens[candidate.fit.last]
     row = candidate.row
-    place = signed_place(row.text, detector.question, first.start, last.end)
-    mention = Mention(detector.question[slice(*place)], *place, candidate.is_type)
+    place = signed_place(row.text, lattice.question, first.start, last.end)
+    mention = Mention(lattice.question[slice(*place)], *place, candidate.is_type)
     score = round(candidate.score, 4)
     entity = LinkedEntity(IRI(row.iri), row.text, score, row.kind, candidate.matched, mention, degree=row.degree)
     others: dict[str, LinkedEntity] = {}
     for rival in rivals:
         is_unnamed = rival.row.role == "derived" != row.role and rival.row.key == row.key
         if rival.row.iri not in {row.iri, *others} and not (is_unnamed and rival.row.degree < row.degree):
-            others[rival.row.iri] = _linked_entity(detector, rival)
+            others[rival.row.iri] = _linked_entity(lattice, rival)
             if len(others) == MAX_CANDIDATES:
                 break
     return replace(entity, candidates=tuple(others.values()))

@@ -21,7 +21,7 @@ from kgsparql.linking.graph_indexes import build_label_index
 from kgsparql.linking.label_index.packed import PackedLabels
 from kgsparql.linking.label_index.reading import read_labels
 from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearch
-from kgsparql.linking.label_matching import similarity
+from kgsparql.linking.label_matching import THRESHOLD, similarity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, Ranker, ranker_for
 from kgsparql.plans.label_fit import LabelFit
@@ -136,6 +136,35 @@ def test_find_lists_what_is_only_alike(linker: Linker) -> None:
     assert linker.find("Sprin")[0].label == "Springfield"
     assert linker.find("marie curie")[0].term.value.endswith("/curie")
     assert linker.find("zzzzzz") == []
+
+
+def test_labels_with_all_words_come_before_labels_that_are_a_part() -> None:
+    pistes = ":piste rdfs:label 'Kandahar Downhill Piste Garmisch' ." + "".join(
+        f":k{i} rdfs:label 'Kandahar' ; :in :k{i + 1}, :k{i + 2} . " for i in range(7)
+    )
+    found = linker_of(graph_of(pistes)).find("Kandahar Downhill Piste")
+    assert [entity.label for entity in found] == ["Kandahar Downhill Piste Garmisch", *["Kandahar"] * 7]
+    people = ":a rdfs:label 'Sabrina Geiger' . :b rdfs:label 'Sabrina Stein' . :c rdfs:label 'Sabine Berg' ."
+    found = linker_of(graph_of(people)).find("Sabrina")
+    assert {entity.label for entity in found if entity.score >= THRESHOLD} == {"Sabrina Geiger", "Sabrina Stein"}
+
+
+LABELS = st.lists(st.sampled_from("red lamp of mill lane park stone".split()), min_size=1, max_size=4, unique=True)
+
+
+@given(texts=st.sets(LABELS.map(" ".join), min_size=1, max_size=12), some=st.data())
+def test_whatever_words_of_a_label_are_looked_up_labels_with_all_of_them_come_first(
+    texts: set[str], some: st.DataObject
+) -> None:
+    search = PackedLabels.of(LabelRow(f"{EX}{text.replace(' ', '_')}", text, text) for text in sorted(texts))
+    label = some.draw(st.sampled_from(sorted(texts))).split()
+    asked = some.draw(st.permutations(label))[: some.draw(st.integers(1, len(label)))]
+    wanted = {word for word in asked if word != "of"} or {*asked}
+    found = Linker(LabelIndex(search)).find(" ".join(asked), limit=100)
+    has_all = [wanted <= {*entity.label.split()} for entity in found]
+    assert has_all == sorted(has_all, reverse=True)
+    assert sum(has_all) == sum(wanted <= {*text.split()} for text in texts)
+    assert all(entity.score >= THRESHOLD for entity, is_whole in zip(found, has_all, strict=True) if is_whole)
 
 
 def test_words_that_are_not_typing_errors_of_each_other() -> None:

@@ -1,4 +1,4 @@
-"""Mention detection: every label that some words of a question may mean."""
+"""The lattice of spans of a question: every label that some of its words may mean, looked up once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from kgsparql.linking.corrections import Correction, Corrections
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,
+    WHOLE,
     Fit,
     LinkCandidate,
     Matched,
@@ -19,7 +21,9 @@ from kgsparql.linking.label_matching import (
     best_fit,
     exact_fit,
     is_only_prefix,
+    language_rank,
 )
+from kgsparql.linking.linked_entity import Mention
 from kgsparql.linking.words import (
     consecutive,
     inflections,
@@ -69,8 +73,8 @@ _ASKING_FRAME = re.compile(
 """Words that ask, whatever is asked: `know` and `old` are labels, too, of a graph of words."""
 
 
-class MentionDetector:
-    """Finds the labels that the words of one question may mean.
+class Lattice:
+    """The words of a question, and the labels that spans of them may mean.
 
     :ivar tokens: the words of the question; methods speak of them by their numbers.
     :ivar is_cased: whether the question writes names with capitals.
@@ -79,6 +83,7 @@ class MentionDetector:
 
     def __init__(self, question: str, search: LabelSearch, languages: tuple[str, ...]) -> None:
         self.question = question
+        self.source = search
         self.search = search.for_text(question, languages)
         self.languages = languages
         self.tokens = tokens(question)
@@ -109,28 +114,42 @@ class MentionDetector:
         token = self.tokens[i]
         return self.is_cased and token.end - token.start > 1 and self.question[token.start : token.end].isupper()
 
-    def candidates_by_key(self, others: Collection[str] = ()) -> tuple[list[LinkCandidate], list[LabelRow]]:
-        """Every label that is, word for word, a part of the question, or would be without one mistyped word.
+    @cached_property
+    def by_letters(self) -> tuple[LinkCandidate, ...]:
+        """All that is written like some words of the question, in its order."""
+        found = self._candidates_by_key()
+        if self.content:
+            found += self._text_candidates(found)
+        return tuple(sorted(found, key=lambda c: c.order))
 
-        :param others: further keys to look up with the same query; their rows are given beside the candidates.
-        """
+    def candidates(self, embedder: Embedder | None) -> Sequence[LinkCandidate]:
+        """All that some words of the question may mean, in its order; by meaning, too, if there is an embedder."""
+        if embedder is None or not self.content:
+            return self.by_letters
+        return sorted((*self.by_letters, *self._vector_candidates(embedder)), key=lambda c: c.order)
+
+    def _candidates_by_key(self) -> list[LinkCandidate]:
+        """Every label that is, word for word, a part of the question, or would be without one mistyped word."""
         spans: dict[str, list[tuple[int, int, Correction | None]]] = defaultdict(list)
         for start, end in self._ngrams():
             spans[key_of(self.tokens[start:end])].append((start, end, None))
             if end - start <= USUAL_NGRAM:
                 for corrected in self._corrections.of(start, end):
                     spans[corrected.key].append((start, end, corrected))
-        rows = self.search.exact({*spans, *others})
-        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
-        right = {(start, end) for row in rows for start, end, corrected in spans.get(row.key, ()) if corrected is None}
-        found = [
+        named = rows_by("key", self.search.exact(spans))
+        vocabulary = self._vocabulary
+        right = {(start, end) for key in named for start, end, corrected in spans[key] if corrected is None}
+        return [
             self._keyed_candidate(row, start, end, corrected, vocabulary)
-            for key, named in rows_by("key", rows).items()
-            for start, end, corrected in spans.get(key, ())
+            for key, rows in named.items()
+            for start, end, corrected in spans[key]
             if corrected is None or (start, end) not in right
-            for row in (as_written(named, self.question, self.tokens[start:end]) if corrected is None else named)
+            for row in (as_written(rows, self.question, self.tokens[start:end]) if corrected is None else rows)
         ]
-        return found, [row for row in rows if row.key in others]
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return self.search.vocabulary({token.text for token in self.tokens})
 
     def _ngrams(self) -> Iterator[tuple[int, int]]:
         longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
@@ -170,7 +189,7 @@ class MentionDetector:
         return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
-        """The share of the words in a label's parenthesis that the question has elsewhere: `the album Thriller`."""
+        """Return the share of the words in a label's parenthesis that the question has elsewhere."""
         left_out = words(normalised(row.text))[len(words(row.key)) :]
         stems = [stem(word) for word in left_out if word not in self.stops]
         return sum(word in self._stems for word in stems) / len(stems) if stems else 0.0
@@ -191,7 +210,7 @@ class MentionDetector:
             weight *= LOWER_CASE
             if row.text[0].isupper() and is_short:
                 score *= COMMON_WORD
-        rank = self._language_rank(row.language)
+        rank = language_rank(row.language, self.languages)
         is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched, vocabulary)
         return LinkCandidate(row, found, score, weight * score, matched, is_type, rank, is_common)
 
@@ -210,20 +229,17 @@ class MentionDetector:
         content = [word for word in words(key) if word not in self.stops]
         return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (matched, content) if some)
 
-    def _language_rank(self, language: str) -> int:
-        """Smaller is better: the wanted languages and ``mul``; then no language, English, any other."""
-        if language == "mul":
-            return 0
-        for rank, wanted in enumerate(self.languages):
-            if language == wanted or language.startswith(f"{wanted}-"):
-                return rank
-        return len(self.languages) + (0 if not language else 1 if language == "en" else 2)
-
     def name_runs(self) -> list[list[int]]:
-        """The tokens of possible names: content words side by side, then each alone; those with capitals, if any."""
+        """List the tokens of possible names: content words side by side, then each; those with capitals, if any."""
         likely = [i for i in self.content if i not in self._small] or self.content
         runs = [[i for i in run if i in likely] for run in consecutive(self.content)]
         return [run for run in runs if len(run) > 1] + [[i] for i in likely]
+
+    def names(self) -> Iterator[Mention]:
+        """Yield what may be a name; what has several words, first."""
+        for run in self.name_runs():
+            place = self.tokens[run[0]].start, self.tokens[run[-1]].end
+            yield Mention(self.question[slice(*place)], *place)
 
     def unknown_name_spans(self) -> Iterator[tuple[int, int]]:
         """Start and end, in characters, of what is written like a name and has a word that is in no label.
@@ -248,7 +264,7 @@ class MentionDetector:
     def _is_name(self, i: int) -> bool:
         return i in self._content and self._is_marked(i)
 
-    def text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
+    def _text_candidates(self, exact: Sequence[LinkCandidate]) -> Iterator[LinkCandidate]:
         """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words(self._searched_words(), limit=100)]
         for run in consecutive(self.content):
@@ -264,7 +280,7 @@ class MentionDetector:
                 yield self._text_candidate(row, found, vocabulary)
 
     def _searched_words(self) -> list[str]:
-        """The content words of the question, other forms of them, and what mistyped ones may be."""
+        """List the content words of the question, other forms of them, and what mistyped ones may be."""
         asked = [self.tokens[i].text for i in self.content]
         forms = [form for word in asked for form in inflections(word)]
         counts = self.search.vocabulary(forms).counts
@@ -273,16 +289,17 @@ class MentionDetector:
     def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
         factor = SCATTERED if between else 1.0
-        is_whole = found.coverage > 0.999
+        is_whole = found.coverage > WHOLE
         found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
         if not is_whole and len(found.places) == 1:
             # One word of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
             factor *= min(1.0, vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf)
         return self._candidate(row, found, found.coverage * SCATTERED * factor, vocabulary, "text")
 
-    def vector_candidates(self, exact: Sequence[LinkCandidate], embedder: Embedder) -> Iterator[LinkCandidate]:
+    def _vector_candidates(self, embedder: Embedder) -> Iterator[LinkCandidate]:
         """Labels that mean nearly the same as a few words of the question that no exact label covers."""
-        windows = list(self._windows({i for c in exact if not c.is_type for i in c.fit.places}))
+        exact = (c for c in self.by_letters if c.matched == "exact" and not c.is_type)
+        windows = list(self._windows({i for c in exact for i in c.fit.places}))
         if not windows:
             return
         texts = [self.question[self.tokens[w[0]].start : self.tokens[w[-1]].end] for w in windows]
@@ -314,7 +331,7 @@ class MentionDetector:
 
 
 def _fused(lists: Sequence[Sequence[LabelRow]]) -> list[LabelRow]:
-    """The rows of several ranked lists, those first that are high in many of them.
+    """Return the rows of several ranked lists, those first that are high in many of them.
 
     Source: reciprocal rank fusion, Cormack, Clarke and Büttcher (SIGIR 2009), with their k = 60.
     """
