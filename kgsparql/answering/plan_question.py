@@ -41,24 +41,22 @@ class PlanQuestion:
 
     :param chunks: what its words name.
     :param profiler: looks at sets of the graph, each once.
-    :param sets: that are looked at, at most.
     """
 
     session: Session
     chunks: Sequence[Chunk]
     profiler: Profiler
     vocabulary: GraphVocabulary
-    sets: int
 
     @classmethod
-    def of(cls, session: Session, *, sets: int) -> PlanQuestion:
+    def of(cls, session: Session) -> PlanQuestion:
         """The question of a session, whose entities are linked."""
         vocabulary = session.vocabulary
         chunks: tuple[Chunk, ...] = ()
         with session.within_budget():
             chunks = read_whole(session).read.chunks
         profiler = Profiler(session.graph, vocabulary, direction=session.direction, common=common_profiler(session))
-        return cls(session, chunks, profiler, vocabulary, sets)
+        return cls(session, chunks, profiler, vocabulary)
 
     def lists(self, found: Sequence[LinkedEntity] = ()) -> TermLists:
         """The terms that a model may write a plan over.
@@ -67,9 +65,7 @@ class PlanQuestion:
         """
         session = self.session
         counts = classes_of(session)
-        lister = TermLister(
-            session.asked, session.label_fit, self.profiler, session.labels, session.linker, counts, self.sets
-        )
+        lister = TermLister(session.asked, session.label_fit, self.profiler, session.labels, session.linker, counts)
         terms = [name.term for chunk in self.chunks for name in chunk.entities[:_MEANINGS]]
         kinds = [kind for chunk in self.chunks for kind in chunk.classes[:_MEANINGS]]
         return lister.lists(terms, kinds or self._measured_classes(), [*session.links, *found])

@@ -31,6 +31,7 @@ from kgsparql.reading.form import Form
 
 MOST_CLASSES = 30
 MOST_PREDICATES = 60
+MOST_SETS = 60  # that are looked at, with those that the profiler knows: three queries each
 _CLASSES_OF_MANY = 16
 _PREDICATES_OF_MANY = 40
 _CLASSES_READ = 200
@@ -239,7 +240,6 @@ class TermLister:
 
     :param fit: compares words of the question with names.
     :param class_counts: how many items the commonest classes have, as far as that is known.
-    :param most: sets that are looked at, with those that the profiler knows: three queries each.
     """
 
     asked: Form
@@ -248,7 +248,6 @@ class TermLister:
     labels: TermLabels
     linker: Linker | None = None
     class_counts: Mapping[IRI, int] = field(default_factory=dict)
-    most: int = 60
 
     def lists(self, named: Sequence[IRI | Literal], kinds: Sequence[IRI], links: Sequence[LinkedEntity]) -> TermLists:
         """The terms that a plan for a question may be made of, the likeliest where there are many.
@@ -306,7 +305,7 @@ class TermLister:
 
     def kinds_of(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
         """Two classes of each entity; those that are classes or predicates themselves are left out."""
-        kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[: self.most]}
+        kinds = {term: self.profiler(a.Items((term,))).classes for term in entities[:MOST_SETS]}
         of_schema = {t for t, own in kinds.items() if own and all(k.value.startswith(_OF_SCHEMA) for k in own)}
         return {term: tuple(own[:2]) for term, own in kinds.items() if term not in of_schema}
 
@@ -323,7 +322,7 @@ class TermLister:
         found: dict[IRI, ListedPredicate] = {}
 
         def look(items: a.ItemSet, known: Sequence[IRI], bonus: float, after: IRI | None = None) -> None:
-            if items not in self.profiler.profiles and len(self.profiler.profiles) >= self.most:
+            if items not in self.profiler.profiles and len(self.profiler.profiles) >= MOST_SETS:
                 return
             profile = self.profiler(items)
             for use in profile.uses:

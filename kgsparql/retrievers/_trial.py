@@ -11,7 +11,6 @@ import hashlib
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from operator import and_
@@ -45,23 +44,8 @@ _WORSE = "this model chooses worse than the ranking: it is not asked"
 _WORLD = "http://trial.example/"
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A question with paths, of which the first is right; a list may lack that, and then none is to be chosen."""
-
-    question: str
-    paths: tuple[str, ...]
-    lacks_it: bool = False
-
-    @property
-    def listed(self) -> tuple[str, ...]:
-        """What stands in a list."""
-        return self.paths[self.lacks_it :]
-
-    @property
-    def right(self) -> list[str]:
-        """What is to be chosen from it."""
-        return [] if self.lacks_it else [self.paths[0]]
+_Item = dict[str, Any]
+"""A question with paths, of which the first is right; a list may lack that, and then none is to be chosen."""
 
 
 @cache
@@ -102,8 +86,7 @@ class Trial:
 
         :raises KgsparqlError: if it cannot be asked, or the trial was stopped; nothing is kept then.
         """
-        items = [_Item(**{**own, "paths": tuple(own["paths"])}) for own in bundled()["items"]]
-        plans = bundled()["plans"]
+        items, plans = bundled()["items"], bundled()["plans"]
         right: dict[str, tuple[int, int]] = {}
 
         def passes(part: str, total: int, results: Iterable[bool]) -> bool:
@@ -132,12 +115,13 @@ class Trial:
 
     def _chosen_rightly(self, items: Sequence[_Item], *, is_turned: bool) -> list[bool]:
         """Have one line chosen for each question; those of a question stand together, the right one anywhere."""
-        turns = [(at + 1) % len(item.listed) for at, item in enumerate(items)]
-        places = [
-            (item, path) for item, at in zip(items, turns, strict=True) for path in item.listed[at:] + item.listed[:at]
-        ]
+        places = list[tuple[_Item, str]]()
+        for number, item in enumerate(items, 1):
+            listed = item["paths"][item.get("lacks_it", False) :]
+            at = number % len(listed)
+            places += [(item, path) for path in listed[at:] + listed[:at]]
         places = places[::-1] if is_turned else places
-        asked = " ".join(item.question for item in items)
+        asked = " ".join(item["question"] for item in items)
         question = f"Several questions, for each the line that says what it asks, if there is one: {asked}"
         try:
             said = self._reply_with_room(reading_call(question, [path for _, path in places]))
@@ -146,7 +130,8 @@ class Trial:
                 raise
             return [False] * len(items)
         chosen = [places[number - 1] for number in said.numbers]
-        return [[path for own, path in chosen if own is item] == item.right for item in items]
+        right = [item["paths"][: not item.get("lacks_it")] for item in items]
+        return [[path for own, path in chosen if own is item] == one for item, one in zip(items, right, strict=True)]
 
     def _reply_with_room(self, call: Call[T]) -> T:
         """Ask; one that reasons before it replies is given more room, from then on."""

@@ -19,7 +19,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow
-from kgsparql.exploration import NeighbourGroup, Text, labels, texts
+from kgsparql.exploration import NeighbourGroup, Text, texts
 from kgsparql.exploration.batched_select import lookup
 from kgsparql.linking.documents import BYTES_PER_TOKEN, Gazetteer, passage_spans
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -128,7 +128,6 @@ class Entity(Retriever):
         with session.within_budget():
             near.groups += groups_near(near.matched.values(), session, limit=SHOWN)
             near.about += _texts_about(near.matched, session)
-            _leave_out_absent(near, session)
         if near.matched:
             with session.within_budget():
                 near.lines = self._lines_of(near, session)
@@ -230,15 +229,6 @@ def _texts_about(entities: Iterable[IRI], session: Session) -> Sequence[Text]:
     found = texts(session.graph, entities, languages=session.labels.languages)
     session.note_cuts(found.cuts)
     return found.items
-
-
-def _leave_out_absent(near: _Around, session: Session) -> None:
-    """Keep the entities that are in the graph; the index may have some that were deleted since."""
-    known: set[Term] = {*(group.entity for group in near.groups), *(text.entity for text in near.about)}
-    if silent := [term for term in near.matched if term not in known]:
-        named = labels(session.graph, silent, languages=session.labels.languages)
-        known.update(term for term, label in named.items() if not label.derived)
-    near.matched = {term: link for term, link in near.matched.items() if term in known}
 
 
 def _with_ends(

@@ -6,7 +6,6 @@ ACL 2024 (arXiv 2308.09729), section 3.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -302,7 +301,10 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
     No query finds a path that passes a term twice.
     """
     joined = False
-    for parts in islice(_path_combinations(segments), _MAX_COMBINATIONS):
+    totals = range(sum(map(len, segments)))
+    for parts in islice(
+        chain.from_iterable(_path_combinations(segments, total) for total in totals), _MAX_COMBINATIONS
+    ):
         terms = [parts[0].start, *chain.from_iterable(part.terms[1:] for part in parts)]
         if len(set(terms)) == len(terms):
             joined = True
@@ -311,15 +313,10 @@ def chained_paths(segments: Sequence[Segment]) -> Iterator[Path]:
         yield from in_turn(segments)
 
 
-def _path_combinations(segments: Sequence[Segment]) -> Iterator[list[Path]]:
-    """Combine one path of each segment in every way, the better-placed first."""
-    queue = [(0, (0,) * len(segments))]
-    seen = {queue[0][1]}
-    while queue:
-        total, places = heapq.heappop(queue)
-        yield [segment[place] for segment, place in zip(segments, places, strict=True)]
-        for i, place in enumerate(places):
-            following = (*places[:i], place + 1, *places[i + 1 :])
-            if place + 1 < len(segments[i]) and following not in seen:
-                seen.add(following)
-                heapq.heappush(queue, (total + 1, following))
+def _path_combinations(segments: Sequence[Segment], total: int) -> Iterator[tuple[Path, ...]]:
+    """Combine one path of each segment in every way in which their places add up to a total."""
+    if not segments:
+        yield from [()] if total == 0 else []
+        return
+    for place, path in enumerate(segments[0][: total + 1]):
+        yield from ((path, *rest) for rest in _path_combinations(segments[1:], total - place))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from itertools import count
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 from kgsparql.answering.answer import Gap, Retrieval
 from kgsparql.answering.computed import computed_retrieval
@@ -30,7 +30,7 @@ from kgsparql.answering.planned import (
     says_nothing,
 )
 from kgsparql.answering.readings import HELD
-from kgsparql.answering.retriever import Cost, Retriever, Within
+from kgsparql.answering.retriever import Cost, Retriever
 from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
@@ -40,7 +40,7 @@ from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import MAX_DEPTH, read_plan
 from kgsparql.plans.running import Computed, run
-from kgsparql.plans.term_lists import TermLists
+from kgsparql.plans.term_lists import MOST_SETS, TermLists
 from kgsparql.plans.type_check import check, parts, terms_in
 from kgsparql.plans.writing import none_in_words
 from kgsparql.rdf.terms import IRI, Literal, printable
@@ -99,21 +99,16 @@ _ORDERS = {"desc": True, "asc": False}
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan(Retriever):
-    """Typed plans of what the question asks, run as one query.
-
-    :param sets: sets of items that are looked at to list terms for a model: three queries each.
-    """
+    """Typed plans of what the question asks, run as one query."""
 
     name = "query_plan"
     summary = "what is asked as one checked query: lookups, counts, yes or no, extremes, comparisons, tables"
     source = "kgsparql"
     computes = True
 
-    sets: Annotated[int, Within(1, 500)] = 60
-
     def cost(self, *, entities: int = 1, **_: int) -> Cost:
         """Bound what a question costs."""
-        return Cost(calls=5, rounds=5, queries=8 * self.sets + entities + 84)
+        return Cost(calls=5, rounds=5, queries=8 * MOST_SETS + entities + 84)
 
     def retrieve(self, session: Session) -> Retrieval:
         """One item (Q1): what the likeliest plan comes to, with the facts it rests on."""
@@ -129,7 +124,7 @@ class QueryPlan(Retriever):
 
     def written_plan(self, session: Session, named: Sequence[LinkedEntity] = ()) -> Retrieval | None:
         """Return what the plan comes to that a model writes, asked for a second and third time to mend it."""
-        writing = _PlanWriting(PlanQuestion.of(session, sets=self.sets), found=tuple(named))
+        writing = _PlanWriting(PlanQuestion.of(session), found=tuple(named))
         writing.run()
         if writing.best is None:
             return None

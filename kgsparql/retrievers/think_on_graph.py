@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from kgsparql.answering.answer import MAX_CHOICES, Retrieval
-from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices, ranker_scores
+from kgsparql.answering.choosing import Candidate, Choice, choose, ranked_choices
 from kgsparql.answering.entity_linking import alternatives, find_links
 from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
@@ -161,7 +161,7 @@ class ThinkOnGraph(Retriever):
         if walked.stopped:
             return
         walked.by_model |= any(choice.chosen_by == "model" for choice in choices)
-        chosen = expanded_offers(_chosen_offers(offered, choices, self.width, session), walked.led_to, session)
+        chosen = expanded_offers(_chosen_offers(offered, choices, self.width), walked.led_to, session)
         for path in (path for one in chosen for path in one.siblings):
             walked.met.setdefault(walk_along(path), []).append(path)
         kept, walked.beam = self._kept_and_onward(chosen, walked, session)
@@ -282,13 +282,13 @@ def _choices_among(candidates: Sequence[Candidate], purpose: str, at_most: int, 
     return ranked_choices(session.masked_question, candidates, purpose, at_most, session)
 
 
-def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: int, session: Session) -> list[Offer]:
+def _chosen_offers(offered: Sequence[Offer], choices: Sequence[Choice], width: int) -> list[Offer]:
     """Keep at most ``width`` predicates of each chain; their shares sum to 1 if a model gave the scores.
 
     A ranker scores whole paths, which can be compared across chains, so its shares sum to 1 over all chains.
     """
     kept: dict[int, list[tuple[Offer, float]]] = {}
-    for choice, weight in zip(choices, _choice_weights(choices, "predicates", session), strict=True):
+    for choice, weight in zip(choices, _choice_weights(choices), strict=True):
         offer = offered[choice.candidate.number]
         if len(kept.setdefault(offer.place, [])) < width:
             kept[offer.place].append((offer, weight))
@@ -322,7 +322,7 @@ def _scored_chains(
         return _scored_chains(rest, labels, 0, session)
     by_model = not choices or any(choice.chosen_by == "model" for choice in choices)
     scores = dict.fromkeys(named, 0.0)
-    for choice, value in zip(choices, _choice_weights(choices, "entities", session), strict=True):
+    for choice, value in zip(choices, _choice_weights(choices), strict=True):
         i, path = named[choice.candidate.number]
         scores[i, path] = value + _TIE_WEIGHT * chosen[i].share if by_model else value
     for i, one in enumerate([] if by_model else chosen):
@@ -342,18 +342,12 @@ def _chains_to(chosen: Sequence[Offer], scores: Mapping[tuple[int, Path], float]
     ]
 
 
-def _choice_weights(choices: Sequence[Choice], purpose: str, session: Session) -> list[float]:
-    """Weigh each choice beside the others of its call, not normalised: the scores of a model as they are.
+def _choice_weights(choices: Sequence[Choice]) -> list[float]:
+    """Weigh each choice beside the others of its call, not normalised: a model's scores as they are, if it gave any.
 
-    Those of a ranker, which are taken where a model gave none, too, are sharpened, so that a small difference counts.
+    Those of a ranker are sharpened, so that a small difference counts.
     """
-    scores = [choice.score if choice.candidate.score is None else choice.candidate.score for choice in choices]
+    scores = [choice.score for choice in choices]
     if choices and choices[0].chosen_by == "model":
-        if any(choice.score for choice in choices):
-            return [choice.score for choice in choices]
-        if len(choices) == 1:
-            return [1.0]
-        session.fall_back(purpose, "the model gave no scores: the ranker's are used")
-        candidates = [choice.candidate for choice in choices]
-        scores = ranker_scores(session.ranker, session.question, candidates).tolist()
+        return scores if any(scores) else [1.0] * len(scores)
     return [float(np.exp(_SHARPNESS * (score - max(scores)))) for score in scores]

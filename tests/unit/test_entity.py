@@ -9,7 +9,7 @@ import pyoxigraph
 import pytest
 
 import kgsparql
-from kgsparql import Answer, EvidenceItem, KnowledgeBase, Literal, OxigraphGraph, Query, Retrieval, render
+from kgsparql import Answer, EvidenceItem, KnowledgeBase, Literal, Query, Retrieval, render
 from kgsparql.errors import OptionError
 from kgsparql.retrievers import load
 from kgsparql.retrievers.entity import Entity, chunk_score
@@ -332,22 +332,6 @@ def test_mistake_05_parallel_predicates_are_all_kept() -> None:
     facts = {str(c.triple.predicate) for item in found.evidence for c in item.triples}
     assert facts == {f"<{EX}{name}>" for name in ("knows", "likes", "hired")}
     assert {"Ann —knows→ Ben", "Ann —likes→ Ben", "Ann —hired→ Ben"} <= set(texts(found, "neighbours"))
-
-
-def test_mistake_07_what_was_deleted_is_no_candidate() -> None:
-    """The index still knows Bob, of whom nothing is left in the graph."""
-    kb = knowledge_of(":ann rdfs:label 'Ann Alpha' ; :knows :ben . :bob rdfs:label 'Bob Beta' ; :knows :cat .")
-    question = "Whom do Ann Alpha and Bob Beta know?"
-    before = retrieve(kb, question)
-    assert texts(before, "neighbours") == ["Ann Alpha —knows→ ben", "Bob Beta —knows→ cat"]
-    assert [passage.score for passage in passages(before)] == pytest.approx([0.4 / 2 + 0.6] * 2)
-    assert isinstance(kb.graph, OxigraphGraph)
-    for quad in list(kb.graph.store.quads_for_pattern(ex("bob"), None, None, None)):
-        kb.graph.store.remove(quad)
-    after = retrieve(kb, question)
-    assert texts(after, "neighbours") == ["Ann Alpha —knows→ ben"]
-    assert [passage.score for passage in passages(after)] == pytest.approx([1.0])  # one entity counts, not two
-    assert [candidate.label for candidate in after.candidates] == ["ben"]
 
 
 def test_mistake_08_without_a_text_the_graph_answers(nobel: KnowledgeBase) -> None:

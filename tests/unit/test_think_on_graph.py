@@ -245,8 +245,6 @@ def test_mistake_09_scores_need_not_sum_to_one_and_are_no_reason_to_take_all_for
         asking: dict[str, Any] = {"complete": False, "options": {"depth": 1}}
         return ask_about(":a :p :x ; :city :y ; :r :z .", script(predicates=predicates), "in which city?", **asking)
 
-    none = city(choices(dict.fromkeys((1, 2, 3), 0)))
-    assert (none.fallbacks, none.texts[0]) == (["predicates"], "a —city→ y"), "no score for any is the ranker's turn"
     same = city(picking(p=0.9, r=0.9))
     assert (sorted(same.texts), same.fallbacks) == (["a —p→ x", "a —r→ z"], []), "they are as good as each other"
 
