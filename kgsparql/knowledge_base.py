@@ -18,7 +18,7 @@ from kgsparql.answering.ask_options import AskOptions, asked_with, checked_quest
 from kgsparql.answering.follow_up import Before, take_up
 from kgsparql.answering.pipeline import answer, retrieve
 from kgsparql.answering.session import Session
-from kgsparql.answering.translating import OwnWords, translate
+from kgsparql.answering.translating import translate
 from kgsparql.budget import Budget, Usage
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, StoreError
 from kgsparql.events import Event, Finished, numbered
@@ -232,7 +232,7 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             session.admit = partial(admitted, asking.model, usage, required=asking.require_model)
         if isinstance(asking.after, Before):
             take_up(session, asking.after, asking.language)
-        translate(session, asking.language, has_own_words=asking.own_words)
+        translate(session, asking.language)
         if self.indexes.embedder is None:
             session.fall_back("ranking", "no embedding model: texts are compared by the words they share")
         return session
@@ -257,11 +257,6 @@ class KnowledgeBase(GraphLookups, ClosedAtExit):
             return ignored, indexes.linker_for(graph, usage.cancel), indexes.missing_notes
         finally:
             self._preparing.release()
-
-    @property
-    def own_words(self) -> OwnWords:
-        """What words mean in this graph, as the user said: ``keep("home", IRI)``, ``forget("home")``, ``read()``."""
-        return OwnWords(self.graph)
 
     @property
     def is_empty(self) -> bool:

@@ -70,7 +70,6 @@ class AskOptions:
     :param qualifiers: walk the statements of a Wikibase too, through which dates and the like of a claim are reached.
     :param min_confidence: an answer less likely to be right, in [0, 1], is called no sure answer.
     :param language: of the question: ``de``; empty if its words are to tell.
-    :param own_words: words are read as the user said that they are meant, where that was kept.
     :param after: the answer to the question before, from which ``and where did she die?`` is filled in.
     :param direction: in which triples are walked.
     :param budget: the limits of the question: calls, tokens, seconds, queries, cost.
@@ -92,7 +91,6 @@ class AskOptions:
     qualifiers: bool = False
     min_confidence: float = 0.0
     language: str = ""
-    own_words: bool = True
     after: Before | Answer | None = None
     direction: Directions = "both"
     budget: Budget = field(default_factory=Budget)

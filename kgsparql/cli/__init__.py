@@ -19,7 +19,7 @@ __all__ = ["app"]
 _FUNCTIONS = {
     "ask": "ask.ask", "find": "graph.find", "show": "graph.show", "paths": "graph.paths", "plan": "query.plan",
     "query": "query.query", "check": "check.check",
-    "load": "graph.load", "index": "graph.index", "info": "graph.info", "words": "graph.words",
+    "load": "graph.load", "index": "graph.index", "info": "graph.info",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
     "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
     "tools": "reference.tools",

@@ -158,7 +158,7 @@ def run(
     with opened_to_ask(
         graph, model, limits, lang=asked.lang, embedder=asked.embedder,
         direction=c.checked_direction(asked.direction), seed=asked.seed, complete=asked.complete,
-        qualifiers=asked.qualifiers, own_words=False,
+        qualifiers=asked.qualifiers,
     ) as (knowledge, asking):  # fmt: skip
         assert knowledge is not None  # noqa: S101 - a graph is named
         graph.say("" if asking.model is not None or model.no_model else HOW_TO_ADD)

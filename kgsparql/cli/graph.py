@@ -13,7 +13,7 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import FileOptions, GraphOptions
 from kgsparql.dataclasses import dataclass
-from kgsparql.errors import NotFoundError, OptionError
+from kgsparql.errors import NotFoundError
 from kgsparql.linking.words import counted
 from kgsparql.linking.words import words as words_of
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, normalised, printable
@@ -137,30 +137,6 @@ def find(
     rows = [{"term": str(e.term), "label": e.label, "score": round(e.score, 4), "matched": e.matched} for e in found]
     lines = [f"{_curie_of(knowledge, e.term)} ! {printable(e.label, 120)}  {e.score:.2f}" for e in found]
     how.write(rows, lines)
-
-
-@c.command
-def words(
-    graph: GraphOptions,
-    text: Annotated[str | None, typer.Argument(metavar="[WORDS]", help="Words as questions have them: home.")] = None,
-    means: Annotated[
-        str | None, c.option("--means NAME", "Keep that they mean this: an IRI, a CURIE or an exact label.")
-    ] = None,
-    forget: Annotated[bool, c.option("--forget", "Forget what they mean.")] = False,
-) -> None:
-    """Show what words mean in a graph, as you said; keep one, or forget it."""
-    if (text is None) != (means is None and not forget) or (means is not None and forget):
-        raise OptionError("WORDS want --means NAME or --forget", hint="kgsparql words home --means dbo:birthPlace")
-    with graph.opened(embedder="none") as knowledge:
-        own = knowledge.own_words
-        if text is not None and means is not None:
-            own.keep(text, knowledge.resolve(means))
-        elif text is not None:
-            own.forget(text)
-        for one in own.read():
-            c.write(f"{one.text} = {_curie_of(knowledge, one.means)}, said on {one.said}", None)
-        for file in own.files:
-            graph.say(f"kept in {file}" if file.exists() else "")
 
 
 @c.command

@@ -27,7 +27,7 @@ from kgsparql.cli._options import (
     options_of,
 )
 from kgsparql.cli._settings import settings
-from kgsparql.dataclasses import dataclass, replace
+from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, OptionError
 from kgsparql.rdf.terms import printable
 
@@ -111,7 +111,7 @@ def serve(
         for one in members:
             datasets += [one.name] if one.is_remote else [one.name, Path(one.name).absolute().as_uri()]
         app = ServedPage(
-            served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries, needs_token=bool(token),
+            served, asking, KeptRuns(cache_directory() / FOLDER), log=log, queries=queries,
             workers=how.workers, datasets=datasets,
         ).app  # fmt: skip
         graph.say("" if asking.model or model.no_model else HOW_TO_ADD)
@@ -140,7 +140,7 @@ def mcp(
     token = token_for(host) if http else ""
     with method.opened(graph, model, limits) as (knowledge, asking):
         assert knowledge is not None  # noqa: S101 - a graph is named
-        toolbox = Toolbox(knowledge, replace(asking, own_words=not token))
+        toolbox = Toolbox(knowledge, asking)
         if http:
             _serve_at(host, port, "/mcp", token, lambda bound: http_app(toolbox, host=host, port=bound, token=token))
         else:

@@ -137,11 +137,10 @@ class ServedPage:
 
     def __init__(
         self, knowledge: KnowledgeBase | None, asking: AskOptions, kept: KeptRuns, *, log: RunLog | None = None,
-        queries: BoundedQueries | None = None, needs_token: bool = False, workers: int = 4,
+        queries: BoundedQueries | None = None, workers: int = 4,
         datasets: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self.knowledge, self.kept, self.log = knowledge, kept, log
-        self.asking = replace(asking, own_words=not needs_token)  # those of one are not for all who have the token
+        self.knowledge, self.asking, self.kept, self.log = knowledge, asking, kept, log
         self.has_sparql = queries is not None
         self._datasets = tuple(dict.fromkeys(datasets))
         self.runs = Runs(self._answer_run, workers=workers)

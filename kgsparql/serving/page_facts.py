@@ -10,9 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +22,6 @@ from kgsparql.budget import Budget, Usage
 from kgsparql.errors import InputError, KgsparqlError, NotFoundError
 from kgsparql.exploration import NeighbourGroup, descriptions, types
 from kgsparql.exploration.lookups import GraphLookups
-from kgsparql.graphs.graph import KnowledgeGraph
-from kgsparql.graphs.manifest import MANIFEST
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.english_forms import wording
 from kgsparql.linking.label_index.search import LabelRow
@@ -40,7 +36,6 @@ from kgsparql.plans.writing import Writer, in_words
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Term, normalised, parse_term, printable
 from kgsparql.rdf.vocabulary import UNWALKED
-from kgsparql.resources import cache_directory
 from kgsparql.retrievers import names
 from kgsparql.retrievers._planned_question import GivenPlan
 
@@ -78,7 +73,7 @@ def asked_instead(knowledge: KnowledgeBase, answer: Answer) -> list[str]:
 def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str, Any]:
     """Describe the graph, and what may be asked of it, as JSON; make its index of labels before the first question."""
     facts: dict[str, Any] = {
-        "name": "", "as_of": None, "triples": None, "classes": [], "examples": [], "error": None,
+        "name": "", "triples": None, "classes": [], "examples": [], "error": None,
         "methods": list(names()), "method": asking.retriever, "model": "", "model_use": "",
     }  # fmt: skip
     if asking.model is not None:
@@ -88,7 +83,7 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
         facts |= {"model": asking.model.name, "model_use": use}
     if knowledge is None:
         return facts
-    facts |= {"name": printable(knowledge.graph.name, 200), "as_of": as_of(knowledge.graph)}
+    facts["name"] = printable(knowledge.graph.name, 200)
     try:
         found = knowledge.info(shown=12)
         facts |= {"triples": found["triples"], "classes": found["classes"]}
@@ -97,24 +92,6 @@ def graph_facts(knowledge: KnowledgeBase | None, asking: AskOptions) -> dict[str
     except KgsparqlError as error:  # told on the page: questions may still be answered
         facts["error"] = error_json(error)
     return facts
-
-
-def as_of(graph: KnowledgeGraph) -> str | None:
-    """Tell when the newest file of a graph was changed, or its store loaded, in UTC; ``None`` if nobody knows."""
-    files: list[Path] = []
-    for member in graph.members:
-        if not member.stored:
-            return None
-        store = member.directory
-        if store is None or store.is_relative_to(cache_directory().absolute()):
-            files += [Path(one.source) for one in member.stored]
-        else:
-            files.append(store / MANIFEST)
-    try:
-        changed = max(file.stat().st_mtime for file in files)
-    except OSError:  # a file that has been moved away, or was no file
-        return None
-    return datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
 
 
 def node_neighbours(knowledge: KnowledgeBase, asking: AskOptions, query: Mapping[str, str]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from kgsparql.errors import BudgetExceededError, EndpointError
 from kgsparql.events import Event, EvidenceFound
 from kgsparql.graphs.metered_graph import MeteredGraph
 from kgsparql.plans.chips import chips, options
-from kgsparql.rdf.terms import IRI
 from kgsparql.storage.response_cache import ResponseCache
 from tests.endpoints.proxy import Proxy, first, hangs, late
 
@@ -174,13 +173,3 @@ def test_what_is_offered_at_an_endpoint_is_what_is_offered_over_a_file(
         there, _ = options(plan, chip, served.graph)
         assert {(str(one.plan), one.count) for one in there} == {(str(one.plan), one.count) for one in here}, chip
         assert all(one.count != 0 for one in there), chip
-
-
-def test_own_words_are_kept_for_an_endpoint(
-    served: kgsparql.KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    served.own_words.keep("home", IRI("http://dbpedia.org/ontology/birthPlace"))
-    answer = served.ask("What is the home of Marie Curie?")
-    assert (answer.status, answer.best[0].label) == ("answered", "Warsaw")
-    assert [note.code for note in answer.notes] == ["own_word"]

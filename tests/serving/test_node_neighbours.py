@@ -1,18 +1,14 @@
-"""What the page asks for beside an answer: neighbours of a node, and how old a graph is."""
+"""What the page asks for beside an answer: neighbours of a node."""
 
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import kgsparql
 from kgsparql import AskOptions, KnowledgeBase
-from kgsparql.cli import app
 from kgsparql.errors import InputError, NotFoundError
-from kgsparql.serving.page_facts import as_of, node_neighbours
+from kgsparql.serving.page_facts import node_neighbours
 from tests.serving.conftest import NOBEL
 
 MARIE = "<http://dbpedia.org/resource/Marie_Curie>"
@@ -78,31 +74,3 @@ def test_what_cannot_be_looked_up(knowledge: KnowledgeBase) -> None:
     ):  # fmt: skip
         with pytest.raises(error):
             node_neighbours(knowledge, AskOptions(), {"term": term, "after": after})
-
-
-CHANGED = 1_700_000_000  # 2023-11-14T22:13:20Z
-
-
-def test_a_graph_is_as_old_as_its_newest_file_or_its_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, at in (("a.ttl", CHANGED), ("b.ttl", CHANGED - 9)):
-        (tmp_path / name).write_text("<http://e.org/a> <http://e.org/p> 1 .", encoding="utf-8")
-        os.utime(tmp_path / name, (at, at))
-    knowledge = kgsparql.open(tmp_path, embedder="none")
-    assert as_of(knowledge.graph) == "2023-11-14T22:13:20+00:00"
-    (tmp_path / "a.ttl").unlink()
-    assert as_of(knowledge.graph) is None
-    store = tmp_path / "store"  # is as old as its loading
-    assert CliRunner().invoke(app, ["load", str(NOBEL), "--store", str(store)]).exit_code == 0
-    os.utime(store / "kgsparql.json", (CHANGED, CHANGED))
-    assert as_of(kgsparql.open(store, embedder="none").graph) == "2023-11-14T22:13:20+00:00"
-    monkeypatch.setenv("KGSPARQL_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("kgsparql.graphs.sources.CACHE_FROM_BYTES", 10)
-    graph = tmp_path / "graph.ttl"
-    shutil.copy(NOBEL, graph)
-    os.utime(graph, (CHANGED, CHANGED))
-    knowledge = kgsparql.open(graph, embedder="none")
-    assert list((tmp_path / "cache" / "graphs").iterdir())
-    assert as_of(knowledge.graph) == "2023-11-14T22:13:20+00:00"
-    endpoint = "http://127.0.0.1:9/sparql"
-    assert as_of(kgsparql.open(endpoint, embedder="none").graph) is None
-    assert as_of(kgsparql.open(NOBEL, endpoint, embedder="none").graph) is None

@@ -97,7 +97,6 @@ async function about() {
   const graph = await api.graph();
   if (graph.error) show(graph.error);
   if (graph.triples !== null) put(at("facts"), ` · ${count(graph.triples, "triple")}`);
-  if (graph.as_of) put(at("facts"), " · as of ", el("time", {}, graph.as_of.slice(0, 10)));
   for (const id of ["method", "beside"]) {
     at(id).append(...graph.methods.map((method) => el("option", { value: method }, method.replaceAll("_", " "))));
   }
