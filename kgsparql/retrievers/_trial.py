@@ -200,5 +200,5 @@ def admitted(model: LanguageModel, usage: Usage, *, required: bool) -> tuple[Tru
                 why = printable(error.message, 300)
                 told = Note("trial", f"{name} could not be tried out, and is not asked: {why}")
             usage.trial_tokens = trial.tokens
-    usage.stand_still(began, time.monotonic())
+    usage.started += time.monotonic() - began  # no part of the question
     return model.trust, told if model.trust is None or model.trust.chooses else Note("trial", _WORSE)

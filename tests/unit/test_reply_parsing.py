@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.answering.prose import cited_text
 from kgsparql.errors import ModelReplyError
 from kgsparql.models.chat_completion import text_of
 from kgsparql.models.replies import Numbers, SaidReading, mentions, numbers, own_knowledge, said_reading
@@ -21,7 +20,6 @@ from tests.deep import DEEP, examples
 READERS: tuple[Callable[[str], Any], ...] = (
     json_value, plain_text, lambda text: numbers(text, count=7), mentions,
     lambda text: said_reading(text, count=7, meanings=3), own_knowledge,
-    lambda text: cited_text(text, ("P1", "N2")),
 )  # fmt: skip
 
 
@@ -197,31 +195,6 @@ def test_a_reading_is_chosen_by_its_number_another_meaning_by_its_letter_and_not
         "Paris", '{"answer": "Paris"}', '{"numbers": [7]}', '{"numbers": [', "{}", "The third [3].", '"3 or 4"',
     ):  # fmt: skip
         assert code_of(lambda text: said_reading(text, count=4), text) == "E_LLM_FORMAT", text
-
-
-def test_markers_have_one_spelling_and_are_found_in_brackets_and_where_they_look_like_ours() -> None:
-    found = cited_text("Paris [P1] [p2, N3][1] is [sic] the P9 of X9 [http://e.org/a1]", ["P1", "P2", "P9"])
-    assert (found.known, found.unknown) == (("P1", "P2", "P9"), ("N3", "1"))
-    assert found.text == "Paris [P1] [P2] is [sic] the P9 of X9 [http://e.org/a1]"
-    for text, shown in (
-        ("He did [P1 and P99].", "He did [P1]."),
-        ("He did [99] [P1].", "He did [P1]."),
-        ("他在工作[P1和P99]。", "他在工作 [P1]。"),
-        ("He did [P1], as P99 says.", "He did [P1], as […] says."),
-        ("彼は［Ｐ１、Ｐ９９］。Ｐ１", "彼は [P1]。P1"),
-    ):
-        assert cited_text(text, ["P1"]).text == shown
-
-
-PIECES = "[ ] ( ) 【 】 { } P1 P99 p99 N7 X2 , ; - – / 12 P 9 word . ' : [P1] [P99] (P99) 和 …".split()
-
-
-@given(st.lists(st.sampled_from([*PIECES, " ", " and ", "see "]), max_size=12).map("".join))
-def test_M12_no_marker_that_was_made_up_is_ever_shown(text: str) -> None:
-    once = cited_text(" ".join(text.split()), ["P1", "P2"])
-    again = cited_text(once.text, ["P1", "P2"])
-    assert again.unknown == ()
-    assert set(again.known) <= set(once.known)
 
 
 HOSTILE_UNITS = (
