@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from kgsparql.dataclasses import dataclass
@@ -18,6 +18,7 @@ from kgsparql.models.reply_json import (
     filled_body,
     find_json,
     first_member,
+    json_value,
     plain_text,
     unusable,
 )
@@ -292,6 +293,24 @@ def said_answer(text: str, *, markers: Sequence[str], names: Sequence[str]) -> S
     steps, _ = _each_read(members.get("steps"), step)
     quote, enough = members.get("quote"), truth_of(members.get("enough"))
     return SaidAnswer(answers, used, steps, enough, quote if isinstance(quote, str) else "", lost + lost_facts)
+
+
+def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
+    """Read the sentence that a reply gives for each of some lines.
+
+    :raises ModelReplyError: for one that gives none.
+
+    >>> said_sentences('{"sentences": [{"marker": "P1", "text": "Ann knows Bob."}]}', markers=["P1", "P2"])
+    {'P1': 'Ann knows Bob.'}
+    """
+    body = filled_body(text)
+    listed = by_lower_name(json_value(body)).get("sentences")
+    own = map(by_lower_name, listed if isinstance(listed, list) else ())
+    found = {str(one.get("marker")): printable(str(one.get("text") or ""), 300) for one in own}
+    kept = {marker: said for marker, said in found.items() if marker in markers and said}
+    if not kept:
+        raise unusable(body, "sentences")
+    return kept
 
 
 def _each_read(value: Any, read: Callable[[Any], _Read | None]) -> tuple[tuple[_Read, ...], int]:

@@ -6,6 +6,7 @@ the facts that it was shown: one of them, or what follows from two. Any other st
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -24,10 +25,11 @@ from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, line_text, path_text
 from kgsparql.graphs.notes import Cut
 from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
-from kgsparql.models.replies import SaidAnswer, said_answer
+from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf import path_queries
+from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Hop, Path, PropertyPath, Walk
-from kgsparql.rdf.terms import BlankNode, Labels, Term, as_iri, printable
+from kgsparql.rdf.terms import BlankNode, Labels, Literal, Term, as_iri, printable
 from kgsparql.rdf.vocabulary import is_mediator
 from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_by_likeness, terms_of
 
@@ -39,7 +41,7 @@ _TEXTS, _NUMBERS = {"type": "array", "items": _TEXT}, {"type": "array", "items":
 _STEP = object_schema(used=_TEXTS, start=_WHOLE, end=_WHOLE, says=_TEXT)
 MEMBERS: dict[str, Mapping[str, Any]] = {
     "enough": {"type": "boolean"}, "steps": {"type": "array", "items": _STEP},
-    "answers": _NUMBERS, "used": _TEXTS, "quote": _TEXT,
+    "reasoning": _TEXT, "answers": _NUMBERS, "used": _TEXTS, "quote": _TEXT,
 }  # fmt: skip
 """What a reply may be asked for, by name."""
 
@@ -146,6 +148,22 @@ class FactSheet:
         )
         return said
 
+    def in_sentences(self, rules: str, session: Session) -> FactSheet:
+        """Have the model write the lines as sentences for itself; one without all names and numbers is not taken."""
+        sentence = object_schema(marker=_TEXT, text=_TEXT)
+        call = Call(
+            purpose="sentences",
+            messages=(Message("system", rules), Message("user", fenced("facts", self.texts, limit=MAX_PASSAGE))),
+            schema=object_schema(sentences={"type": "array", "items": sentence}),
+            read=lambda reply: said_sentences(reply, markers=list(self.lines)),
+        )
+        said, texts = session.ask_model(call) or {}, []
+        named = [f"{printable(name, _MAX_NAME)} [{number}]" for number, name in enumerate(self.names, 1)]
+        for marker, text in zip(self.lines, self.texts, strict=True):
+            is_whole = marker in said and all(own in said[marker] for own in named if own in text)
+            texts.append(f"{marker} {said[marker]}" if is_whole else text)
+        return replace(self, texts=tuple(texts))
+
 
 def _text_of(line: ReadLine, labels: Labels) -> str:
     if line.item is not None:
@@ -178,6 +196,15 @@ def _facts_of(way: Path, session: Session) -> Iterator[Path]:
 
 
 # --- What a reply comes to
+
+
+def only_numbers(said: SaidAnswer, sheet: FactSheet) -> SaidAnswer:
+    """Keep the answers that are numbers, and of a quote that is a number with a unit the number: of `5 million` all."""
+    values = [
+        n for n in said.answers if isinstance(own := sheet.things[n - 1], Literal) and literal_kind(own) == "number"
+    ]
+    found = re.fullmatch(r"([-+−]?\d[\d,]*(?:\.\d+)?) ?(?:[%°€$£]|[^\W\d_]){0,3}", said.quote.strip(" ."))
+    return replace(said, answers=tuple(values), quote=said.quote if found is None else found[1])
 
 
 _Hops: TypeAlias = Mapping[Term, Iterable[Hop]]

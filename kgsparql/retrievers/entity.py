@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeAlias
+from typing import Literal as OneOf
 
 from kgsparql.answering.answer import AnswerTerm, Retrieval
 from kgsparql.answering.choosing import ranked_choices
@@ -29,7 +30,7 @@ from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop, PropertyPath, Step
 from kgsparql.rdf.terms import IRI, BlankNode, Literal, Term, Triple, as_iri, normalised, printable
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, is_mediator
-from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered
+from kgsparql.retrievers._reasoning import FactSheet, ReadLine, answered, only_numbers
 from kgsparql.retrievers._walking import (
     SHOWN,
     answers_of,
@@ -54,6 +55,8 @@ used: the markers of the lines that the answer rests on.
 quote: if only a passage says it, the few words of the first one in used that are the answer, letter by letter; else
 empty.
 Reply with JSON only, such as {"answers": [7], "used": ["P2", "T1"], "quote": ""}"""
+REASONING = "reasoning: first, in two or three sentences, how the answer follows from the context."
+NUMERIC = "The answer is one number: in answers the number of that value, or in quote as it is written, with `million`."
 
 _ON_THE_WAY_PENALTY = 0.5  # taken off the score of a term between the start and the ends of a line
 _COMPARED = 50  # entities with words of the question that are compared with it by meaning
@@ -86,13 +89,15 @@ class Entity(Retriever):
     :param max_hops: how far the neighbourhood of an entity reaches; lines lead one step further.
     :param node_freq_weight: what the share of the entities that a passage mentions counts for.
     :param node_sim_weight: what the mean similarity of these counts for; both weights are 1 together.
+    :param mode: whether a model answers at once (``text``), says first how the answer follows (``reasoning``), or is
+        asked for a number (``numeric``).
     """
 
     name = "entity"
     summary = "entities like the question, facts around them, and passages that mention them"
     source = "VectorInstitute, kg-rag, entity-based method, 2025"
     asks = (
-        "an answer from facts and passages, at once: no reasoning before it, and no number alone",
+        "an answer from facts and passages: at once, after a reasoning, or a number (mode text, reasoning, numeric)",
         "things of the facts by their numbers, or words of a passage, where the original takes any text",
         "what to look up, where no name was found in the graph (the paper is given its topics)",
     )
@@ -105,6 +110,7 @@ class Entity(Retriever):
     max_hops: Annotated[int, Within(1, 3)] = 1
     node_freq_weight: Annotated[float, Within(0, 1)] = 0.4
     node_sim_weight: Annotated[float, Within(0, 1)] = 0.6
+    mode: OneOf["text", "reasoning", "numeric"] = "text"
 
     def cost(self, **_: int) -> Cost:
         """Bound what a question costs."""
@@ -148,7 +154,12 @@ class Entity(Retriever):
         passages = [ReadLine(item=item, letter="T") for item in found.evidence if item.kind == "passage"]
         facts = [ReadLine.of_item(item, "P") for item in found.evidence if item.paths]
         sheet = FactSheet.of([*facts, *passages], session)
-        said = sheet.ask(ANSWER, ("answers", "used", "quote"), "answer", session, required=True)
+        is_reasoned = self.mode == "reasoning"
+        rules = [ANSWER, *([REASONING] * is_reasoned), *([NUMERIC] * (self.mode == "numeric"))]
+        members = [*(["reasoning"] * is_reasoned), "answers", "used", "quote"]
+        said = sheet.ask("\n".join(rules), members, "answer", session, required=True)
+        if said is not None and self.mode == "numeric":
+            said = only_numbers(said, sheet)
         return None if said is None else answered(said, sheet, found, session)
 
     def _matched_entities(self, session: Session) -> dict[IRI, LinkedEntity]:

@@ -15,7 +15,7 @@ from kgsparql.retrievers import load
 from kgsparql.retrievers.entity import Entity, chunk_score
 from tests import scripted
 from tests.model_server import Text
-from tests.scripted import facts_with, marked, reader
+from tests.scripted import asked_for, facts_with, marked, reader
 from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import BORN, EX, FIXTURES, Asked, ex, knowledge_of
 
@@ -259,6 +259,7 @@ def test_options_that_make_no_sense_are_refused() -> None:
     for options, message in (
         ({"node_freq_weight": 0.5}, "not 1 together"),
         ({"max_hops": 4}, "out of range"),
+        ({"mode": "luck"}, "mode='luck'"),
     ):
         with pytest.raises(OptionError, match=message):
             load("entity", options)
@@ -271,6 +272,15 @@ def test_the_facts_are_lines_and_passages_with_their_sources(nobel: KnowledgeBas
     read = [text[:30] for marker, text in marked(asked.bodies[0]).items() if marker[0] == "T"]
     assert read == [passage.sourced_text[:30] for passage in passages(asked.answer)]
     assert sum(text.startswith("curie.md: ") for text in read) == 2
+
+
+def test_a_model_says_first_how_the_answer_follows_or_is_held_to_a_number() -> None:
+    kb = knowledge_of(":ann rdfs:label 'Ann' ; :born :bonn ; :height 180 .")
+    asked = ask(kb, facts_with("born→ bonn", reasoning="It says so."), "Where was Ann born?", mode="reasoning")
+    assert (list(asked_for(asked.bodies[0]))[:2], asked.labels) == (["reasoning", "answers"], ["bonn"])
+    for said, labels, text in (({"answers": ["bonn", "180"]}, ["180"], "180 ["), ({"quote": "180."}, [], "“180” [T1]")):
+        asked = ask(kb, [Text({"used": ["T1"], **said})], "How tall is Ann?", mode="numeric")
+        assert (asked.labels, text in asked.answer.text) == (labels, True)
 
 
 def test_a_passage_is_answered_with_the_words_of_it_that_are_quoted(nobel: KnowledgeBase) -> None:

@@ -307,3 +307,15 @@ def test_two_chains_that_meet_at_the_answer_account_for_both_names() -> None:
         by_call(answer=facts_with("curium")), "Which chemical element is named after Marie Curie and Pierre Curie?"
     )
     assert (asked.answer.text, asked.answer.status) == ("curium [P1, P2]", "answered"), asked.answer.gaps
+
+
+def test_evidence_in_sentences_is_read_where_every_thing_keeps_its_number() -> None:
+    def told(body: Body) -> Text:
+        (first, line), (second, _), *_ = marked(body).items()
+        said = f"It is said that {line.replace('—', '').replace('→', '')}."
+        return Text({"sentences": [{"marker": first, "text": said}, {"marker": second, "text": "It is so."}]})
+
+    asked = ask(by_call(sentences=told), options={"verbalise": "model"})
+    before, after = (list(marked(body).values()) for body in asked.bodies[-2:])
+    assert after[0].startswith("It is said that")
+    assert after[1:] == before[1:]

@@ -7,7 +7,7 @@ import pytest
 from kgsparql import Path, Retrieval, Session
 from kgsparql.errors import ModelReplyError
 from kgsparql.evidence.evidence import Evidence
-from kgsparql.models.replies import said_answer
+from kgsparql.models.replies import said_answer, said_sentences
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.paths import Hop
 from kgsparql.rdf.terms import Triple, as_iri
@@ -126,6 +126,9 @@ def test_a_line_stands_once_and_a_thing_has_one_number() -> None:
 def test_a_reply_that_names_nothing_is_of_no_use() -> None:
     with pytest.raises(ModelReplyError):
         said_answer("The answer is Mark.", markers=["F1"], names=["Mark"])
+    for text in ('{"sentences": 5}', '{"sentences": {"P1": "So."}}', "{}"):
+        with pytest.raises(ModelReplyError):
+            said_sentences(text, markers=["P1"])
 
 
 def test_a_list_may_be_written_as_a_text() -> None:
