@@ -94,8 +94,6 @@ class Usage:
     rows: int = 0
     model_calls: int = 0
     cached_calls: int = 0
-    cached_prompt_tokens: int = 0
-    cached_completion_tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     trial_tokens: int = 0
@@ -154,12 +152,6 @@ class Usage:
         """What the tokens of all calls cost; ``None`` if the prices are not known."""
         prices = self.budget.prices
         return None if prices is None else prices.of(self.prompt_tokens, self.completion_tokens)
-
-    @property
-    def paid_cost(self) -> float | None:
-        """What the calls cost that no cache answered; ``None`` if the prices are not known."""
-        prices, prompts = self.budget.prices, self.prompt_tokens - self.cached_prompt_tokens
-        return None if prices is None else prices.of(prompts, self.completion_tokens - self.cached_completion_tokens)
 
     def count_preparing(self, *, is_shared: bool = False) -> None:
         """Count a query that an endpoint is about to be sent, if the question is being prepared, or all share it."""
@@ -226,8 +218,6 @@ class Usage:
             self.prompt_tokens += prompt - reserved[0]
             self.completion_tokens += completion - reserved[1]
             self.cached_calls += cached
-            self.cached_prompt_tokens += prompt * cached
-            self.cached_completion_tokens += completion * cached
 
     def check(self, waited: str = "", *, in_grace: bool = False, is_late: bool = False) -> None:
         """Refuse to go on where the question was stopped, or its time is over.
@@ -267,6 +257,6 @@ class Usage:
             "model_calls": self.model_calls, "cached_calls": self.cached_calls, "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens, "tokens": self.prompt_tokens + self.completion_tokens,
             "trial_tokens": self.trial_tokens, "cost": None if self.cost is None else round(self.cost, 8),
-            "paid_cost": None if self.paid_cost is None else round(self.paid_cost, 8), "queries": self.queries,
+            "queries": self.queries,
             "prepared": self.prepared, "rows": self.rows, "seconds": round(self.seconds, 3),
         }  # fmt: skip

@@ -96,7 +96,7 @@ def made_run(
     run = Run.begin(path, config, questions)
     for own in records.values():
         for one in own:
-            run.add(one, [])
+            run.add(one)
     return path
 
 

@@ -196,7 +196,7 @@ def _rendered_answer(answer: Answer, *, form: str, how: AnswerOptions, told_grap
 
     at = "" if how.reproducible or form != "trig" else datetime.now(UTC).isoformat(timespec="seconds")
     if how.reproducible:
-        differing = dict.fromkeys(("seconds", "cached_calls", "paid_cost", "prepared"))
+        differing = dict.fromkeys(("seconds", "cached_calls", "prepared"))
         answer = replace(answer, usage={**answer.usage, **differing})
     made = render(answer, form, verbose=verbose, told_graphs=told_graphs, at=at)
     return safe_cells(made) if how.safe_cells and form == "csv" else made

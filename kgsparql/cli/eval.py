@@ -227,12 +227,12 @@ def compare(
         list[Path] | None, typer.Argument(metavar="RUN…", help="Directories of runs, of one dataset or several.")
     ] = None,
     *,
-    form: Annotated[str | None, c.format_option("text, md, csv or json.")] = None,
+    form: Annotated[str | None, c.format_option("text, csv or json.")] = None,
     output: c.OutputOption = None,
     metrics: Annotated[str, c.option("--metrics NAMES", "These, between commas, or all; the first decides.")] = "",
     baseline: Annotated[str, c.option("--baseline METHOD", "Compare with this one instead of the best.")] = "",
     reproducible: Annotated[
-        bool, c.option("--reproducible", "Leave out what differs when the same is run again: time, paid cost.")
+        bool, c.option("--reproducible", "Leave out what differs when the same is run again: time.")
     ] = False,
     quiet: c.QuietOption = False,
     debug: c.DebugOption = False,
@@ -246,7 +246,7 @@ def compare(
     from kgsparql.evaluation.runs.directory import Run
 
     write = {
-        "text": report.comparison_text, "md": report.comparison_markdown,
+        "text": report.comparison_text,
         "csv": report.comparison_csv, "json": report.comparison_json,
     }  # fmt: skip
     form = c.chosen_format(form or c.guessed_format(output), None, tuple(write))

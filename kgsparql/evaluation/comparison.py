@@ -15,7 +15,7 @@ from kgsparql.dataclasses import dataclass
 from kgsparql.errors import InputError, OptionError
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.evaluation.statistics import COVERAGES, RiskCoverage, differences, holm, intervals, risk_coverage
+from kgsparql.evaluation.statistics import differences, holm, intervals
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KINDS = ("hops", "type", "direction")
 """Properties that questions are grouped by."""
 ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # always shown: figures mean little without them
-_VARYING = frozenset({"seconds", "seconds_without_model", "paid_cost"})
+_VARYING = frozenset({"seconds", "seconds_without_model"})
 """Metrics that differ when the same is run again."""
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""
@@ -250,18 +250,13 @@ def _difference_tests(
 def records(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """Put all figures into one frame: a line for each row, ``by`` being empty, and for each kind of its questions.
 
-    A row that is tested has the difference from the row that ``versus`` names, its interval, ``p`` and verdict; a row
-    with confidences has what is right among the surest, and ``AUROC``.
+    A row that is tested has the difference from the row that ``versus`` names, its interval, ``p`` and verdict.
     """
     import pandas as pd
 
     lines: list[dict[str, Any]] = []
     for found in comparisons:
         extra: dict[str, dict[str, Any]] = {name: {} for name in found.rows}
-        for name, risk in risks(found).items():
-            shares = zip(COVERAGES, risk.right, strict=True)
-            extra[name] |= {f"right of the surest {100 * of:.0f} %": share for of, share in shares}
-            extra[name]["AUROC"] = risk.auroc
         for test in found.tests.to_dict("records"):
             figures = {"difference low": test["low"], "difference high": test["high"]}
             figures |= {part: test[part] for part in ("difference", "p", "verdict")}
@@ -269,11 +264,3 @@ def records(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             extra[test["name"]] |= {"versus": found.reference, **own}
         lines += (line if line["by"] else {**line, **extra[line["name"]]} for line in found.means.to_dict("records"))
     return pd.DataFrame(lines).round(6)
-
-
-def risks(found: Comparison) -> dict[str, RiskCoverage]:
-    """Tell of each row that says how sure it is whether that tells its right answers from its wrong ones."""
-    rows = ((name, found.scores[found.scores["name"] == name]) for name in found.rows)
-    columns = [one for one in ("confidence", "hits@1") if one in found.scores]
-    risk = ((name, risk_coverage({one: own[one].to_numpy() for one in columns})) for name, own in rows)
-    return {name: one for name, one in risk if one is not None}

@@ -1,4 +1,4 @@
-"""A comparison for people and programs: tables in text or Markdown, JSON and CSV."""
+"""A comparison for people and programs: tables in text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kgsparql.evaluation.comparison import ALWAYS, KINDS, Comparison, records, risks
+from kgsparql.evaluation.comparison import ALWAYS, KINDS, Comparison, records
 from kgsparql.evaluation.metrics import METRICS
-from kgsparql.evaluation.statistics import COVERAGES, FEW
+from kgsparql.evaluation.statistics import FEW
 from kgsparql.linking.words import counted
 from kgsparql.rdf.terms import printable
 from kgsparql.rendering.rows import aligned, safe_cells, wrapped
-from kgsparql.rendering.text import escaped_markdown
 
 _SHARES = ("grounded", "unsupported_claims", "abstained", "misleading", "wrong_yes_no", "partial", *ALWAYS)
 """Metrics that are shown as shares of the questions, in per cent."""
 _QUALITY = ("hits@1", "expected_hits@1", "precision", "recall", "f1", "exact")
 _EVIDENCE = ("triple_recall", "triple_f1", "triple_hit@10", "linking_recall@1", "linking_recall@5")
-_COSTS = ("model_calls", "rounds", "tokens", "cost", "paid_cost", "queries", "seconds")
+_COSTS = ("model_calls", "rounds", "tokens", "cost", "queries", "seconds")
 _IN_NO_NOTE = frozenset({
     "format", "began", "ended", "workers", "model", "methods", "questions", "python", "asked_embedder", "left_out",
     "missing_share", "without_answer",
@@ -54,18 +53,6 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
     return "\n".join([*lines[1:], ""])
 
 
-def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
-    """Write tables as GitHub shows them; what a dataset says has no markup: see :func:`.escaped_markdown`."""
-    lines: list[str] = []
-    for title, rows, texts in _report_tables(comparisons):
-        lines += ["", f"{'###' if rows else '##'} {escaped_markdown(title)}", ""]
-        if rows:
-            head, *cells = [f"| {' | '.join(map(escaped_markdown, row))} |" for row in rows]
-            lines += [head, f"| :--- {'| ---: ' * (len(rows[0]) - 1)}|", *cells, ""]
-        lines += map(escaped_markdown, texts)
-    return "\n".join([*lines[1:], ""])
-
-
 def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
     """Yield everything that is shown: for each dataset what is best, the tables, and the notes."""
     for found in comparisons:
@@ -81,7 +68,6 @@ def _report_tables(comparisons: Sequence[Comparison]) -> Iterator[_Table]:
         yield from _kind_table(found, rows)
         if not found.is_named:
             yield from _means_table("Evidence and linking", found, rows, _EVIDENCE)
-            yield from _risk_table(found, rows)
         shares = [one for one in _SHARES if one != "without_model" or any(row[one] > 0 for row in rows)]
         yield from _means_table("Reliability: share of questions", found, rows, shares)
         costs = [one for one in chosen if METRICS[one].group == "cost" and any(row.get(one, 0) > 0 for row in rows)]
@@ -173,23 +159,6 @@ def _kind_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterato
             table = [["method", *heads], *([title, *own] for title, own in zip(titles, written, strict=True))]
             yield _Table(f"{found.primary} by {kind}", table)
             return
-
-
-def _risk_table(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[_Table]:
-    """Show how many are right among the answers that a method is surest of."""
-    risk = risks(found)
-    table = [["method", "answered", *(f"{100 * coverage:.0f} %" for coverage in COVERAGES), "AUROC"]]
-    for row in rows:
-        if one := risk.get(row["name"]):
-            shares = (f"{100 * share:.0f} %" for share in one.right)
-            auroc = "–" if one.auroc is None else f"{one.auroc:.3f}"
-            table.append([_row_title(found, row), f"{one.n:,}", *shares, auroc])
-    about = (
-        "The surest are those of the largest confidence. AUROC: how often a right answer has a larger one than a wrong"
-        " answer; 0.5 is chance."
-    )
-    if risk:
-        yield _Table("Risk and coverage: first answers that are right among the surest", table, [about])
 
 
 def _comparison_notes(found: Comparison, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -69,7 +69,6 @@ class RecordedCost:
 
     :param rounds: model calls that waited for each other: the longest chain.
     :param cost: of all calls, those answered from the response cache included; ``None`` without prices.
-    :param paid_cost: without those answered from the cache.
     :param seconds: wall time, of which ``model_seconds`` were spent waiting for a model.
     """
 
@@ -78,7 +77,6 @@ class RecordedCost:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
-    paid_cost: float | None = None
     queries: int = 0
     rows: int = 0
     seconds: float = 0.0

@@ -3,15 +3,14 @@
 A share of questions has Wilson's interval, and a difference of two shares that of Bonett and Price: for nine right
 answers to nine questions the bootstrap would say that the share is certainly 1. Both tests ask how often values that
 are exchanged at random between the methods would differ as much; a ``p`` from the bootstrap would be far too small for
-few questions. Resamples depend only on the seed and on how many values there are. Last comes whether a method's own
-score tells its right answers from its wrong ones: risk and coverage, and AUROC.
+few questions. Resamples depend only on the seed and on how many values there are.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -29,9 +28,6 @@ FEW = 30  # with fewer values, a bootstrap interval is rough and tends to be too
 _MAX_VALUES_DRAWN, _MAX_COLUMNS = 4_000_000, 512
 
 _MAX_EXCHANGED_EXACTLY = 13  # of at most so many values that differ, all 8,192 exchanges are tried
-COVERAGES = (0.1, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the answers, the surest first, of which tables say how many are right."""
-
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 _ROUNDING = 1e-9  # smaller differences are rounding errors
 
@@ -239,50 +235,3 @@ def _resampled_means(values: Values, seed: int) -> Values:
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         means.append(counts.astype(np.float64) @ values / n)
     return np.concatenate(means)
-
-
-@dataclass(frozen=True, slots=True)
-class RiskCoverage:
-    """How many of the surest answers are right.
-
-    :param n: questions with an answer, a confidence and known right answers.
-    :param right: by each of :data:`COVERAGES`, the share of right ones among so many answers of the largest confidence.
-    :param auroc: how often a right answer has a larger confidence than a wrong one, equal ones counting half; ``None``
-        where all are right, or all wrong.
-    """
-
-    n: int
-    right: tuple[float, ...]
-    auroc: float | None
-
-
-def risk_coverage(values: Mapping[str, NDArray[np.float64]]) -> RiskCoverage | None:
-    """Compare confidences with right first answers; ``None`` where either is not there.
-
-    Answers of equal confidence share what is right among them, so that their order says nothing.
-
-    Source: El-Yaniv & Wiener, On the Foundations of Noise-free Selective Classification (JMLR 2010); Fawcett, An
-    introduction to ROC analysis (2006), for the area under the curve.
-
-    :param values: ``confidence`` and ``hits@1`` of the same questions, each of shape (questions,), NaN where undefined.
-
-    >>> found = risk_coverage({"confidence": np.array([0.9, 0.5, 0.5, 0.1]), "hits@1": np.array([1.0, 1.0, 0.0, 0.0])})
-    >>> found.n, found.right, found.auroc
-    (4, (1.0, 1.0, 0.75, 0.6666666666666666, 0.5), 0.875)
-    """
-    if not {"confidence", "hits@1"} <= values.keys():
-        return None
-    both = ~(np.isnan(values["confidence"]) | np.isnan(values["hits@1"]))
-    claimed, right = values["confidence"][both], values["hits@1"][both]
-    n = len(claimed)
-    if not n:
-        return None
-    _, level_of = np.unique(-claimed, return_inverse=True)  # level 0 is the largest
-    sizes, rights = np.bincount(level_of), np.bincount(level_of, weights=right)
-    curve = np.cumsum((rights / sizes)[np.sort(level_of)]) / np.arange(1, n + 1)
-    picked = tuple(float(curve[max(1, round(coverage * n)) - 1]) for coverage in COVERAGES)
-    wrongs = sizes - rights
-    wrong_below = wrongs.sum() - np.cumsum(wrongs)
-    pairs = rights.sum() * wrongs.sum()
-    auroc = float((rights * (wrong_below + wrongs / 2)).sum() / pairs) if pairs else None
-    return RiskCoverage(n, picked, auroc)

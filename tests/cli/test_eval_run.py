@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from kgsparql.evaluation.runs.directory import Run as Made
-from kgsparql.evaluation.runs.directory import whole_lines
 from kgsparql.storage.files import writer_lock
 from tests.cli.conftest import Run
 from tests.deep import deep
@@ -64,8 +63,6 @@ def test_every_method_answers_every_question(run: Run, nobel: Path, tmp_path: Pa
         assert list(records) == [question.id for question in made.questions]
         assert all(record.measured.queries > 0 and record.measured.model_calls == 0 for record in records.values())
         assert all(record.ranked or method == "query_plan" for record in records.values())
-        steps = list(whole_lines(out / "events" / f"{method}.jsonl", dict))
-        assert all(line["events"][-1]["kind"] == "finished" for line in steps)
     record = next(one for one in made.records("path_ranking").values() if one.is_sure)
     assert record.linked
     assert record.evidence[0].verified == (True,)
@@ -133,7 +130,7 @@ def test_a_run_is_gone_on_with_by_one_process_as_itself_and_not_paid_twice(
     records = made.records("path_ranking").values()
     assert len(records) == 6
     assert sum(record.measured.model_calls for record in records) == paid
-    assert all(0 < r.measured.rounds <= 2 and r.measured.paid_cost == 0 for r in records)
+    assert all(0 < r.measured.rounds <= 2 for r in records)
     before = (out / "run.json").read_bytes()
     assert str(tmp_path).encode() not in before
     assert "--resume" in run(*asked, "m", *url).stderr
@@ -224,13 +221,12 @@ def test_a_run_that_was_stopped_and_gone_on_with_has_the_same_table(run: Run, ma
 
 def test_each_format_goes_into_a_file_that_names_it(run: Run, made: Path, tmp_path: Path) -> None:
     text = {}
-    for form in ("md", "csv", "json"):
+    for form in ("csv", "json"):
         done = run("eval", "compare", made, "-o", tmp_path / f"table.{form}")
         assert (done.exit_code, done.stdout) == (0, ""), done.stderr
         text[form] = (tmp_path / f"table.{form}").read_bytes().decode()
     assert [one["method"] for one in json.loads(text["json"]) if not one["by"]] == ["mindmap", "entity"]
     assert next(csv.DictReader(io.StringIO(text["csv"], newline="")))["n"] == "30"
-    assert text["md"].startswith("## films")
     command = [sys.executable, "-m", "kgsparql", "eval", "compare", str(made), "-f", "json"]
     other = subprocess.run(command, capture_output=True, check=True, env={"PYTHONHASHSEED": "7", "PATH": ""})
     assert other.stdout.decode() == text["json"], "another process writes the same bytes"

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,13 +15,11 @@ from kgsparql.evaluation.comparison import Comparison, chosen_metrics, compare
 from kgsparql.evaluation.comparison_report import (
     comparison_csv,
     comparison_json,
-    comparison_markdown,
     comparison_text,
 )
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.record import Record, RecordedEvidence
 from kgsparql.evaluation.runs.directory import Run
-from kgsparql.rendering.text import escaped_markdown
 from kgsparql.storage.files import read_sealed_json
 from tests.made_runs import iri, made_run, question, record, sampled_questions, sampled_records
 from tests.world import rewrite
@@ -237,23 +234,6 @@ def test_what_is_no_run_and_no_metric_is_said(tmp_path: Path, run: Path) -> None
     assert "hits@1, expected_hits@1" in caught.value.hint
 
 
-def test_markdown_is_a_table_for_each_and_what_it_shows_is_the_text(tmp_path: Path) -> None:
-    asked = [question(f"q{type_}", type_=type_, hops=None) for type_ in ("a|b <script>", "c")]
-    run = made_run(tmp_path / "R", asked, {"x": given("x", "rr", asked)}, dataset="[x](http://evil) |")
-    text = comparison_markdown([only(run)])
-    assert text.startswith("## \\[x\\](http://evil) \\|: 2 questions, no model")
-    assert "a\\|b \\<script\\>" in text
-    blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
-    sizes = [{len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()} for block in blocks]
-    assert [len(own) for own in sizes] == [1] * len(blocks)
-    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["strikethrough", "table"])
-    for text in ("&lt;b&gt; &copy;", "~~a~~ $x$ `a`", "*a* __b__", "[a](http://evil)", "![a](b) <i>", "#1 a\\b"):
-        (inline,) = [token for token in parser.parse(f"## {escaped_markdown(text)}") if token.type == "inline"]
-        assert {token.type for token in inline.children} <= {"text", "text_special"}
-        assert "".join(token.content for token in inline.children) == text
-        assert not any(char in re.sub(r"\\.", "", escaped_markdown(text)) for char in "&~$<`*_[")
-
-
 def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: Path) -> None:
     evil = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m"
     asked = [question("q1\"'><b>", text=f"Who? {evil}", type_=evil), question("q2", text="[link](javascript:alert(1))")]
@@ -265,9 +245,6 @@ def test_hostile_texts_leave_no_control_characters_links_or_formulas(tmp_path: P
     }
     found = [only(made_run(tmp_path / "\x1b[31mR", asked, methods, dataset=f"films {evil}", model=evil))]
     assert "\x1b" not in comparison_text(found)
-    markdown = comparison_markdown(found)
-    assert "<script" not in markdown.replace("\\<", "")
-    assert "[link]" not in markdown.replace("\\[", "").replace("\\]", "")
     for place, start in enumerate(("=", "-", "@", "\t=", "\x1b=", " @")):
         evil = f'{start}HYPERLINK("http://evil", "a\nb")\x1b[31m'
         asked = [question("q1", type_=evil), question("q2", type_="")]

@@ -10,7 +10,7 @@ from kgsparql import IRI, Answer, Literal
 from kgsparql.errors import DataError, DiskFullError, InputError, KgsparqlError
 from kgsparql.evaluation.dataset import GoldAnswer, Question, Topic, json_form, triple_of
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost, RecordedEvidence, RecordedLink
-from kgsparql.evaluation.runs.directory import Run, whole_lines
+from kgsparql.evaluation.runs.directory import Run
 
 CONFIG = {"dataset": {"name": "d"}, "methods": [{"label": "mindmap"}], "model": ""}
 QUESTION = Question(
@@ -40,19 +40,16 @@ def begun(tmp_path: Path) -> Run:
 
 
 def test_what_was_written_is_read(begun: Run) -> None:
-    begun.add(replace(RECORD, status="error"), [{"kind": "finished"}])
-    begun.add(RECORD, [{"kind": "finished"}])  # asked twice: the last counts
+    begun.add(replace(RECORD, status="error"))
+    begun.add(RECORD)  # asked twice: the last counts
     read = Run.open(begun.path)
     assert read.questions == (QUESTION,)
     assert read.records("mindmap") == {"q1": RECORD}
     assert (read.dataset, read.methods, read.model) == ("d", ("mindmap",), "")
-    assert list(whole_lines(begun.path / "events" / "mindmap.jsonl", dict)) == 2 * [
-        {"question": "q1", "events": [{"kind": "finished"}]}
-    ]
 
 
 def test_a_record_says_who_chose_and_whether_the_method_links() -> None:
-    names = "model_calls rounds prompt_tokens completion_tokens cost paid_cost queries rows seconds"
+    names = "model_calls rounds prompt_tokens completion_tokens cost queries rows seconds"
     answer = Answer("Who?", "not_in_graph", "", usage=dict.fromkeys(names.split(), 0))
     made = Record.of(answer, question="q", method="m", degrees={}, chosen_by=["words", "model", "words"], links=False)
     assert (made.chosen_by, made.linked, made.has_failed) == (("model", "words"), None, False)

@@ -24,7 +24,7 @@ from kgsparql.errors import (
 from kgsparql.evaluation.dataset import GoldAnswer, Question
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
-from kgsparql.evaluation.runs.directory import Run, whole_lines
+from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan
 from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, model_seconds, run
 from kgsparql.events import ModelCalled
@@ -91,14 +91,11 @@ def gone() -> EndpointError:
     return EndpointError("gone")
 
 
-def test_every_question_is_recorded_with_its_steps_and_told(asked: Callable[..., Any]) -> None:
+def test_every_question_is_recorded_and_told(asked: Callable[..., Any]) -> None:
     seen: list[tuple[int, int, float]] = []
     made, _ = asked((BOHR,), (CURIE,), tell=lambda at: seen.append((at.done, at.total, at.hits)))
     assert {i: r.status for i, r in made.records("told").items()} == {"0": "answered", "1": "answered"}
     assert seen == [(0, 2, 0.0), (1, 2, 1.0), (2, 2, 1.0)]
-    events = {line["question"]: line["events"] for line in whole_lines(made.path / "events" / "told.jsonl", dict)}
-    assert [e["kind"] for e in events["0"]][-1] == "finished"
-    assert all(e.get("answer") is None for e in events["0"])
 
 
 def test_errors_that_do_not_follow_each_other_and_useless_replies_do_not_stop_a_run(asked: Callable[..., Any]) -> None:
@@ -119,7 +116,6 @@ def test_after_three_in_a_row_nobody_begins_another_question(asked: Callable[...
         asked(*does)
     assert f"{UNREACHABLE} questions in a row" in (caught.value.hint or "")
     assert list(Run.open(tmp_path / "run").records("told")) == ["0", "1", "2", "3"]
-    assert [line["question"] for line in whole_lines(tmp_path / "run" / "events" / "told.jsonl", dict)] == list("0123")
 
 
 def test_what_is_lost_is_asked_again_and_nothing_else(asked: Callable[..., Any]) -> None:

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from kgsparql.evaluation.statistics import (
     Difference,
     Interval,
-    RiskCoverage,
     bonett_price,
     differences,
     holm,
     intervals,
     mcnemar,
-    risk_coverage,
     wilson,
 )
 from tests.deep import examples
@@ -139,38 +137,3 @@ def test_holm_by_hand() -> None:
     # of 6: .004 · 6, .01 · 5, .03 · 4
     assert holm([0.01, 0.004, 0.03], comparisons=6) == [pytest.approx(0.05), pytest.approx(0.024), pytest.approx(0.12)]
     assert holm([0.5], comparisons=3) == [1.0]
-
-
-def surest(*rows: tuple[float, float]) -> RiskCoverage | None:
-    """Risk and coverage of answers, each with its confidence and whether it is right."""
-    claimed, rights = np.array(rows, float).reshape(-1, 2).T
-    return risk_coverage({"confidence": claimed, "hits@1": rights})
-
-
-def test_risk_and_coverage_by_hand() -> None:
-    nan = float("nan")
-    for rows, n, right, auroc in (
-        # of four pairs of right and wrong, only .5 is below .7
-        ([(0.1, 0), (0.9, 1), (0.5, 1), (0.7, 0)], 4, (1, 1, 1 / 2, 2 / 3, 1 / 2), 3 / 4),
-        # answers of equal confidence share what is right among them
-        ([(1, 1), (1, 0), (1, 0), (1, 0)], 4, (1 / 4,) * 5, 1 / 2),
-        # what has no confidence or no known answer is left out
-        ([(0.9, 1), (nan, 1), (0.5, nan)], 1, (1,) * 5, None),
-    ):
-        found = surest(*rows)
-        assert found is not None
-        assert (found.n, found.auroc) == (n, auroc)
-        assert found.right == pytest.approx(right)
-    assert surest((nan, 1)) is None
-    assert risk_coverage({"hits@1": np.array([1.0])}) is None
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=30))
-@examples(60)
-def test_auroc_is_the_share_of_pairs_in_the_right_order(rows: list[tuple[int, bool]]) -> None:
-    found = surest(*rows)
-    assert found is not None
-    pairs = [(m, n) for m, is_right in rows for n, other in rows if is_right and not other]
-    share = sum((m > n) + (m == n) / 2 for m, n in pairs) / len(pairs) if pairs else None
-    assert found.auroc == (None if share is None else pytest.approx(share))
-    assert found.right[-1] == pytest.approx(sum(right for _, right in rows) / len(rows))

@@ -187,7 +187,7 @@ METRICS: tuple[Metric, ...] = (
     _share_metric("failed", lambda record: record.has_failed),
     *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
-    *map(_cost_metric, ("cost", "paid_cost", "queries", "rows", "seconds")),
+    *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
     _cost_metric("seconds_without_model", lambda measured: max(0.0, measured.seconds - measured.model_seconds)),
     Metric("confidence", "grounding", "", _own_confidence),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A run on disk: what was asked and how, one line for each answer as it came, and the steps it took.
+"""A run on disk: what was asked and how, one line for each answer as it came.
 
 ::
 
@@ -6,7 +6,6 @@
       run.json                 configuration, versions, graph
       questions.jsonl          the questions with their gold answers, so that a run can be scored alone
       answers/METHOD.jsonl     a :class:`Record` a line, in the order they ended
-      events/METHOD.jsonl      the steps of each question, prompts and queries included; of one asked twice the last
 """
 
 from __future__ import annotations
@@ -72,8 +71,7 @@ class Run:
         check_new(path)
         run = cls(path, config)
         with store_errors(path):
-            for folder in ("answers", "events"):
-                (path / folder).mkdir(parents=True, exist_ok=True)
+            (path / "answers").mkdir(parents=True, exist_ok=True)
             lines = "".join(_json_line(question.to_json()) for question in questions)
             replace_text(path / "questions.jsonl", lines)
             run.write_config(config)  # the last: a run is there when this is
@@ -124,11 +122,9 @@ class Run:
         with store_errors(self.path):
             replace_text(self.path / "run.json", sealed_json({"format": FORMAT, **config}))
 
-    def add(self, record: Record, events: Sequence[Mapping[str, Any]]) -> None:
-        """Write the record of a question, and before it the steps, so that every answer has its steps."""
-        steps = {"question": record.question, "events": list(events)}
+    def add(self, record: Record) -> None:
+        """Write the record of a question."""
         with store_errors(self.path):
-            _append_line(self.path / "events" / f"{record.method}.jsonl", _json_line(steps))
             _append_line(self.answers_file(record.method), _json_line(record.to_json()))
 
     def mend(self) -> None:

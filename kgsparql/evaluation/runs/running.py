@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from kgsparql.answering.answer import Answer
-from kgsparql.answering.answer_json import event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import CancelledError, EndpointError, KgsparqlError
@@ -23,7 +22,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
-from kgsparql.events import CandidatesChosen, Event, Finished, ModelCalled, QueryRun
+from kgsparql.events import CandidatesChosen, Event, ModelCalled
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
@@ -31,7 +30,6 @@ from kgsparql.storage.files import writer_lock
 
 UNREACHABLE = 3  # questions in a row that an endpoint or a model server did not answer, after which the run stops
 _MAX_DEGREES = 200  # answers of a question whose triples are counted, which orders the answers of one path
-_MAX_QUERY_CHARACTERS = 2_000
 
 
 @dataclass(slots=True)
@@ -106,7 +104,7 @@ def run(knowledge: KnowledgeBase, plan: Plan, there: Run, *, tell: Tell = ignore
         lost_in_a_row = 0
         with closing(_outcomes_of_method(knowledge, plan, method, left)) as outcomes:
             for outcome in outcomes:
-                there.add(outcome.record, outcome.steps)
+                there.add(outcome.record)
                 progress.add(outcome.question, outcome.record)
                 tell(progress)
                 lost_in_a_row = lost_in_a_row + 1 if outcome.record.is_lost else 0
@@ -142,13 +140,11 @@ def _outcomes_of_method(
 class QuestionOutcome:
     """What came of one question with one method.
 
-    :param steps: its events, as JSON objects.
     :param error: what it ended with, or what ended its model's part.
     """
 
     question: Question
     record: Record
-    steps: list[dict[str, Any]]
     error: KgsparqlError | None = None
 
 
@@ -165,14 +161,14 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
         )  # fmt: skip
         error = answer.error if isinstance(answer.error, KgsparqlError) else None
-        return QuestionOutcome(question, record, _written_events(events), error)
+        return QuestionOutcome(question, record, error)
     except CancelledError:
         raise
     except Exception as error:  # noqa: BLE001 - one question must not end a night's run: it counts as wrong, and says why
         known = error if isinstance(error, KgsparqlError) else KgsparqlError(f"{type(error).__name__}: {error}")
         seconds = time.monotonic() - began
         record = Record.failed(known, question=question.id, method=method.label, seconds=seconds, links=method.links)
-        return QuestionOutcome(question, record, _written_events(events), known)
+        return QuestionOutcome(question, record, known)
 
 
 def _question_options(plan: Plan, method: Method, question: Question, emit: Callable[[Event], None]) -> AskOptions:
@@ -200,15 +196,3 @@ def model_seconds(events: Iterable[Event]) -> float:
         waited += max(0.0, ended - max(began, until))
         until = max(until, ended)
     return waited
-
-
-def _written_events(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Write events as JSON: of a long query the beginning, and no answer, which has a file of its own."""
-    kept = []
-    for event in events:
-        if isinstance(event, QueryRun) and len(event.text) > _MAX_QUERY_CHARACTERS:
-            event = replace(event, text=f"{event.text[:_MAX_QUERY_CHARACTERS]} … ({len(event.text):,} characters)")  # noqa: PLW2901
-        if isinstance(event, Finished):
-            event = replace(event, answer=None)  # noqa: PLW2901
-        kept.append(event_json(event))
-    return kept
