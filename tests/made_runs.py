@@ -60,7 +60,7 @@ def record(
         evidence=tuple(items if evidence is None else evidence),
         measured=RecordedCost(
             model_calls=calls, rounds=calls, prompt_tokens=500 * calls, completion_tokens=20 * calls, queries=queries,
-            rows=10 * queries, seconds=seconds, model_seconds=seconds / 2 if calls else 0.0,
+            rows=10 * queries, seconds=seconds,
         ),
         **made,
     )  # fmt: skip

@@ -19,7 +19,6 @@ from kgsparql.errors import InputError, OptionError, StoreError, redacted, shown
 from kgsparql.http.address import Address
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
-from kgsparql.storage.response_cache import RESPONSE_FILE
 
 _FOLDERS = {
     "graphs": "files kept as stores",
@@ -30,7 +29,7 @@ _FOLDERS = {
     "rate-limits": "pauses of endpoints as kgsparql 0.2 kept them; no more needed",
 }
 _FILES = {
-    "exchanges": (RESPONSE_FILE, "replies of models and endpoints, and what was found out about both"),
+    "exchanges": ("exchanges.sqlite", "replies of models and endpoints, and what was found out about both"),
     "vectors": ("vectors.sqlite", "vectors of texts"),
 }
 _OURS = re.compile(r"[0-9a-f]{32}(?:\..+)?")
@@ -93,8 +92,8 @@ def _clear_kinds(directory: Path, kinds: Sequence[str], to: c.AloneOptions) -> N
     cleared = [{"kind": kind, "bytes": size} for kind, size in freed.items()]
     lines = [f"{kind}: {decimal(size)} freed" for kind, size in freed.items()]
     to.write({"cleared": cleared, "failures": [own.to_json() for own in skipped]}, lines)
-    for error in skipped:
-        raise error
+    for first in skipped:
+        raise first
 
 
 def _entries_of(directory: Path, kind: str) -> list[Path]:

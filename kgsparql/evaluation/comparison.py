@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KINDS = ("hops", "type", "direction")
 """Properties that questions are grouped by."""
 ALWAYS = ("without_model", "fallbacks", "truncated", "failed")  # always shown: figures mean little without them
-_VARYING = frozenset({"seconds", "seconds_without_model"})
+_VARYING = frozenset({"seconds"})
 """Metrics that differ when the same is run again."""
 _COMPARED = ("hits@1", "expected_hits@1", "f1", "triple_recall", "triple_f1")
 """Of these, three that are defined are tested if the user names none; the first one decides which is best."""

@@ -69,7 +69,7 @@ class RecordedCost:
 
     :param rounds: model calls that waited for each other: the longest chain.
     :param cost: of all calls, those answered from the response cache included; ``None`` without prices.
-    :param seconds: wall time, of which ``model_seconds`` were spent waiting for a model.
+    :param seconds: wall time.
     """
 
     model_calls: int = 0
@@ -80,7 +80,6 @@ class RecordedCost:
     queries: int = 0
     rows: int = 0
     seconds: float = 0.0
-    model_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,7 @@ class Record:
 
     @classmethod
     def of(
-        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int], model_seconds: float = 0.0,
+        cls, answer: Answer, *, question: str, method: str, degrees: Mapping[Term, int],
         chosen_by: Iterable[str] = (), links: bool = True,
     ) -> Record:  # fmt: skip
         """Make the record of an answer.
@@ -144,7 +143,7 @@ class Record:
         :param degrees: of answers, as far as they were counted.
         """
         usage, error = answer.usage, answer.error
-        cost = {field.name: usage[field.name] for field in fields(RecordedCost) if field.name != "model_seconds"}
+        cost = {field.name: usage[field.name] for field in fields(RecordedCost)}
         return cls(
             question=question, method=method, status=answer.status,
             error=None if error is None else (error.code, error.message), is_lost=error is not None and is_lost(error),
@@ -166,7 +165,7 @@ class Record:
             is_without_model=any(note.code in WITHOUT_MODEL for note in answer.notes),
             fallbacks=tuple((f.purpose, f.reason) for f in answer.fallbacks),
             value="" if answer.value is None else str(answer.value), rows=_table_rows(answer),
-            measured=RecordedCost(model_seconds=round(min(model_seconds, usage["seconds"]), 6), **cost),
+            measured=RecordedCost(**cost),
         )  # fmt: skip
 
     @classmethod

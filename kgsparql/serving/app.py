@@ -29,8 +29,6 @@ from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import answer_to_json, unanswered_json
 from kgsparql.answering.ask_options import AskOptions, checked_question
 from kgsparql.answering.follow_up import Before
-from kgsparql.answering.kept_answers import kept_answer
-from kgsparql.answering.recheck import recheck
 from kgsparql.errors import BudgetExceededError, CancelledError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import printable
@@ -48,7 +46,7 @@ from kgsparql.serving.page_facts import (
     node_neighbours,
     run_chips,
 )
-from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, recheck_words, run_words
+from kgsparql.serving.runs import AskedRun, KeptRuns, RunLog, Runs, corrected, page_error, run_words
 from kgsparql.serving.sparql import HEALTH, BoundedQueries, sparql_route
 
 STATIC = Path(__file__).parent / "static"
@@ -146,14 +144,14 @@ class ServedPage:
         self.runs = Runs(self._answer_run, workers=workers)
         self._streams = Counter[str]()
         self._about: asyncio.Task[dict[str, Any]] | None = None
-        self._rechecking, self._looking = asyncio.Semaphore(1), asyncio.Semaphore(workers)
+        self._looking = asyncio.Semaphore(workers)
         self._template = Environment(loader=FileSystemLoader(STATIC), autoescape=True).get_template("page.html")
         run = "/api/runs/{name}"
         served: list[BaseRoute] = [
             Route("/", self.html), Route("/runs/{name}.{suffix}", self.file), Route("/runs/{name}", self.html),
             Route("/api/graph", self.graph), Route("/api/ask", self.ask, methods=["POST"]),
             Route(run, self.run, methods=["GET"]), Route(run, self.stop, methods=["DELETE"]),
-            Route(run + "/events", self.events), Route(run + "/recheck", self.recheck, methods=["POST"]),
+            Route(run + "/events", self.events),
             Route(run + "/chips", self.chips),
             Route(run + "/chips/{number:int}", self.chips),
             Route("/api/neighbours", self.neighbours),
@@ -271,15 +269,6 @@ class ServedPage:
                 yield {"event": "over", "data": json.dumps(told, ensure_ascii=False)}
                 return
             await asyncio.sleep(_POLL_S)
-
-    async def recheck(self, request: Request) -> Response:
-        """Tell whether a finished run still stands on the graph as it is now."""
-        graph, found = self._open_knowledge.graph, await self._run_of(request)
-        if "answer" not in found:
-            raise NotFoundError("this run has no answer that could be checked", hint="wait until it is finished")
-        async with self._rechecking:
-            outcome = await run_in_threadpool(recheck, kept_answer(found["answer"]), graph)
-        return JSONResponse(recheck_words(outcome))
 
     async def chips(self, request: Request) -> Response:
         """Tell the parts of what a run was understood as; of a part with a number, what else could stand there."""

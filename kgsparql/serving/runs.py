@@ -19,7 +19,6 @@ from typing import Any
 from kgsparql.answering.answer import Answer
 from kgsparql.answering.answer_json import error_json, event_json
 from kgsparql.answering.ask_options import AskOptions, ignore
-from kgsparql.answering.recheck import Recheck
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
@@ -252,22 +251,6 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
 def page_error(error: KgsparqlError) -> dict[str, Any]:
     """Make the JSON of an error for a page, without words of the command line."""
     return {**error_json(error), "message": without_commands(error.message), "hint": without_commands(error.hint)}
-
-
-def recheck_words(found: Recheck) -> dict[str, Any]:
-    """Say the verdict, what else is to be known of it, and what is gone or changed."""
-    verdict = "It does not stand any more."
-    if found.stands:
-        run_again = counted(len(found.items), "query", "queries")
-        verdict = f"It stands: {counted(found.found, 'triple')} found again, {run_again} run again."
-    if found.stands and not found.is_whole:
-        verdict = "What could be checked stands; not all could be checked."
-    changed = [
-        f"{item.kept.marker}: " + (item.why or f"{counted(len(item.gone), 'answer')} gone, {len(item.new):,} new")
-        for item in found.items
-        if item.verdict in {"changed", "refused"}
-    ]
-    return {"verdict": verdict, "gone": [str(triple) for triple in found.gone], "changed": changed}
 
 
 def said_by(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

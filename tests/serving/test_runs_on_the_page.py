@@ -1,7 +1,6 @@
 """Runs that are slow, stopped, left, opened later, or checked again; and graphs that are hostile."""
 
 import json
-import os
 import shutil
 import time
 import urllib.request
@@ -112,32 +111,23 @@ def test_what_a_model_chose_is_cited_and_the_key_is_nowhere(page: Page, tmp_path
 def test_a_permalink_opens_on_another_graph_and_without_one(page: Page, tmp_path: Path, trouble: list[str]) -> None:
     graph, other, cache = tmp_path / "graph.ttl", tmp_path / "other.ttl", tmp_path / "cache"
     shutil.copy(NOBEL, graph)
-    os.utime(graph, (1_700_000_000, 1_700_000_000))
     text = graph.read_text(encoding="utf-8")
     other.write_text(text.replace("dbo:spouse dbr:Pierre_Curie", "dbo:knows dbr:Pierre_Curie"), encoding="utf-8")
     assert other.read_text(encoding="utf-8") != text
     with served(cache, "-k", graph, "--no-model", "-q", "--log", tmp_path / "folder" / "q.sqlite") as address:
         (tmp_path / "folder").write_text("in its way", encoding="utf-8")
         page.goto(address)
-        page.wait_for_selector("header time")
-        assert page.inner_text("#graph").startswith(f"{graph} · 3,534 triples · as of 2023-11-14")
+        page.wait_for_selector("#facts >> text=3,534 triples")
         page.fill("#question", SPOUSE)
         page.keyboard.press("Enter")
         page.wait_for_selector(".run:not([aria-busy]) .evidence")
         assert "Not logged: " in page.inner_text(".exports")  # which costs no answer
         name = page.url.rpartition("/")[2]
-        page.click("text=Check again")
-        page.wait_for_selector(".recheck strong")
-        assert page.inner_text(".recheck strong").startswith("It stands: ")
     (kept,) = (cache / "runs").iterdir()
     assert [place.stat().st_mode & 0o077 for place in (kept, kept.parent)] == [0, 0]
     with served(cache, "-k", other, "--no-model", "-q") as address:
         page.goto(f"{address}runs/{name}")
-        page.click("text=Check again")
-        page.wait_for_selector(".recheck strong")
-        assert page.inner_text(".recheck strong") == "It does not stand any more."
-        gone = "<http://dbpedia.org/resource/Marie_Curie> <http://dbpedia.org/ontology/spouse>"
-        assert gone in page.inner_text(".recheck pre")
+        page.wait_for_selector(".evidence")
         click_node(page, "Marie Curie")
         page.wait_for_selector("text=/Its neighbours/")
         assert f"as {other} has it; the answer is from {graph}" in page.inner_text(".card p")
@@ -148,16 +138,13 @@ def test_a_permalink_opens_on_another_graph_and_without_one(page: Page, tmp_path
         page.wait_for_selector(".evidence")
         assert page.inner_text(".names li bdi >> nth=0") == "Pierre Curie"
         assert page.locator(".steps > li").count() > 5
-        page.click("text=Check again")
-        page.wait_for_selector(".recheck .trouble")
-        assert "no graph is open" in page.inner_text(".recheck")
         click_node(page, "Marie Curie")
         page.wait_for_selector(".card .trouble")
         assert "no graph is open: only kept runs can be looked at" in page.inner_text(".card")
         assert page.locator(".card > button >> visible=true").count() == 0
         page.wait_for_function("() => document.querySelectorAll('#method option').length > 1")
         assert not page.is_visible("#open-sparql")
-    assert len(trouble) == 2  # Chromium writes refusals to its console
+    assert len(trouble) == 1  # Chromium writes a refusal to its console
     trouble.clear()
 
 

@@ -83,7 +83,7 @@ def test_the_set_of_precision_and_recall_is_what_leads() -> None:
 
 
 NOBEL = Path(__file__).parents[2] / "fixtures" / "nobel.ttl"
-NO_COST = dict.fromkeys((field.name for field in fields(RecordedCost) if field.name != "model_seconds"), 0)
+NO_COST = dict.fromkeys((field.name for field in fields(RecordedCost)), 0)
 
 
 def gold(*labels: str, text: str = "?", rows: tuple[tuple[str, ...], ...] = (), type: str = "") -> Question:  # noqa: A002

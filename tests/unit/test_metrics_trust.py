@@ -95,12 +95,12 @@ def test_shares_of_questions() -> None:
 def test_costs_are_as_measured_and_unknown_without_prices() -> None:
     spent = RecordedCost(
         model_calls=3, rounds=2, prompt_tokens=100, completion_tokens=20, cost=0.5, queries=7, rows=90,
-        seconds=4.0, model_seconds=1.5,
+        seconds=4.0,
     )  # fmt: skip
     found = scores(asking("a"), record(measured=spent), groups={"cost"})
     assert found == {
         "model_calls": 3, "rounds": 2, "prompt_tokens": 100, "completion_tokens": 20, "tokens": 120, "cost": 0.5,
-        "queries": 7, "rows": 90, "seconds": 4.0, "seconds_without_model": 2.5,
+        "queries": 7, "rows": 90, "seconds": 4.0,
     }  # fmt: skip
     assert of("cost tokens", asking("a"), record()) == [None, 0]
     late = Record(question="1", method="test", status="error", measured=RecordedCost(seconds=9.0))

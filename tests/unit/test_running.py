@@ -26,8 +26,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, is_lost
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan
-from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, model_seconds, run
-from kgsparql.events import ModelCalled
+from kgsparql.evaluation.runs.running import UNREACHABLE, MethodProgress, run
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple
 from tests.world import DBR, FIXTURES
 
@@ -162,9 +161,3 @@ def test_questions_side_by_side_are_all_recorded_and_no_thread_is_left_after_an_
     with pytest.raises(EndpointError):
         asked(*[gone() for _ in range(20)], workers=4)
     assert not [t for t in threading.enumerate() if t is not threading.main_thread() and "work" in t.name]
-
-
-def test_waiting_for_calls_at_the_same_time_counts_once() -> None:
-    calls = [ModelCalled(at_s=at, seconds=s) for at, s in ((2.0, 2.0), (2.5, 1.5), (5.0, 1.0), (5.0, 0.5))]
-    assert model_seconds(calls) == pytest.approx(3.5)
-    assert model_seconds([]) == 0

@@ -188,6 +188,5 @@ METRICS: tuple[Metric, ...] = (
     *map(_cost_metric, ("model_calls", "rounds", "prompt_tokens", "completion_tokens")),
     _cost_metric("tokens", lambda measured: measured.prompt_tokens + measured.completion_tokens),
     *map(_cost_metric, ("cost", "queries", "rows", "seconds")),
-    _cost_metric("seconds_without_model", lambda measured: max(0.0, measured.seconds - measured.model_seconds)),
     Metric("confidence", "grounding", "", _own_confidence),
 )  # fmt: skip

@@ -6,7 +6,7 @@ Questions are asked in threads, which serve where a model or an endpoint is wait
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import islice
@@ -22,7 +22,7 @@ from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record
 from kgsparql.evaluation.runs.directory import Run
 from kgsparql.evaluation.runs.plan import Method, Plan, check_same, now
-from kgsparql.events import CandidatesChosen, Event, ModelCalled
+from kgsparql.events import CandidatesChosen, Event
 from kgsparql.exploration import degrees
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.rdf.terms import IRI, Term
@@ -157,7 +157,6 @@ def _outcome_of(knowledge: KnowledgeBase, plan: Plan, method: Method, question: 
         answer = knowledge.answer(question.text, asking)
         record = Record.of(
             answer, question=question.id, method=method.label, degrees=_answer_degrees(knowledge, answer),
-            model_seconds=model_seconds(events),
             chosen_by={event.chosen_by for event in events if isinstance(event, CandidatesChosen)}, links=method.links,
         )  # fmt: skip
         error = answer.error if isinstance(answer.error, KgsparqlError) else None
@@ -186,13 +185,3 @@ def _answer_degrees(knowledge: KnowledgeBase, answer: Answer) -> Mapping[Term, i
     terms = dict.fromkeys(a.term for a in first)
     found = degrees(knowledge.graph, terms, skip=())
     return {term: found[term] for term in terms}
-
-
-def model_seconds(events: Iterable[Event]) -> float:
-    """Add the seconds during which a model was waited for: calls at the same time count once."""
-    calls = sorted((e.at_s - e.seconds, e.at_s) for e in events if isinstance(e, ModelCalled))
-    waited, until = 0.0, 0.0
-    for began, ended in calls:
-        waited += max(0.0, ended - max(began, until))
-        until = max(until, ended)
-    return waited

@@ -15,7 +15,6 @@ export const graph = () => json("/api/graph");
 const at = (id, what = "") => `/api/runs/${encodeURIComponent(id)}${what}`;
 export const run = (id) => json(at(id));
 export const stop = (id) => json(at(id), { method: "DELETE" });
-export const recheck = (id) => json(at(id, "/recheck"), { method: "POST" });
 const post = (path, value) => json(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value) });
 export const ask = (question, settings) => post("/api/ask", { question, ...settings });
 export const chips = (id, part) => json(at(id, part === undefined ? "/chips" : `/chips/${part}`));

@@ -150,26 +150,13 @@ export class RunView {
     piece.querySelector(".query summary")?.focus({ preventScroll: true });
   }
 
-  /** Looks the cited triples up and runs the queries again, on the graph as it is now. */
-  async recheck(outcome) {
-    outcome.textContent = "Checking …";
-    outcome.replaceChildren(...await api.recheck(this.run.id).then(recheckLines, (error) => [troubleOf(error)]));
-  }
-
   exports() {
-    const outcome = el("div", { class: "recheck", role: "status" });
-    const check = button("Check again", () => this.recheck(outcome));
     const suffixes = ["json", ...Object.keys(this.run.files ?? {})];
     const names = { md: "Markdown", trig: "TriG" };
-    return el("div", { class: "exports" }, this.run.answer.evidence.length ? [check, " "] : "", el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
-      suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix.toUpperCase())]), outcome,
+    return el("div", { class: "exports" }, el("a", { href: `/runs/${this.run.id}` }, "Permalink"),
+      suffixes.map((suffix) => [" · ", el("a", { href: `/runs/${this.run.id}.${suffix}`, download: true }, names[suffix] ?? suffix.toUpperCase())]),
       this.run.not_logged ? el("p", { class: "quiet" }, `Not logged: ${this.run.not_logged}`) : "");
   }
-}
-
-function recheckLines({ verdict, gone, changed }) {
-  return [el("p", {}, el("strong", {}, verdict), ` (${new Date().toLocaleTimeString("en-GB")})`),
-    gone.length ? el("pre", { tabindex: 0 }, `Gone from the graph:\n${gone.join("\n")}`) : "", el("ul", {}, changed.map((one) => el("li", {}, one)))];
 }
 
 // A step: one line in words, with the query, or the prompt and reply, folded.
