@@ -109,12 +109,19 @@ class ListedPredicate:
 
 
 @dataclass(slots=True)
-class TermLines:
-    """Names and lines, as they are added."""
+class TermLists:
+    """The terms that a plan may be made of.
 
-    labels: Mapping[Term, str]
+    :param labels: of all that is named.
+    :param names: what each name stands for, such as ``R5``.
+    :param lines: a line for each name, in the order of the names.
+    :param left_out: what there are more of than are listed: `predicates`.
+    """
+
+    labels: Mapping[Term, str] = field(default_factory=dict)
     names: dict[str, ListedName] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
 
     def add(self, letter: str, name: ListedName, line: str) -> None:
         """Give the next name of a letter to a term."""
@@ -190,20 +197,6 @@ def said_besides(term: IRI, label: str, asked: Sequence[str]) -> bool:
     return bool(set(words(normalised(local_name(term)))) & set(asked) - set(words(normalised(label))))
 
 
-@dataclass(frozen=True, slots=True)
-class TermLists:
-    """The terms that a plan may be made of.
-
-    :param names: what each name stands for, such as ``R5``.
-    :param lines: a line for each name, in the order of the names.
-    :param left_out: what there are more of than are listed: `predicates`.
-    """
-
-    names: Mapping[str, ListedName]
-    lines: tuple[str, ...]
-    left_out: tuple[str, ...] = ()
-
-
 def texts_of(asked: Form) -> list[str]:
     """The words of a question that a graph may have as text: what is in quotes, names of several words, each word.
 
@@ -269,16 +262,17 @@ class TermLister:
             *entities, *classes, *(kind for own in kinds_of.values() for kind in own),
             *(t for one in kept for t in one.terms),
         ]  # fmt: skip
-        lines = TermLines(self.labels(shown, in_grace=True))
-        known: dict[Term, str] = {term: ", ".join(lines.labels[kind] for kind in own) for term, own in kinds_of.items()}
-        namesakes = namesake_groups((term, lines.labels[term]) for term in entities)
+        lists = TermLists(self.labels(shown, in_grace=True))
+        known: dict[Term, str] = {term: ", ".join(lists.labels[kind] for kind in own) for term, own in kinds_of.items()}
+        namesakes = namesake_groups((term, lists.labels[term]) for term in entities)
         known |= descriptions_of(namesakes, self.labels) if namesakes else {}
-        lines.add_entities({term: alike[term] for term in entities}, known, self.asked.read.texts)
-        lines.add_classes(classes, counts)
-        lines.add_predicates(kept)
-        lines.add_texts([term for term in named if isinstance(term, Literal)], texts_of(self.asked))
+        lists.add_entities({term: alike[term] for term in entities}, known, self.asked.read.texts)
+        lists.add_classes(classes, counts)
+        lists.add_predicates(kept)
+        lists.add_texts([term for term in named if isinstance(term, Literal)], texts_of(self.asked))
         cut = [("classes", len(counts) > len(classes)), ("predicates", len(found) > len(kept))]
-        return TermLists(lines.names, tuple(lines.lines), tuple(what for what, is_cut in cut if is_cut))
+        lists.left_out = tuple(what for what, is_cut in cut if is_cut)
+        return lists
 
     def of_one_name(self, entities: Sequence[IRI]) -> dict[IRI, tuple[IRI, ...]]:
         """Each entity with the others of its name, kind and description: for a plan they are one; two queries.

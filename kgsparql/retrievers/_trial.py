@@ -146,9 +146,9 @@ class Trial:
     def _writes_plan(self, item: dict[str, str]) -> bool:
         names = {name: ListedName(IRI(_WORLD + called)) for name, (called, _) in bundled()["terms"].items()}
         names["R2"] = ListedName(names["R2"].term, "number", "m")
-        lines = tuple(f"{name} {line}" for name, (_, line) in bundled()["terms"].items())
+        lines = [f"{name} {line}" for name, (_, line) in bundled()["terms"].items()]
         try:
-            written = self._reply_with_room(plan_call(item["question"], TermLists(names, lines)))
+            written = self._reply_with_room(plan_call(item["question"], TermLists(names=names, lines=lines)))
         except ModelReplyError:
             return False
         right = read_plan(arrays_of(item["plan"]), names)
