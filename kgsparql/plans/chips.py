@@ -292,7 +292,7 @@ class _OptionFinder:
 
     def _rows_of(self, plan: Any, place: Place) -> g.Select | None:
         """Select what a plan finds, or compares to find the best, of which some is to be there; nothing of numbers."""
-        vocabulary, columns = self.profiler.vocabulary, _columns_of(plan)
+        vocabulary, columns = self.profiler.vocabulary, cast("list[Any]", _columns_of(plan))
         compiler = _OpenCompiler(vocabulary, MOST_COUNTED)
         match plan:
             case a.Count(items) | a.Exists(items):
