@@ -1,6 +1,6 @@
 """The client of model servers: one deadline for each call, and another try where nothing was paid for.
 
-Requests go over the transport that endpoints use, too.
+The `openai` package builds the requests; they go over the transport that endpoints use, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from kgsparql.errors import (
@@ -64,7 +65,6 @@ _LENGTH_HINT = "it is too long: ask for fewer facts (-O) or --reply-tokens, or g
 _TOO_LONG = re.compile(r"context.{0,3}(?:length|size|window)|prompt is too long|n_ctx", re.IGNORECASE)
 _PASSING = {500, 502, 503}  # after these another try may help at once; a 504 has already waited long
 _TAG = re.compile(r"<[^<>]*>")
-_HEADERS = {"Accept": "application/json", "Content-Type": "application/json", "User-Agent": "kgsparql"}
 
 _Failed: TypeAlias = tuple[UnreachableError, float | None]
 """The error of a try, and after how many seconds it may be sent again; ``None``: it may not."""
@@ -94,7 +94,9 @@ class OpenAIClient(ClosedAtExit):
         self._key = _checked_key(api_key or os.environ.get(KEY_VARIABLE) or "")
         self._transport = transport
         self._connections: NetworkTransport | None = None
+        self._written = threading.local()  # the request of this thread
         self._lock = threading.Lock()
+        self._client: Any = None
 
     def chat(
         self, body: Mapping[str, Any], *, timeout_s: float | None = None, began: float | None = None,
@@ -125,6 +127,11 @@ class OpenAIClient(ClosedAtExit):
             raise ModelReplyError(f"{self.base_url}: its list of models is not one", hint=_URL_HINT)
         return [str(item["id"]) for item in data if isinstance(item, dict) and item.get("id")]
 
+    def prepare(self) -> None:
+        """Load what sends requests, which takes seconds on a busy machine and is no part of a call's time."""
+        with self._lock:
+            self._client = self._client or self._new_client()
+
     def __del__(self) -> None:
         """Close what nobody closed: no call is under way when nothing refers to the client any more."""
         with suppress(Exception):
@@ -135,14 +142,25 @@ class OpenAIClient(ClosedAtExit):
         if self._connections is not None:
             self._connections.close()
 
-    def _opened_transport(self) -> Transport:
-        with self._lock:
-            if self._transport is None:
-                from kgsparql.http.connections import NetworkTransport
+    def _new_client(self) -> Any:
+        import httpx2
+        from openai import OpenAI
 
-                origin = Address.parse(self.base_url).origin
-                self._transport = self._connections = NetworkTransport(origin, self.base_url)
-            return self._transport
+        from kgsparql.http.connections import NetworkTransport
+
+        if self._transport is None:
+            self._transport = self._connections = NetworkTransport(Address.parse(self.base_url).origin, self.base_url)
+        written = self._written
+
+        class NotingTransport(httpx2.BaseTransport):
+            """Sends nothing: openai would wrap errors, and log headers, in which a server may repeat the key."""
+
+            def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+                written.request = HttpRequest(request.method, str(request.url), dict(request.headers), request.read())
+                return httpx2.Response(200, json={})
+
+        http = httpx2.Client(transport=NotingTransport(), trust_env=False)
+        return OpenAI(base_url=self.base_url, api_key=self._key or "none", max_retries=0, http_client=http)
 
     def _final_reply(
         self, path: str, body: Mapping[str, Any] | None, *, max_bytes: int, timeout_s: float | None = None,
@@ -150,15 +168,13 @@ class OpenAIClient(ClosedAtExit):
     ) -> dict[str, Any]:  # fmt: skip
         """Send a request until it is answered, or is not to be sent again."""
         total_s = self.timeout_s if timeout_s is None else timeout_s
-        transport = self._opened_transport()
+        self.prepare()
         deadline = (time.monotonic() if began is None else began) + total_s
-        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        method, url = "GET" if body is None else "POST", f"{self.base_url}{path}"
-        headers = {"Authorization": f"Bearer {self._key or 'none'}", **_HEADERS}
+        written = self._written_request(path, body)
         for number in range(1, TRIES + 1):
-            request = HttpRequest(method, url, headers, sent, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
+            request = replace(written, deadline=deadline, max_bytes=max_bytes, cancel=cancel)
             try:
-                reply = send(transport, request)
+                reply = send(cast("Transport", self._transport), request)
             except NetworkError as failure:
                 outcome: dict[str, Any] | _Failed = self._network_failure(failure, number, max_bytes, total_s)
             else:
@@ -171,6 +187,18 @@ class OpenAIClient(ClosedAtExit):
                 raise error
             (cancel or threading.Event()).wait(pause_s)
         raise AssertionError("a last try returns or raises")
+
+    def _written_request(self, path: str, body: Mapping[str, Any] | None) -> HttpRequest:
+        """Have openai write a request, with its headers."""
+        try:
+            if body is None:
+                self._client.get(path, cast_to=object)
+            else:
+                self._client.post(path, body=body, cast_to=object)
+        except Exception as error:  # noqa: BLE001 - of several packages: what cannot be written as JSON, for one
+            what = f"{type(error).__name__}: {self._error_excerpt(str(error))}"
+            raise ModelError(f"{self.base_url}: the request cannot be sent: {what}") from None
+        return cast("HttpRequest", self._written.request)
 
     def _network_failure(self, failure: NetworkError, number: int, max_bytes: int, total_s: float) -> _Failed:
         why = self._error_excerpt(failure.message)

@@ -176,7 +176,7 @@ def test_a_trial_comes_before_the_model_is_asked_and_is_kept_until_it_is_cleared
         assert (again.stderr, json.loads(again.stdout)["trust"]["chooses"]) == ("", True)
         assert len(server.requests) == calls, "the replies are kept, too"
         assert TRIED in run("doctor", *named).stdout
-        assert run("cache", "--clear", "exchanges").exit_code == 0
+        assert "trial: 1 removed" in run("cache", "--clear", "trial").stdout
         assert "not tried out yet" in run("doctor", *named).stdout
 
 

@@ -52,7 +52,7 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
     assert list(shown)[:2] == ["kgsparql", "packages"]
     assert sys.version.split()[0] in shown["kgsparql"]
     assert importlib.metadata.version("kgsparql") in shown["kgsparql"]
-    assert "rdflib " in shown["packages"]
+    assert "openai " in shown["packages"]
     assert shown["model"].startswith("-- ")
     assert "OPENAI_API_KEY is not set" in shown["model"]
     assert "→" in lines[lines.index(shown["model"]) + 1]
@@ -93,10 +93,10 @@ def test_a_bare_run_says_what_is_here_and_how_to_add_the_rest(
 def test_a_package_that_cannot_be_imported_is_a_check_that_fails(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "kgsparql.http.connections", None)
+    monkeypatch.setitem(sys.modules, "openai", None)
     code, found = doctor("--base-url", "http://127.0.0.1:9/v1", "-k", NOBEL)
     assert (code, found["model"]["state"], found["graph"]["state"]) == (1, "fail", "ok")
-    assert "pip install --force-reinstall kgsparql" in found["model"]["hint"]
+    assert "openai" in found["model"]["hint"]
 
 
 def test_an_embedder_on_a_server_is_asked_and_one_that_would_be_downloaded_is_not(doctor: Doctor) -> None:

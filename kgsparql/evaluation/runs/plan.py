@@ -31,7 +31,7 @@ NO_MODEL = "+no_model"  # the end of the label of a method that is asked without
 GROUPS = ("all", "methods", "baselines")
 
 _PACKAGES = (
-    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "sentence-transformers", "torch", "numpy",
+    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
 )  # fmt: skip
 
 _MAY_DIFFER = frozenset(
