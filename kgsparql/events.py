@@ -66,7 +66,7 @@ class QueryRun(Event):
 class PathsSearched(Event):
     """Something was looked up in the graph's adjacency, without a query.
 
-    :param what: shortest paths between two terms, all paths, groups of neighbours, or steps from some terms.
+    :param what: shortest paths between two terms, all paths, or steps from some terms.
     :param paths: how many of these there are.
     """
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgsparql.exploration.batched_select import Found, NeighbourGroup, order_key
+from kgsparql.exploration.batched_select import Found, order_key
 from kgsparql.exploration.counting import degrees, step_key
 from kgsparql.graphs.adjacency import (
     IS_CLASS,
@@ -19,21 +18,18 @@ from kgsparql.graphs.adjacency import (
     AdjacencyView,
     Marks,
     Numbers,
-    batches,
     sorted_once,
     starts_of,
 )
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
-from kgsparql.rdf.paths import Directions, Hop, Path, Step
+from kgsparql.rdf.paths import Directions, Hop, Path
 from kgsparql.rdf.terms import IRI, BlankNode, Term
 
 # The terms of a level are sorted if they are fewer than all terms divided by this, else looked for among all.
 _MANY = 16
 # So many numbers are sorted sooner by Python than by NumPy.
 _FEW = 200
-# Hops that are sorted together.
-_BATCH = 500_000
 
 
 class Arcs(NamedTuple):
@@ -266,89 +262,3 @@ class Hops(NamedTuple):
         """Say where the hops from a term by a step begin, and how many these are."""
         groups = starts_of(self.tails, self.steps)
         return groups, np.diff(groups, append=len(self.tails))
-
-
-class AdjacencyHops:
-    """The hops from terms that are walked.
-
-    :param asked: gives the neighbours of entities by some steps of each, at most so many a group, from queries.
-    """
-
-    def __init__(
-        self, asked: Callable[[Mapping[IRI, Sequence[Step]], int], Found[NeighbourGroup]], view: AdjacencyView,
-        direction: Directions, skipped: frozenset[IRI],
-    ) -> None:  # fmt: skip
-        self._asked, self._view, self._adjacency = asked, view, view.adjacency
-        self._walked = walked_steps(view.adjacency, skipped, view.drops, direction)[0]
-
-    def terms(self, numbers: Numbers) -> list[Term]:
-        """Return the terms with these numbers."""
-        return list(map(self._adjacency.term, numbers.tolist()))
-
-    def limited(self, entities: Numbers, limit: int) -> tuple[Hops, list[NeighbourGroup]] | None:
-        """Find at most so many hops from each term by each step, to the first in lexical order.
-
-        :return: these hops, and the groups with a literal, which are not among them; ``None`` if queries must find
-            all, since there are blank nodes, which they follow in their own way.
-        """
-        tails, steps = self._literal_groups(entities)
-        asked: dict[IRI, list[Step]] = defaultdict(list)
-        for entity, step in zip(self.terms(tails), steps.tolist(), strict=True):
-            asked[cast("IRI", entity)].append(self._adjacency.step(step))
-        groups = list(self._asked(asked, limit).items)
-        if any(isinstance(end, BlankNode) for group in groups for end in group.neighbours):
-            return None
-        elsewhere = tails * len(self._walked) + steps
-        parts = [Hops(*[np.empty(0, np.int64)] * 4)]
-        for hops in self._batches_of_hops(entities):
-            if np.any(hops.heads >= self._adjacency.iris):
-                return None
-            first, sizes = hops.starts_and_sizes()
-            ranks = np.arange(len(hops.tails)) - np.repeat(first, sizes)
-            here = ~np.isin(hops.tails * len(self._walked) + hops.steps, elsewhere)
-            counted = hops._replace(counts=np.repeat(sizes, sizes))
-            parts.append(counted.at(np.flatnonzero(here & (ranks < limit))))
-        return Hops.together(parts), groups
-
-    def groups(self, hops: Hops) -> Iterator[NeighbourGroup]:
-        """Yield the groups of neighbours that limited hops make."""
-        starts, sizes = hops.starts_and_sizes()
-        first, heads = hops.at(starts), self.terms(hops.heads)
-        columns = starts, sizes, first.steps, first.counts
-        for entity, (at, size, step, count) in zip(
-            self.terms(first.tails), np.transpose(columns).tolist(), strict=True
-        ):
-            own = tuple(heads[at : at + size])
-            yield NeighbourGroup(cast("IRI", entity), self._adjacency.step(step), own, count)
-
-    def counted(self, entities: Numbers) -> Hops:
-        """Count the hops from each term by each step; of literals, one counts."""
-        tails, steps = self._literal_groups(entities)
-        parts = [Hops(tails, steps, tails, np.ones(len(tails), np.int64))]
-        for hops in self._batches_of_hops(entities):
-            first, sizes = hops.starts_and_sizes()
-            parts.append(hops.at(first)._replace(counts=sizes))
-        found = Hops.together(parts).in_order()
-        first, _ = found.starts_and_sizes()
-        return found.at(first)._replace(counts=(np.add.reduceat(found.counts, first) if len(first) else found.counts))
-
-    def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
-        """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
-        begins, counts, _ = neighbours_of(self._adjacency, entities)
-        for some in batches(counts, _BATCH):
-            places = ranges(begins[some], counts[some])
-            steps = self._adjacency.steps[places].astype(np.int64)
-            walked = self._walked[steps]
-            tails = np.repeat(entities[some], counts[some])[walked].astype(np.int64)
-            heads, steps = self._adjacency.others[places[walked]].astype(np.int64), steps[walked]
-            order = np.lexsort((steps, tails))  # the heads of a term are in order already
-            yield Hops(tails[order], steps[order], heads[order], np.ones(len(tails), np.int64))
-            self._view.check()
-
-    def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
-        """Find the terms that lead to literals, and by which steps."""
-        begins = self._adjacency.literal_starts[entities].astype(np.int64)
-        counts = self._adjacency.literal_starts[entities + 1] - begins
-        steps = 2 * self._adjacency.literals[ranges(begins, counts)].astype(np.int64)
-        walked = self._walked[steps]
-        return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]

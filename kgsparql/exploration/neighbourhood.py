@@ -6,18 +6,13 @@ group are fetched. No later query can name a blank node: both hops through one c
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import islice, pairwise
 from typing import Literal as OneOf
 from typing import TypeAlias, cast
 
-import numpy as np
-
 from kgsparql.dataclasses import dataclass, replace
-from kgsparql.exploration.adjacency_search import AdjacencyHops
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -133,8 +128,6 @@ def statement_sides(
 
 # Neighbours of a hub that are fetched to order its small groups: faster than if the engine orders them.
 WHOLE = 2_000
-# The neighbours of fewer entities are asked for, which takes less than a millisecond.
-FEW = 5
 
 # Steps to take from every entity, or from each entity its own.
 Steps: TypeAlias = Iterable[Step] | Mapping[IRI, Iterable[Step]]
@@ -168,9 +161,8 @@ def neighbours(
 ) -> Found[NeighbourGroup]:  # fmt: skip
     """Find the neighbours of each entity, grouped by step, at most ``limit`` a group; what was left out is in the cuts.
 
-    A few queries for all entities; the neighbours of many come from the graph's adjacency, if it has one. They are in
-    the order of their text, but of the large groups of a hub (an entity of more than 10,000 neighbours) any may come
-    from a query. With a blank node come the paths through it.
+    A few queries for all entities. The neighbours are in the order of their text, but of the large groups of a hub (an
+    entity of more than 10,000 neighbours) any may come. With a blank node come the paths through it.
 
     :param direction: of the hops when no ``steps`` are given, and of the second hop through a blank node.
     :param steps: only these, for all entities or (a mapping) for each its own; ``skip`` then does not apply to them.
@@ -186,40 +178,14 @@ def neighbours(
     if not ways:
         return Found()
     chosen = _Selection(ways, own, skipped_in(graph, skip))
-    found = _by_numbers(graph, starts, chosen, direction, limit)
-    groups, cuts = found or _by_queries(graph, starts, chosen, direction, limit)
+    groups, cuts = _groups_and_cuts(graph, starts, chosen, direction, limit)
     cuts += [cut_of_group(g, limit) for g in groups.values() if not g.exact or g.count > len(g.neighbours)]
     places = {entity: place for place, entity in enumerate(starts)}
     ordered = sorted(groups.values(), key=lambda group: (places[group.entity], step_key(group.step)))
     return Found(tuple(ordered), tuple(sorted(cuts, key=str)))
 
 
-def by_steps(graph: KnowledgeGraph, steps: Mapping[IRI, Sequence[Step]], limit: int) -> Found[NeighbourGroup]:
-    """Find the neighbours of some entities, of each by its own steps: always from queries."""
-    return neighbours(graph, steps, steps=steps, limit=limit)
-
-
-def _by_numbers(
-    graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
-) -> tuple[dict[Group, NeighbourGroup], list[Cut]] | None:
-    """Find the groups from the graph's adjacency; ``None`` for few entities, and where it does not serve."""
-    view = graph.adjacency_view() if chosen.steps is None and len(starts) >= FEW else None
-    if view is None or view.adjacency.has_statements:
-        return None
-    began = time.perf_counter()
-    hops = AdjacencyHops(partial(by_steps, graph), view, direction, chosen.skip)
-    numbers = {entity: view.adjacency.number(entity) for entity in starts}
-    found = hops.limited(np.array(sorted(n for n in numbers.values() if n is not None), np.int64), limit)
-    if found is None:
-        return None
-    groups = {(group.entity, group.step): group for group in (*hops.groups(found[0]), *found[1])}
-    view.report_search(began, f"{starts[0]} and {len(starts) - 1:,} others", len(groups), what="groups of neighbours")
-    others = [entity for entity, number in numbers.items() if number is None]
-    more, cuts = _by_queries(graph, others, chosen, direction, limit) if others else ({}, [])
-    return groups | more, cuts
-
-
-def _by_queries(
+def _groups_and_cuts(
     graph: KnowledgeGraph, starts: Sequence[IRI], chosen: _Selection, direction: Directions, limit: int
 ) -> tuple[dict[Group, NeighbourGroup], list[Cut]]:
     rows_of_one = 1 if chosen.steps is None else max(map(len, chosen.steps.values()))

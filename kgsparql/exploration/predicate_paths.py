@@ -6,13 +6,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.exploration.adjacency_search import AdjacencyHops, Hops, ranges
+from kgsparql.exploration.adjacency_search import Hops, neighbours_of, ranges, walked_steps
 from kgsparql.exploration.batched_select import (
     Found,
     NeighbourGroup,
@@ -23,7 +23,7 @@ from kgsparql.exploration.batched_select import (
     skipped_in,
 )
 from kgsparql.exploration.counting import predicates
-from kgsparql.exploration.neighbourhood import by_steps, cut_of_group, neighbours
+from kgsparql.exploration.neighbourhood import cut_of_group, neighbours
 from kgsparql.graphs.adjacency import AdjacencyView, Marks, Numbers, batches, sorted_once, starts_of
 from kgsparql.graphs.graph import KnowledgeGraph
 from kgsparql.graphs.notes import Cut
@@ -39,6 +39,8 @@ Keep: TypeAlias = Callable[[Sequence[PredicatePath]], Collection[PropertyPath]]
 _NONE = -1
 # Hops that are joined with paths together; what is found on whole paths does not grow with them.
 _MOST = 10_000_000
+# Hops that are sorted together.
+_BATCH = 500_000
 
 
 def paths_of_several(
@@ -244,7 +246,7 @@ class _AdjacencySteps(_QuerySteps):
     def __init__(self, asked: _Asked, view: AdjacencyView):
         super().__init__(asked)
         self._adjacency = adjacency = view.adjacency
-        self._hops = AdjacencyHops(partial(by_steps, asked.graph), view, asked.direction, asked.skipped)
+        self._view, self._walked = view, walked_steps(adjacency, asked.skipped, view.drops, asked.direction)[0]
         self.numbers = _Numbering(
             len(adjacency.about), lambda term: adjacency.number(term) if isinstance(term, IRI) else None
         )
@@ -253,8 +255,7 @@ class _AdjacencySteps(_QuerySteps):
 
     def terms(self, numbers: Numbers) -> list[Term]:
         first, met = self.numbers.first, self.numbers.met
-        named = iter(self._hops.terms(numbers[numbers < first]))
-        return [next(named) if number < first else met[number - first] for number in numbers.tolist()]
+        return [self._adjacency.term(n) if n < first else met[n - first] for n in numbers.tolist()]
 
     def step_ranks(self) -> Numbers:
         return np.arange(2 * len(self._adjacency.predicates))
@@ -265,19 +266,68 @@ class _AdjacencySteps(_QuerySteps):
         return self._adjacency.iris if isinstance(term, BlankNode) else place(f"{getattr(term, 'value', term)}\0")
 
     def limited(self, ends: Numbers) -> _Onward:
-        limit = self.asked.limit
-        found = self._hops.limited(ends[ends < self.numbers.first], limit)
-        if found is None:
+        limit, own = self.asked.limit, ends[ends < self.numbers.first]
+        tails, steps = self._literal_groups(own)
+        asked: dict[IRI, list[Step]] = defaultdict(list)
+        for tail, step in zip(tails.tolist(), steps.tolist(), strict=True):
+            asked[cast("IRI", self._adjacency.term(tail))].append(self.step(step))
+        groups = neighbours(self.asked.graph, asked, steps=asked, limit=limit).items
+        is_blank = any(isinstance(end, BlankNode) for group in groups for end in group.neighbours)
+        elsewhere = tails * len(self._walked) + steps
+        parts = [Hops(*[np.empty(0, np.int64)] * 4)]
+        for hops in self._batches_of_hops(own):
+            is_blank = is_blank or bool(np.any(hops.heads >= self._adjacency.iris))
+            first, sizes = hops.starts_and_sizes()
+            ranks = np.arange(len(hops.tails)) - np.repeat(first, sizes)
+            here = ~np.isin(hops.tails * len(self._walked) + hops.steps, elsewhere)
+            counted = hops._replace(counts=np.repeat(sizes, sizes))
+            parts.append(counted.at(np.flatnonzero(here & (ranks < limit))))
+        if is_blank:  # queries follow blank nodes in their own way
             return super().limited(ends)
-        hops, groups = found
-        large = self._hops.groups(hops.at(hops.counts > limit))
-        cuts = sorted((cut_of_group(group, limit) for group in (*large, *groups) if group.count > limit), key=str)
+        found = Hops.together(parts)
+        large = found.at(found.counts > limit)
+        rows = zip(*(column.tolist() for column in large.at(large.starts_and_sizes()[0])), strict=True)
+        cuts = [
+            Cut("neighbours", limit, n, f"{self._adjacency.term(tail)} {self.step(step)}") for tail, step, _, n in rows
+        ]
+        cuts += [cut_of_group(group, limit) for group in groups if group.count > limit]
         if groups:
-            hops = Hops.together([hops, self._hops_of(groups)]).in_order()
-        return hops, np.empty((0, 5), np.int64), cuts
+            found = Hops.together([found, self._hops_of(groups)]).in_order()
+        return found, np.empty((0, 5), np.int64), sorted(cuts, key=str)
 
     def counted(self, ends: Numbers) -> tuple[Hops, Sequence[Cut]]:
-        return self._hops.counted(ends[ends < self.numbers.first]), ()
+        """Count the hops from each term by each step; of literals, one counts."""
+        entities = ends[ends < self.numbers.first]
+        tails, steps = self._literal_groups(entities)
+        parts = [Hops(tails, steps, tails, np.ones(len(tails), np.int64))]
+        for hops in self._batches_of_hops(entities):
+            first, sizes = hops.starts_and_sizes()
+            parts.append(hops.at(first)._replace(counts=sizes))
+        found = Hops.together(parts).in_order()
+        first, _ = found.starts_and_sizes()
+        counts = np.add.reduceat(found.counts, first) if len(first) else found.counts
+        return found.at(first)._replace(counts=counts), ()
+
+    def _batches_of_hops(self, entities: Numbers) -> Iterator[Hops]:
+        """Yield all hops from some terms that are walked, as many at a time as are sorted together."""
+        begins, counts, _ = neighbours_of(self._adjacency, entities)
+        for some in batches(counts, _BATCH):
+            places = ranges(begins[some], counts[some])
+            steps = self._adjacency.steps[places].astype(np.int64)
+            walked = self._walked[steps]
+            tails = np.repeat(entities[some], counts[some])[walked].astype(np.int64)
+            heads, steps = self._adjacency.others[places[walked]].astype(np.int64), steps[walked]
+            order = np.lexsort((steps, tails))  # the heads of a term are in order already
+            yield Hops(tails[order], steps[order], heads[order], np.ones(len(tails), np.int64))
+            self._view.check()
+
+    def _literal_groups(self, entities: Numbers) -> tuple[Numbers, Numbers]:
+        """Find the terms that lead to literals, and by which steps."""
+        begins = self._adjacency.literal_starts[entities].astype(np.int64)
+        counts = self._adjacency.literal_starts[entities + 1] - begins
+        steps = 2 * self._adjacency.literals[ranges(begins, counts)].astype(np.int64)
+        walked = self._walked[steps]
+        return np.repeat(entities, counts)[walked].astype(np.int64), steps[walked]
 
 
 def _steps_from(graph: KnowledgeGraph, start: IRI, asked: _Asked) -> _QuerySteps:

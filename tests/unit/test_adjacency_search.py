@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgsparql.exploration import PredicatePath, adjacency_search, neighbours, shortest_paths
+from kgsparql.exploration import PredicatePath, shortest_paths
 from kgsparql.graphs import OxigraphGraph, oxigraph
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.plans import algebra as a
@@ -142,7 +142,7 @@ def test_predicate_paths_equal_those_of_queries(
             levels += level
             return [path.path for path in level[-kept:]] if kept else [path.path for path in level]
 
-        with patch.object(adjacency_search, "_BATCH", batch), patch.object(search_of_predicate_paths, "_MOST", most):
+        with patch.multiple(search_of_predicate_paths, _BATCH=batch, _MOST=most):
             found.append(
                 predicate_paths(
                     graph, start, max_hops=max_hops, frontier=frontier, direction=direction, skip=skip, keep=keep
@@ -152,31 +152,6 @@ def test_predicate_paths_equal_those_of_queries(
     assert by_numbers.items == by_queries.items
     assert set(by_numbers.cuts) == set(by_queries.cuts)
     assert asked[0] == asked[1]
-
-
-@examples(400, short=80)
-@given(
-    triples=dense,
-    direction=st.sampled_from(["both", "both", "forward", "inverse"]),
-    skip=st.sampled_from([UNWALKED, frozenset({ex("p")}), frozenset()]),
-    limit=st.sampled_from([1, 2, 10]),
-    batch=st.sampled_from([1, 7, 1_000]),
-)
-def test_neighbours_equal_those_of_queries(
-    triples: list[Triple], direction: Directions, skip: frozenset[IRI], limit: int, batch: int
-) -> None:
-    """Of all entities, one that has literals only, and one that no triple has."""
-    lonely = Triple(ex("lonely"), PREDICATES[0], Literal("h"))
-    fast, slow = graphs_of([ox.Quad(t.subject, t.predicate, t.object) for t in (*triples, lonely)])
-    asked = [ex("lonely"), *reversed(IRIS), *CLASSES, ex("unknown")]
-    with patch.object(adjacency_search, "_BATCH", batch):
-        found, expected = (
-            neighbours(graph, asked, direction=direction, skip=skip, limit=limit) for graph in (fast, slow)
-        )
-    assert found == expected
-    assert any(group.entity == ex("lonely") for group in found.items) == (
-        direction != "inverse" and ex("p") not in skip
-    )
 
 
 @examples(200, short=60)
