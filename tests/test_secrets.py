@@ -188,7 +188,7 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
 )  # fmt: skip
 def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place: Path, status: str, kind: str) -> None:
     code = int(status[:3])
-    with FaultServer(echoing(status, kind), looking=True) as endpoint, ModelServer([Echo(code)] * 40) as server:
+    with FaultServer(echoing(status, kind)) as endpoint, ModelServer([Echo(code)] * 40) as server:
         source = ("-k", with_secrets(endpoint.url), "--debug")
         model = ("-m", "m", "--base-url", server.url)
         limits = ("--max-seconds", "3", "--log", "log.db")
@@ -205,7 +205,7 @@ def test_U12_no_secret_is_shown_or_kept_where_servers_repeat_it(run: Run, place:
 
 
 def test_no_secret_of_a_proxy_is_shown(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with FaultServer(echoing("407 Proxy Authentication Required", "text/plain"), looking=True) as proxy:
+    with FaultServer(echoing("407 Proxy Authentication Required", "text/plain")) as proxy:
         for address in (f"http://me:{PROXY}@127.0.0.1:{proxy.port}", f"socks9://me:{PROXY}@e.org", f"me:{PROXY}@e.org"):
             for name in ("http_proxy", "HTTP_PROXY"):
                 monkeypatch.setenv(name, address)
@@ -289,7 +289,7 @@ def asked(address: str, method: str, path: str, body: Any = None, session: str =
 @pytest.mark.parametrize("goes_well", [True, False])
 def test_no_secret_is_on_the_page(place: Path, nobel_url: str, goes_well: bool) -> None:
     failing = echoing("500 Internal Server Error", "text/plain")
-    with FaultServer(failing, looking=True) as endpoint, ModelServer([Echo(401)] * 40) as server:
+    with FaultServer(failing) as endpoint, ModelServer([Echo(401)] * 40) as server:
         source = with_secrets(nobel_url if goes_well else endpoint.url)
         model = ("-m", "m", "--base-url", server.url, "--max-seconds", "20", "--log", "log.db")
         with process(place, "serve", *model, KGSPARQL_KG=source) as address:
@@ -311,7 +311,7 @@ def test_no_secret_is_on_the_page(place: Path, nobel_url: str, goes_well: bool) 
 @pytest.mark.parametrize("goes_well", [True, False])
 def test_no_secret_is_in_the_tools(place: Path, nobel_url: str, goes_well: bool) -> None:
     failing = echoing("500 Internal Server Error", "text/plain")
-    with FaultServer(failing, looking=True) as endpoint, ModelServer([Raw(KEY.encode(), status=401)] * 40) as server:
+    with FaultServer(failing) as endpoint, ModelServer([Raw(KEY.encode(), status=401)] * 40) as server:
         source = with_secrets(nobel_url if goes_well else endpoint.url)
         model = ("-m", "m", "--base-url", server.url, "--max-seconds", "3")
         with process(place, "mcp", "--http", *model, KGSPARQL_KG=source) as address:

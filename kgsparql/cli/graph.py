@@ -257,12 +257,10 @@ def _info_lines(facts: dict[str, Any]) -> list[str]:
     name, triples = facts["name"], facts["triples"]
     lines = [f"{printable(name, 400)}: {'triples not counted' if triples is None else f'{triples:,} triples'}"]
     if endpoint := facts.get("endpoint"):
-        from kgsparql.graphs.endpoint import NAMED_GRAPHS
-
         at = f"{endpoint['url']}: " if endpoint["url"] != name else ""
-        dialect = f"{NAMED_GRAPHS[endpoint['shows_named_graphs']]}; text search: {endpoint['text_search']}"
         lines += [f"  endpoint   {at}{endpoint['summary']}", f"  limits     {', '.join(endpoint['said_of_limits'])}"]
-        lines += [f"  dialect    {dialect}", *(f"  elsewhere  -k {other}" for other in endpoint["elsewhere"])]
+        lines += [f"  dialect    text search: {endpoint['text_search']}"]
+        lines += [f"  elsewhere  -k {other}" for other in endpoint["elsewhere"]]
     for source in facts["sources"]:
         skipped = f", {counted(source['skipped'], 'bad statement')} skipped" if source["skipped"] else ""
         graph = f" in <{source['graph']}>" if source["graph"] else ""

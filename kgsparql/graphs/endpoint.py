@@ -35,7 +35,6 @@ from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
-    GraphView,
     Probe,
     ProbeResult,
     engine_in_words,
@@ -54,7 +53,6 @@ from kgsparql.storage.response_cache import COUNTS, ResponseCache
 
 MAX_BYTES = 64 * 2**20  # of one reply, unpacked
 TIMEOUT_S = 30.0  # for a query, where the profile does not say how long the server lets one run
-_SAMPLE = 10  # triples of named graphs that are looked for in the union
 _GRACE_FOR_THE_SERVER_S = 2.0
 """Added to the server's own limit, so that a server that ends a query has the time to say so."""
 _COUNT_S = 5.0
@@ -62,20 +60,12 @@ _CHECKED_EVERY_S = 600.0  # whether it changed
 _SLOW_S = 0.5  # a fingerprint that took as long is not asked for again by the next process
 _SHARED_S = 3_600.0  # for which a reply is kept that is the same for all questions, if the fingerprint stays
 _DESCRIPTION_S = 5.0
-_NAMED_GRAPHS_S = 10.0  # seconds for each of the two queries, at most
-_AGAIN_S = 60.0  # seconds until another try, after one that took too long or had no result
+_AGAIN_S = 60.0  # seconds until another try to read the description
 _POLL_S = 0.1
 _VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
 _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
-_TRIPLE = ("subject", "predicate", "object")
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
-NAMED_GRAPHS = {
-    True: "what is in named graphs is found without naming them",
-    False: "what is in named graphs is not found without naming them",
-    None: "whether what is in named graphs is found is not known",
-}
-"""Whether queries see named graphs, in words."""
 _TOLD = (
     "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s", "query_seconds",
     "burst_seconds", "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
@@ -87,9 +77,8 @@ _TOLD = (
 class EndpointGraph(KnowledgeGraph):
     """A graph that is asked over HTTP; requests are built by SPARQLWrapper. Any number of threads may use it.
 
-    Before the first query, the endpoint is probed: what engine is it, if its profile does not say, and do queries see
-    its named graphs, or can it be asked for them? If not, ``notes`` says so. Where that fails, it is asked as an
-    unknown one. Proxies are those of the environment (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``).
+    Before the first query, it is asked what engine it is, if its profile does not say. Where that fails, it is asked as
+    an unknown one. Proxies are those of the environment (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``).
 
     :param url: with ``user:password@`` or a key in its query where the endpoint wants that; neither is ever shown.
     :param name: what citations say; the URL without credentials and keys, if ``None``.
@@ -123,7 +112,7 @@ class EndpointGraph(KnowledgeGraph):
         if timeout_s is None:
             timeout_s = profile.timeout_s + _GRACE_FOR_THE_SERVER_S if profile.timeout_s else TIMEOUT_S
         self.timeout_s = timeout_s
-        self._note, self._response_cache = note, response_cache
+        self._response_cache = response_cache
         self.clock: Callable[[], float] = time.monotonic
         self._http = HttpSender(address, max_bytes, transport)
         self._sender: Sender = RateLimitedSender(self._http, note)
@@ -220,6 +209,8 @@ class EndpointGraph(KnowledgeGraph):
     def sizes(self) -> StatedSizes:
         """What its description, or one in its graph, says that it holds; looked up once."""
         if self.probe.sizes is None:
+            self.shared().find_out()  # its description may say it
+        if self.probe.sizes is None:
             self.probe.sizes = StatedSizes()
             with suppress(EndpointReplyError):  # it is none of the question's queries
                 found = self.shared()._told_of_whole(Query.load("void_sizes").limit(BOUND))  # noqa: SLF001 - of this class
@@ -254,13 +245,6 @@ class EndpointGraph(KnowledgeGraph):
             if not is_about_the_query(error):
                 raise
             return Solutions(cut=error.message)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for the reader of any answer: named graphs that queries do not see."""
-        with self._request_limits() as limits:
-            found = self._graphs_seen(limits).note
-        return (found,) if found else ()
 
     @property
     def may_repeat_triples(self) -> bool:
@@ -323,12 +307,12 @@ class EndpointGraph(KnowledgeGraph):
             raise
 
     def _reply_to(self, query: Query, form: Form, limits: SparqlRequest) -> tuple[HttpReply, SparqlRequest]:
-        view = self._graphs_seen(limits)
+        self._find_out(limits)
         fingerprint = "" if query.name == "void_sizes" else self.probe.fingerprint  # it tells whether there may be one
         if self._is_shared and fingerprint is not None:
             keep_s = _SHARED_S if fingerprint and not self.profile.has_many_labels else _CHECKED_EVERY_S
             limits = replace(limits, keep_s=keep_s, of=fingerprint)
-        return self._send_query(query, form, view.parameters, limits)
+        return self._send_query(query, form, {} if self.profile.has_union else _UNION, limits)
 
     def _send_query(
         self, query: Query, form: Form, parameters: Mapping[str, str], limits: SparqlRequest
@@ -344,26 +328,22 @@ class EndpointGraph(KnowledgeGraph):
         )
         return self._sender.send(request), request
 
-    def _graphs_seen(self, limits: SparqlRequest) -> GraphView:
-        """Tell which graphs queries see, once it is known what the endpoint is; one thread finds out for all."""
-        probe = self.probe
-        while (view := probe.known_view) is None:
+    def find_out(self) -> None:
+        """Ask the endpoint what it is, if that is not known."""
+        with self._request_limits() as limits:
+            self._find_out(limits)
+
+    def _find_out(self, limits: SparqlRequest) -> None:
+        """Ask the endpoint what it is, if that is not known; one thread finds out for all."""
+        while self.probe.needs_description:
             if (left_s := limits.left_s) <= 0:
-                raise replace(limits, name="named_graph_triples").timed_out()
-            if not probe.lock.acquire(timeout=min(_POLL_S, left_s)):
-                continue
-            try:
-                if probe.needs_description:
-                    self._read_description(limits)  # and then it is seen whether there is time for more
-                elif probe.known_view is None:
-                    view = probe.view = self._probed_view(limits)
-                    break
-            finally:
-                probe.lock.release()
-        if view.note and view.note not in probe.noted and self._note is not None:
-            probe.noted.add(view.note)
-            self._note(view.note)
-        return view
+                raise replace(limits, name="service_description").timed_out()
+            if self.probe.lock.acquire(timeout=min(_POLL_S, left_s)):
+                try:
+                    if self.probe.needs_description:
+                        self._read_description(limits)
+                finally:
+                    self.probe.lock.release()
 
     def _read_description(self, limits: SparqlRequest) -> None:
         """Fetch and read what the endpoint says of itself; half of the query's time is left to the query."""
@@ -386,35 +366,6 @@ class EndpointGraph(KnowledgeGraph):
             stated = OxigraphGraph(store, name="", fingerprint="").select(Query.load("void_sizes").limit(BOUND))
             probe.sizes = StatedSizes.of(stated, self) if stated else None
 
-    def _probed_view(self, limits: SparqlRequest) -> GraphView:
-        """Look for triples of named graphs that the default graph does not show, and then for them in the union."""
-        timeout_s = min(limits.timeout_s, _NAMED_GRAPHS_S, limits.left_s)
-
-        def looked_for(query: Query, parameters: Mapping[str, str], enough: int) -> Solutions:
-            in_time = replace(limits, timeout_s=min(timeout_s, max(0.001, limits.left_s)))
-            found = solutions(*self._send_query(query, "SELECT", parameters, in_time))
-            if not found.complete and len(found) < enough:  # which says nothing about what is not there
-                raise replace(in_time, name=query.name).timed_out(said=found.missing)
-            return found
-
-        try:
-            sample = looked_for(Query.load("named_graph_triples").limit(_SAMPLE), {}, 1)
-            triples = {tuple(s[name] for name in _TRIPLE) for s in sample}
-            if not triples:
-                return GraphView()
-            shown = Query.load("verify").bind_rows(_TRIPLE, sorted(triples, key=str))
-            if len({tuple(s.values()) for s in looked_for(shown, _UNION, len(triples))}) == len(triples):
-                return GraphView(_UNION)
-        except KgsparqlError as error:
-            is_hurried = timeout_s < _NAMED_GRAPHS_S and isinstance(error, EndpointTimeoutError)
-            if is_hurried or not is_about_the_query(error):
-                raise
-            # One that took too long is spared for a while; one that failed quickly may just have been restarted.
-            again_from = time.monotonic() + (_AGAIN_S if isinstance(error, EndpointTimeoutError) else 0.0)
-            note = f"{self.name}: it cannot be told whether queries see its named graphs"
-            return GraphView({}, note, math.inf if isinstance(error, QueryError) else again_from)
-        return GraphView({}, f"{self.name}: queries do not see its named graphs")
-
 
 def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:
     """Read what an endpoint says of itself; return its profile completed by that of its engine, and what it said."""
@@ -433,15 +384,13 @@ def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[End
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     """Describe what is known of an endpoint, and what it says of itself, as a JSON object; ``null`` is not known."""
-    profile, found = graph.profile, graph.probe.found or ProbeResult()
-    shows_named_graphs = None
     with suppress(UnreachableError, QueryError):
-        shows_named_graphs = not graph.notes
+        graph.find_out()
+    profile, found = graph.profile, graph.probe.found or ProbeResult()
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url, "summary": engine_in_words(profile, graph.probe.found),
         "said_of_limits": limits_in_words(profile), "profile": None if profile.name == UNKNOWN.name else profile.name,
         "engine": profile.engine or None, "version": found.version or None, "server": found.server or None,
-        "shows_named_graphs": shows_named_graphs,
         **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
     }  # fmt: skip

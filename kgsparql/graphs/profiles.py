@@ -71,7 +71,7 @@ class EndpointProfile:
     :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``, or
         how an IRI begins that its service description mentions.
     :param statuses: statuses that mean something of their own.
-    :param has_union: whether the default graph is the union of all graphs; ``None``: find out.
+    :param has_union: whether the default graph is the union of all graphs; else it is asked for that as Oxigraph is.
     :param has_named_graphs: whether it makes sense, and is allowed, to ask for named graphs; ``None``: find out.
     :param search_host: of a Wikibase, whose own search ``wikibase:mwapi`` is to ask.
     :param degree_predicate: leads to a number that tells how well known an entity is; else its triples are counted.
@@ -347,15 +347,6 @@ class ProbeResult:
     server: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphView:
-    """Which graphs queries see: the parameters to send, so that these are all; and a note, where they are not."""
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-    until: float = math.inf
-
-
 @dataclass(slots=True)
 class Probe:
     """What was found out about an endpoint so far, shared by all views of its graph.
@@ -368,13 +359,11 @@ class Probe:
     profile: EndpointProfile
     found: ProbeResult | None = None
     again_from: float = 0.0
-    view: GraphView = GraphView(until=0.0)
     sizes: Any = None
     fingerprint: str | None = None
     checked_at: float = math.inf
     has_named_graphs: bool | None = None
     unused: set[tuple[IRI, ...]] = field(default_factory=set)
-    noted: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -382,15 +371,6 @@ class Probe:
         """Whether the endpoint is still to be asked what it is."""
         says_enough = self.known.engine or (self.known.name != UNKNOWN.name and not self.known.urls)
         return not says_enough and self.found is None and time.monotonic() >= self.again_from
-
-    @property
-    def known_view(self) -> GraphView | None:
-        """Which graphs queries see, if that need not be found out now."""
-        if self.needs_description:
-            return None
-        if self.profile.has_union:
-            return GraphView()
-        return self.view if time.monotonic() < self.view.until else None
 
 
 def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:

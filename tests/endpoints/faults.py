@@ -35,7 +35,6 @@ SELECT_XML = (
     b'<variable name="n"/></head><results><result><binding name="s"><uri>http://e.org/a</uri></binding>'
     b'<binding name="n"><literal xml:lang="fr">a</literal></binding></result></results></sparql>'
 )
-NOTHING = b'{"head":{"vars":["subject","predicate","object","graph"]},"results":{"bindings":[]}}'
 
 
 class Request:
@@ -51,11 +50,6 @@ class Request:
     @property
     def query(self) -> str:
         return self.form.get("query", "")
-
-    @property
-    def looks_round(self) -> bool:
-        """Whether this is the query with which a graph finds out what it sees."""
-        return "isIRI(?subject) && isIRI(?object)" in self.query
 
     @property
     def asks_for_description(self) -> bool:
@@ -77,17 +71,14 @@ Behaviour = Callable[[socket.socket, Request], None]
 class FaultServer:
     """Calls a behaviour for each request; it writes what it wants, and the connection stays open after it.
 
-    :param looking: whether the queries by which a graph finds out about its named graphs get the behaviour too; else
-        they are told that there are none.
     :param describe: what requests for a description of the service get; ``None`` for 404. They are in ``probes``.
     """
 
-    def __init__(self, behaviour: Behaviour, *, looking: bool = False, describe: Behaviour | None = None) -> None:
+    def __init__(self, behaviour: Behaviour, *, describe: Behaviour | None = None) -> None:
         self.requests: list[Request] = []
         self.probes: list[Request] = []
         self.connections = 0
         self._behaviour = behaviour
-        self._looking = looking
         self._describe = describe or results(b"", status="404 Not Found")
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
@@ -108,11 +99,6 @@ class FaultServer:
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(10)
-
-    @property
-    def asked(self) -> list[Request]:
-        """The requests of a user, without those of a graph that looks round."""
-        return [request for request in self.requests if not request.looks_round]
 
     def _start(self, work: Callable[..., None], *arguments: object) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
@@ -138,10 +124,7 @@ class FaultServer:
                     self._describe(sock, request)
                     continue
                 self.requests.append(request)
-                if request.looks_round and not self._looking:
-                    sock.sendall(reply(NOTHING))
-                else:
-                    self._behaviour(sock, request)
+                self._behaviour(sock, request)
 
     @staticmethod
     def _received(sock: socket.socket) -> Request | None:
@@ -202,11 +185,8 @@ class Fake:
         self._replies = list(replies)
 
     def __call__(self, request: HttpRequest) -> HttpReply:
-        query = "".join(parse_qs((request.body or b"").decode()).get("query", ()))
         if request.method == "GET" and "query=" not in request.url:
             return HttpReply(404)
-        if "isIRI(?subject) && isIRI(?object)" in query:
-            return HttpReply(200, {"content-type": JSON}, NOTHING)
         self.asked.append(request)
         given = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
         return given(request) if callable(given) else given

@@ -164,11 +164,6 @@ class Proxy:
         """The requests whose query has this text in it."""
         return [request for request in self.requests if text in request.query]
 
-    @property
-    def asked(self) -> list[Seen]:
-        """The requests of a user, without those of a graph that looks round."""
-        return [request for request in self.requests if not request.looks_round]
-
     def go_down(self) -> None:
         """Take no more connections and break those there are; only for faults."""
         self._server.close()
@@ -226,7 +221,7 @@ class Proxy:
 def first(*faults: Fault | None, then: Fault | None = None, only: str = "") -> Plan:
     """Faults for the first requests whose query has a text in it, one each; ``then`` for those after them."""
     left: Iterator[Fault | None] = iter(faults)
-    return lambda request: next(left, then) if only in request.query and not request.looks_round else None
+    return lambda request: next(left, then) if only in request.query else None
 
 
 def replies(data_of: Callable[[Response], bytes], *, closing: bool = False, **headers: str) -> Fault:

@@ -85,8 +85,8 @@ def test_a_limit_on_queries_is_for_those_of_the_method(nobel_url: str) -> None:
         knowledge = KnowledgeBase(FederatedGraph([EndpointGraph(one.url), EndpointGraph(two.url)]), embedder="none")
         answer = knowledge.ask(QUESTION, budget=Budget(max_queries=1))
         assert "budget reached: 1 query" in " ".join(answer.notes)
-        assert len(one.asked) > 1
-        assert len(one.asked) == len(two.asked)
+        assert len(one.requests) > 1
+        assert len(one.requests) == len(two.asked)
     told = CliRunner().invoke(app, ["ask", "--help"], env={"COLUMNS": "200"}).stdout
     (line,) = [line for line in told.splitlines() if "--max-queries" in line]
     assert "of the method" in line

@@ -100,7 +100,7 @@ def test_E01_no_tls_where_tls_is_expected() -> None:
 
 def test_E02_no_answer_to_the_first_look_either_and_a_question_that_is_stopped_ends_its_query() -> None:
     cancel = threading.Event()
-    with FaultServer(faults.hang, looking=True) as server:
+    with FaultServer(faults.hang) as server:
         with taking(at_least=0.5, less_than=10), pytest.raises(EndpointTimeoutError):
             EndpointGraph(server.url, timeout_s=0.5).select(ALL)
         timer = threading.Timer(0.2, cancel.set)

@@ -46,7 +46,7 @@ def test_a_result_is_used_again_by_another_run(file: Path) -> None:
     with FaultServer(results(SELECT_JSON)) as server:
         first = asked(server.url, file)
         assert asked(server.url, file) == first
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
     assert asked(server.url, file) == first, "nobody is there any more"
     assert asked(server.url, file, mode="write") == "E_ENDPOINT_DOWN", "who wants it fresh asks"
 
@@ -63,10 +63,10 @@ def test_what_a_profile_wants_kept_is_kept_but_nothing_large_or_that_needs_a_pas
             ("http://{}", replace(PUBLIC, is_public=False), 10_000),
         ):
             monkeypatch.setattr(recorded, "MOST_REPLY_BYTES", most_bytes)
-            before, url = len(server.asked), where.format(server.url.removeprefix("http://"))
+            before, url = len(server.requests), where.format(server.url.removeprefix("http://"))
             assert asked(url, file, profile) == asked(url, file, profile)
             is_kept = not profile.is_public
-            assert len(server.asked) - before == (1 if is_kept else 2), (where, profile, most_bytes)
+            assert len(server.requests) - before == (1 if is_kept else 2), (where, profile, most_bytes)
             assert file.exists() is is_kept
 
 
@@ -92,7 +92,7 @@ def test_only_whole_results_are_kept(file: Path, bad: bytes) -> None:
         second = asked(server.url, file)
         assert second != first
         assert asked(server.url, file) == second
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
 
 def aged(file: Path, seconds: float) -> None:
@@ -107,12 +107,12 @@ def test_a_result_is_used_for_as_long_as_the_profile_says(file: Path) -> None:
         asked(server.url, file)
         aged(file, 3000)
         asked(server.url, file)
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         aged(file, 4000)
         asked(server.url, file)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         asked(server.url, file)
-        assert len(server.asked) == 2, "the new one has taken its place"
+        assert len(server.requests) == 2, "the new one has taken its place"
 
 
 def test_what_is_old_or_too_much_makes_room(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path: Path) -> None:
     with FaultServer(results(SELECT_JSON)) as server, ResponseCache(tmp_path / "file") as response_cache:
         graph = EndpointGraph(server.url, profile=PUBLIC, response_cache=response_cache, note=told.append)
         assert len(graph.select(SOME)) == len(graph.select(SOME)) == 2
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
     assert len([line for line in told if "results are not kept" in line]) == 1
 
 
@@ -163,4 +163,4 @@ def test_an_opened_graph_keeps_replies_unless_told_otherwise(monkeypatch: pytest
             assert isinstance(graph, EndpointGraph)
             graph.probe.known = graph.probe.profile = PUBLIC
             graph.select(SOME)
-            assert len(server.asked) == count, options
+            assert len(server.requests) == count, options

@@ -113,7 +113,7 @@ class RateLimitedSender:
         is_about_the_query = isinstance(failure, QueryError)
         if failure is None or (is_about_the_query and not request.profile.is_public):
             limiter.succeeded(request.profile)
-        else:
+        elif request.form != "DESCRIPTION" or request.profile.is_public:  # many have none
             limiter.failed(failure.message, request.profile, is_about_the_query=is_about_the_query)
         return reply
 
