@@ -86,7 +86,7 @@ def test_a_limit_on_queries_is_for_those_of_the_method(nobel_url: str) -> None:
         answer = knowledge.ask(QUESTION, budget=Budget(max_queries=1))
         assert "budget reached: 1 query" in " ".join(answer.notes)
         assert len(one.requests) > 1
-        assert len(one.requests) == len(two.asked)
+        assert len(one.requests) == len(two.requests)
     told = CliRunner().invoke(app, ["ask", "--help"], env={"COLUMNS": "200"}).stdout
     (line,) = [line for line in told.splitlines() if "--max-queries" in line]
     assert "of the method" in line
