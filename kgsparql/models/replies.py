@@ -29,6 +29,7 @@ _MARKS = " \t\r\n\"'“”‘’`*{}<>"
 _TRUTH = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _WHOLE = re.compile(r"-?\d{1,9}(?:\.0+)?")
 _LIST = re.compile(r"-?\d{1,9}(?:\s*,\s*-?\d{1,9}){0,1000}\.?")
+_SHARE = re.compile(r"([-+\d.eE]{1,30})\s?(%|/\s?\d{1,4})?")
 _UNKNOWN = frozenset(  # what a model says that does not know, as :func:`normalised` has it
     {"", "unknown", "not known", "none", "n a", "i do not know", "i don t know", "i am not sure", "it is unknown"}
 )
@@ -109,7 +110,8 @@ def _choices_in(value: Any) -> Iterator[tuple[int | None, Any]]:
     value = value.strip(_MARKS + "[]").split(",") if isinstance(value, str) else value
     for choice in value if isinstance(value, list) else [value]:
         own = by_lower_name(choice)
-        yield whole_number(first_member(own, "n", "number") if own else choice), own.get("score")
+        number = first_member(own, "n", "number", "index", "id") if own else choice
+        yield whole_number(number), first_member(own, "score", "relevance", "confidence", "probability")
 
 
 def whole_number(value: Any) -> int | None:
@@ -125,12 +127,14 @@ def whole_number(value: Any) -> int | None:
 def score_of(value: Any) -> float | None:
     """Read a score and clip it to [0, 1].
 
-    >>> [score_of(value) for value in (0.4, "0.4", 1e9, "-1", "NaN", "high", True, None)]
-    [0.4, 0.4, 1.0, 0.0, None, None, None, None]
+    >>> [score_of(value) for value in (0.4, "40%", "9/10", 1e9, "-1", "NaN", "high", None)]
+    [0.4, 0.4, 0.9, 1.0, 0.0, None, None, None]
     """
+    share = None if isinstance(value, bool) else _SHARE.fullmatch(str(value).strip(_MARKS))
     try:
-        score = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        divisor = 1.0 if share is None or not share[2] else 100.0 if share[2] == "%" else float(share[2][1:])
+        score = math.nan if share is None else float(share[1]) / divisor
+    except (ValueError, ZeroDivisionError):
         return None
     return min(max(score, 0.0), 1.0) if math.isfinite(score) else None
 
@@ -144,11 +148,11 @@ def mentions(text: str) -> list[tuple[str, bool]]:
     body = filled_body(text)
     found = find_json(body)
     value = found[-1].value if found else None
-    listed = value if isinstance(value, list) else by_lower_name(value).get("mentions")
+    listed = value if isinstance(value, list) else first_member(by_lower_name(value), "mentions", "entities")
     kept: dict[str, tuple[str, bool]] = {}
     for one in listed if isinstance(listed, list) else []:
         own = by_lower_name(one)
-        name = own.get("mention") if own else one
+        name = first_member(own, "mention", "text", "name", "entity", "label") if own else one
         bare = " ".join(name.strip(_MARKS).split()) if isinstance(name, str) else ""
         if any(char.isalnum() for char in bare[:300]):
             kept.setdefault(bare.casefold(), (bare, bool(truth_of(own.get("is_type")))))

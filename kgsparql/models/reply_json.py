@@ -45,8 +45,20 @@ def without_reasoning(text: str | None) -> str:
 
 
 def filled_body(text: str) -> str:
-    """Return the reply without its reasoning; an empty one is an error of its own."""
+    r"""Return the reply without its reasoning, and out of the JSON string in which some models write it.
+
+    >>> filled_body('"{\\"n\\": [1]}"'), filled_body('{\\"n\\": [1]}')
+    ('{"n": [1]}', '{"n": [1]}')
+    """
     body = without_reasoning(text)
+    for _ in range(_MAX_WRAPPERS):
+        bare = _FENCE.sub("", body).strip().removesuffix("```").strip()
+        if not re.match(r'"|[{\[]\s*\\"', bare):
+            break
+        try:
+            body = str(json.loads(bare if bare[0] == '"' else f'"{bare}"'))
+        except ValueError:
+            break
     if not body.strip():
         raise ModelReplyError("the model's reply is empty", hint=_HINT, code="E_LLM_EMPTY")
     return body
@@ -69,6 +81,8 @@ _SCALAR = r"-?(?:[\d.]+(?:[eE][-+]?\d+)?|Infinity|NaN|true|false|null)\s*(?:[,\]
 _JSON_START = re.compile(rf"""\s*(?:\{{\s*(?:["'}}\\]|\w+\s*:|\Z)|\[\s*(?:["'{{\[\]]|{_SCALAR}|\Z))""")
 _BRACKET = re.compile(r"[\[{]")
 _COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_WRAPPERS = frozenset("result response reply output data json answer function arguments parameters properties".split())
+_MAX_WRAPPERS = 4
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _DECODER = json.JSONDecoder(strict=False)  # models write line feeds into strings
 _MAX_DEPTH = 100
@@ -121,8 +135,18 @@ def _read_json(text: str, start: int) -> FoundJson | None:
             json.dumps(value, ensure_ascii=False).encode()  # not with half a pair of surrogates
             is_deep = max(depths) > _MAX_DEPTH
             end += len(text) - start - len(body)
-            return None if is_deep else FoundJson(value, start, start + end)
+            return None if is_deep else FoundJson(_inner_value(value), start, start + end)
     return None
+
+
+def _inner_value(value: Any, most: int = _MAX_WRAPPERS) -> Any:
+    """Take a value out of an object that only holds it, such as the call of a tool, or a result."""
+    members = by_lower_name(value)
+    inner = [name for name, own in members.items() if isinstance(own, dict | list) or name in _WRAPPERS]
+    own = members[inner[0]] if len(inner) == 1 and inner[0] in _WRAPPERS else None
+    with suppress(ValueError, RecursionError):
+        own = json.loads(own) if isinstance(own, str) else own
+    return _inner_value(own, most - 1) if isinstance(own, dict | list) and most else value
 
 
 def json_value(text: str) -> Any:

@@ -121,7 +121,7 @@ def test_choosing_nothing_is_a_choice() -> None:
 
 
 def test_M10_scores_are_clipped_or_dropped() -> None:
-    for given, score in (("0.9", 0.9), (1e9, 1.0), ("high", 0.0), (None, 0.0)):
+    for given, score in (("9/10", 0.9), (1e9, 1.0), ("40%", 0.4), ("high", 0.0), (None, 0.0)):
         chosen, _, _ = chosen_by_model([Text({"choices": [{"n": 2, "score": given}]})], candidates())
         assert [(c.candidate.text, c.score) for c in chosen] == [("worked at", pytest.approx(score))]
 

@@ -86,7 +86,7 @@ def test_M11_prose_is_text_whatever_is_in_it() -> None:
 
 def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
     for text, expected in (
-        ('{"choices": [{"number": "3", "score": "0.5"}]}', ((3,), {3: 0.5}, 0)),
+        ('{"choices": [{"number": "3", "relevance": "0.5"}]}', ((3,), {3: 0.5}, 0)),
         ('{"reasoning": "In [2] …", "choices": [3, 1]}', ((3, 1), {}, 0)),
         ("```json\n[\n  3,\n  1\n]\n```", ((3, 1), {}, 0)),
         ("<think>1, 2? No:</think>\n3, 1.", ((3, 1), {}, 0)),
@@ -105,11 +105,14 @@ def test_M06_M11_choices_are_numbers_in_json_or_nothing_but_numbers() -> None:
     "replies",
     [
         ('{"choices": [3 /* best, not [2] */]} // ok', '// mine\n{"numbers": [3], // yes\n"quote": "http://x/*y*/"}'),
-        ('[{"choices": [3]}]', '<answer>{"choices": [3]}</answer>', '{"numbers": 3}'),
+        ('{"result": {"choices": [3]}}', '{"name": "f", "arguments": "{\\"choices\\": [3]}"}', '[{"choices": [3]}]'),
+        ('<tool_call>{"name": "f", "arguments": {"choices": [3]}}</tool_call>', '{"data": {"answer": {"numbers": 3}}}'),
+        (json.dumps('{"choices": [3]}'), json.dumps(json.dumps('{"choices": [3]}')), r"{\"choices\": [3]}"),
+        ('```json\n"{\\"choices\\": [3]}"\n```', '{"type": "object", "properties": {"choices": [3]}}'),
         ('{"choices": "[3]"}', '{"choices": ["#3"]}', "**3**", "(3)"),
     ],
 )
-def test_M02_a_reply_that_is_commented_or_of_another_form_is_read(replies: tuple[str, ...]) -> None:
+def test_M02_a_reply_that_is_wrapped_commented_or_written_twice_is_read(replies: tuple[str, ...]) -> None:
     for text in replies:
         assert chosen(text) == ((3,), {}, 0), text
 
@@ -153,7 +156,7 @@ def test_M02_M05_choices_that_are_not_on_the_list_or_not_whole_are_dropped_and_c
 
 def test_M10_scores_are_clipped_or_dropped() -> None:
     for score, expected in (
-        ("-1", 0.0), ("1e9", 1.0), ('"0.4"', 0.4), ("null", None), ("1e400", None),
+        ("-1", 0.0), ("1e9", 1.0), ('"0.4"', 0.4), ("null", None), ('"9/10"', 0.9), ('"1/0"', None), ("1e400", None),
         ('"NaN"', None), ('"high"', None), ("[1]", None), ("true", None), ("1" + 400 * "0", None),
     ):  # fmt: skip
         read = numbers(f'{{"choices": [{{"n": 3, "score": {score}}}]}}', count=4)
@@ -217,7 +220,7 @@ def test_M07_no_text_takes_more_than_linear_time_and_a_megabyte_none() -> None:
     for unit in ("{", "[1] "):  # the slowest of all, in the longest reply that is read
         assert seconds_for((unit * MAX_CHARACTERS)[: MAX_CHARACTERS if DEEP else MAX_CHARACTERS // 16]) < 60
     assert seconds_for(1_000_000 * "[") < 1
-    for read in READERS:
+    for read in READERS[:-1]:
         assert code_of(read, 1_000_000 * "[") == "E_LIMIT"
 
 
