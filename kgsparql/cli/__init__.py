@@ -22,7 +22,6 @@ _FUNCTIONS = {
     "load": "graph.load", "index": "graph.index", "info": "graph.info",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
     "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
-    "tools": "reference.tools",
     "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""

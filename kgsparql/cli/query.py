@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,10 @@ import typer
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import GraphOptions
 from kgsparql.errors import BudgetExceededError, InputError, NotFoundError
-from kgsparql.linking.words import counted
-from kgsparql.rdf.terms import PrefixMap, Term, printable
+from kgsparql.rdf.terms import PrefixMap, printable
 from kgsparql.resources import option_file
 
 if TYPE_CHECKING:
-    from kgsparql.plans.running import Computed
     from kgsparql.retrievers._planned_question import PlannedQuestion
 
 
@@ -93,39 +91,25 @@ def plan(
     *,
     to: c.ShownOptions,
 ) -> None:
-    """Show the plans that a question may ask for, and compute the likeliest.
+    """Show how a question is read, and the plans that it may ask for, the likeliest first.
 
-    A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query, and
-    comes with the facts that it rests on. No model is asked.
+    A plan says what is to be computed: a count, a sum, yes or no, the largest, a table. It is one query, which
+    `kgsparql ask -r query_plan` runs. No model is asked.
+
+    Exit status: 0 where the likeliest plan has an answer without a doubt, else 3.
     """
     with graph.opened(languages=c.languages(lang)) as knowledge:
         planned = knowledge.plan(question)
-    made, lines, is_sure = _shown_plans(planned, verbose=bool(verbose))
     if not (to.is_json or planned.named or planned.candidates):
         message = f"nothing in {printable(question, 80)!r} is called so in this graph, so there is no plan"
         raise NotFoundError(message, hint="search its names: kgsparql find TEXT -k GRAPH")
-    to.write(made, lines)
-    if not is_sure:
+    to.write(_question_json(planned), _question_lines(planned, verbose=bool(verbose)))
+    found = planned.computed
+    if planned.chosen is None or found is None or planned.doubts or found.left_out or found.is_no_number:
         raise typer.Exit(_EXIT_NOTHING_CHOSEN)
 
 
-def _shown_plans(planned: PlannedQuestion, *, verbose: bool) -> tuple[dict[str, Any], list[str], bool]:
-    """Show the plans of a question, and what the likeliest comes to: as JSON, as lines, and whether that is sure."""
-    from kgsparql.plans.arrays import written_plan
-
-    chosen, found, labels = planned.chosen, planned.computed, planned.labels
-    made, lines = _question_json(planned), _question_lines(planned)
-    if chosen is not None:
-        made |= written_plan(chosen.plan)
-    if chosen is None or found is None:
-        return made, [*lines, *planned.notes], False
-    made |= _computed_json(found, chosen.words, labels)
-    doubts = [f"no sure answer: {own}" for own in planned.doubts]
-    lines += ["", *_computed_lines(found, chosen.words, labels, doubts=doubts, verbose=verbose), *planned.notes]
-    return made, lines, not (doubts or found.left_out or found.is_no_number)
-
-
-def _question_lines(planned: PlannedQuestion) -> list[str]:
+def _question_lines(planned: PlannedQuestion, *, verbose: bool) -> list[str]:
     named = [
         f"{one.kind:8}{printable(one.words, 60) or '–'} → {printable(one.label, 80)} {one.term}"
         for one in planned.named
@@ -137,7 +121,10 @@ def _question_lines(planned: PlannedQuestion) -> list[str]:
         candidates.append(f"{mark} {one.score:.2f}  {printable(one.words, 300)}{left}")
     none = ["no plan: the question asks for nothing that is computed, or not about what it names"]
     read = [f"read    {printable(line, 300)}" for line in planned.read]
-    return [*read, *named, "", *(c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none)]
+    doubts = [f"no sure answer: {own}" for own in planned.doubts]
+    query = [] if planned.computed is None or not verbose else ["", planned.computed.query.shown]
+    shown = c.most_lines(candidates, _MAX_PLANS, "  +{}: -f json") or none
+    return [*read, *named, "", *shown, *doubts, *planned.notes, *query]
 
 
 def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
@@ -157,38 +144,6 @@ def _question_json(planned: PlannedQuestion) -> dict[str, Any]:
         "doubts": list(planned.doubts),
         "confidence": planned.confidence,
         "notes": list(planned.notes),
+        **({} if planned.chosen is None else written_plan(planned.chosen.plan)),
+        "query": "" if planned.computed is None else planned.computed.query.shown,
     }
-
-
-def _computed_lines(
-    found: Computed, words: str, labels: Mapping[Term, str], *, doubts: Sequence[str] = (), verbose: bool
-) -> list[str]:
-    from kgsparql.plans.running import NO_NUMBER
-    from kgsparql.plans.writing import none_in_words
-
-    name = labels.__getitem__
-    lines = [" | ".join(found.columns)] if len(found.columns) > 1 else []
-    lines += [" | ".join("–" if term is None else printable(name(term), 200) for term in row) for row in found.rows]
-    lines += [*([] if found.rows else ["nothing"]), "", f"computed: {printable(words, 600)}"]
-    lines += [NO_NUMBER] if found.is_no_number else []
-    if found.empty_part is not None:
-        lines.append(f"in this graph {printable(none_in_words(found.empty_part, name), 300)}")
-    lines += [own.in_words(name) for own in found.left_out]
-    lines += [f"only the first {len(found.rows):,} are shown"] if found.is_cut else []
-    lines.append(f"rests on {'' if found.all_facts else 'more than '}{counted(len(found.facts), 'fact')}")
-    return [*lines, *doubts, *(["", found.query.shown] if verbose else [])]
-
-
-def _computed_json(found: Computed, words: str, labels: Mapping[Term, str]) -> dict[str, Any]:
-    from kgsparql.answering.answer_json import term_json
-    from kgsparql.plans.writing import in_words
-
-    return {
-        "words": words, "columns": list(found.columns),
-        "rows": [[None if term is None else term_json(term, labels[term]) for term in row] for row in found.rows],
-        "is_cut": found.is_cut,
-        "empty_part": "" if found.empty_part is None else in_words(found.empty_part, labels.__getitem__),
-        "query": found.query.shown, "facts": [[str(term) for term in triple] for triple in found.facts],
-        "all_facts": found.all_facts,
-        "left_out": [own.in_words(labels.__getitem__) for own in found.left_out],
-    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""``retrievers``, ``schema`` and ``tools``: the methods, the JSON that is written, and the tools for models."""
+"""``retrievers`` and ``schema``: the methods, and the JSON that is written."""
 
 from __future__ import annotations
 
@@ -27,26 +27,6 @@ def schema(
     from kgsparql.answering.answer_json import answer_schema
 
     c.write_json(answer_schema(), output)
-
-
-@c.command
-def tools(
-    openai: Annotated[
-        bool, c.option("--openai", "JSON, as the tools of OpenAI's chat completions; else a line for each.")
-    ] = False,
-    output: c.OutputOption = None,
-    debug: c.DebugOption = False,
-) -> None:
-    """List the tools that kgsparql mcp serves, or write their definitions.
-
-    In Python, kgsparql.tools(knowledge) has the same definitions, and calls the tools.
-    """
-    from kgsparql.serving.tools import TOOLS, Toolbox
-
-    if openai:
-        c.write_json(Toolbox.openai(), output)
-        return
-    c.write("\n".join(f"{tool.name:<7}{tool.description.partition('.')[0]}" for tool in TOOLS.values()), output)
 
 
 @c.command

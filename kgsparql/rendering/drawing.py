@@ -67,10 +67,22 @@ class Drawing:
         return bool(self.nodes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object; terms are in the syntax of N-Triples."""
+        """Return a JSON object with all that a page needs to show it; terms are in the syntax of N-Triples."""
+        boxes = node_boxes(self)
+        shapes = edge_shapes(self, boxes)
+        left, top, right, bottom = _picture_bounds(shapes, boxes.values())
         return {
-            "nodes": [asdict(node) | {"term": str(node.term)} for node in self.nodes],
-            "edges": [asdict(edge) | {"predicate": edge.predicate.value} for edge in self.edges],
+            "view": [left, top, right - left, bottom - top],
+            "nodes": [asdict(one) | {"term": str(one.term), "width": boxes[one.id].width} for one in self.nodes],
+            "edges": [
+                asdict(own.edge)
+                | {
+                    "predicate": own.edge.predicate.value,
+                    "points": own.points,
+                    "label_at": own.label and asdict(own.label),
+                }
+                for own in shapes
+            ],
             "left_out": self.left_out,
         }
 
@@ -246,7 +258,7 @@ def _hops_from(firsts: Collection[int], count: int, edges: Iterable[tuple[int, i
     return [found[node] for node in near]
 
 
-# -- The same as SVG: no script, no reference, light and dark; all that a graph says is text in it ------------------
+# -- The same as SVG: no script, no reference; all that a graph says is text in it ------------------
 
 _EDGE_SPREAD = 30.0  # between the curves of two edges that join the same nodes
 _LABEL_PLACES = (0.65, 0.7, 0.6, 0.75, 0.55, 0.8, 0.5, 0.84, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
@@ -269,25 +281,6 @@ class Box:
         """Tell whether both share some place."""
         across = abs(self.x - other.x) * 2 < self.width + other.width
         return across and abs(self.y - other.y) * 2 < self.height + other.height
-
-
-def with_shapes(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to the JSON of a drawing what a page needs to show it: its bounds, the boxes, and the curves of the edges."""
-    drawing = Drawing(
-        tuple(DrawnNode(**node) for node in drawn["nodes"]), tuple(DrawnEdge(**edge) for edge in drawn["edges"])
-    )  # fmt: skip
-    boxes = node_boxes(drawing)
-    shapes = edge_shapes(drawing, boxes)
-    left, top, right, bottom = _picture_bounds(shapes, boxes.values())
-    return {
-        **drawn,
-        "view": [left, top, right - left, bottom - top],
-        "nodes": [{**node, "width": boxes[node["id"]].width} for node in drawn["nodes"]],
-        "edges": [
-            {**edge, "points": shape.points, "label_at": shape.label and asdict(shape.label)}
-            for edge, shape in zip(drawn["edges"], shapes, strict=True)
-        ],
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,21 +344,12 @@ _SHOWN_MARKERS = 4  # of an answer
 _TEXT_LENGTH = 20_000  # characters of a text, of which most are a few
 _LINE = "#5b6472"
 _LINE_HEIGHT, _LONGEST_LINE = 22, 110  # of a text below the drawing: pixels, characters that are shown
-_LOOKS = {  # fill, line and its width on a light page, fill and line on a dark one
-    "question": ("#ffffff", "#1a5fb4", 2.5, "#23262d", "#7db4ff"),
-    "answer": ("#c6ecd6", "#1b7f4b", 2.0, "#1d4f36", "#5fd39a"),
-    "literal": ("#eef0f3", "#c3c8d0", 1.0, "#2b2f37", "#4a505c"),
-    "other": ("#ffffff", "#6b7280", 1.2, "#23262d", "#8b93a1"),
+_LOOKS = {  # fill, line and its width
+    "question": ("#ffffff", "#1a5fb4", 2.5),
+    "answer": ("#c6ecd6", "#1b7f4b", 2.0),
+    "literal": ("#eef0f3", "#c3c8d0", 1.0),
+    "other": ("#ffffff", "#6b7280", 1.2),
 }
-_DARK = "\n".join([
-    "@media (prefers-color-scheme: dark) {",
-    "  .kgsparql .ground { fill: #16181d }",
-    "  .kgsparql text { fill: #e8eaed }",
-    *(f"  .kgsparql .{role} rect {{ fill: {looks[3]}; stroke: {looks[4]} }}" for role, looks in _LOOKS.items()),
-    "  .kgsparql .edge path { stroke: #9aa2b1 }",
-    "  .kgsparql .edge polygon { fill: #9aa2b1 }",
-    "}",
-])  # fmt: skip
 
 
 def answer_to_svg(answer: Answer) -> str:
@@ -393,7 +377,6 @@ def drawing_to_svg(drawing: Drawing, *, title: str, below: Sequence[str] = ()) -
         f'  {size} viewBox="{left} {top} {right - left} {bottom - top}" font-family="system-ui, sans-serif">',
         f'<title id="{name}-t">{svg_text(title)}</title>',
         f'<desc id="{name}-d">{svg_text(". ".join([*said, *below]))}</desc>',
-        f"<style>{_DARK}</style>",
         f'<rect class="ground" x="{left}" y="{top}" {size} fill="#ffffff"/>',
         *map(_edge_line, shapes),
         *(_edge_label(shape.edge, shape.label) for shape in shapes if shape.label),
@@ -446,7 +429,7 @@ def _edge_label(edge: DrawnEdge, box: Box) -> str:
 
 def _node_element(node: DrawnNode, box: Box) -> str:
     """Write the box of a node, its label, and the first markers of an answer above its right corner."""
-    fill, line, width, *_ = _LOOKS[node.role]
+    fill, line, width = _LOOKS[node.role]
     described = f" ({node.description})" if node.description else ""
     shown = " ".join([*node.markers[:_SHOWN_MARKERS], *(["…"] if len(node.markers) > _SHOWN_MARKERS else [])])
     corner = box.x + box.width / 2 - 3, box.y - box.height / 2 - 6

@@ -23,7 +23,6 @@ from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import BudgetExceededError, InputError, KgsparqlError
 from kgsparql.events import Drafted, Event, Finished
 from kgsparql.linking.words import counted
-from kgsparql.rendering.drawing import with_shapes
 from kgsparql.rendering.text import cost_parts, prose_title, step_words, without_commands
 from kgsparql.storage.files import read_sealed_json, replace_text, sealed_json
 from kgsparql.storage.question_log import QuestionLog
@@ -238,9 +237,8 @@ def run_words(run: Mapping[str, Any]) -> dict[str, Any]:
     notes = [note for note in answer["notes"] if note["code"] not in aside and note["text"] not in gaps]
     left = [f"{counted(run['left_out'], 'step')} not kept"] if run.get("left_out") else []
     likely = [f"{answer['confidence']:.0%} likely to be right"] if answer.get("confidence") else []
-    drawings = {name: with_shapes(run[name]) for name in ("drawing", "whole_drawing") if run[name]}
     return {
-        **drawings, "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
+        "said": said_by(answer), "prose": said_by({**answer, "text": "\n".join(answer.get("prose", ()))}),
         "prose_title": prose_title(answer["model"]), "gaps": [*map(without_commands, gaps)],
         "notes": [without_commands(note["text"]) for note in notes],
         "outcome": without_commands(run.get("outcome", "")),

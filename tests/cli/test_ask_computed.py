@@ -148,15 +148,14 @@ def test_the_plans_of_a_question_are_shown_and_the_likeliest_is_computed(run: Ru
     assert any("entity  University of Cambridge → University of Cambridge" in line for line in lines)
     (chosen,) = (line for line in lines if line.startswith("* "))
     assert chosen.endswith("laureates that worked at University of Cambridge; leaves out purple")
-    assert "9" in lines
     assert "no sure answer: what was computed leaves out 'purple'" in lines
     assert "SELECT" in done.stdout
 
 
-def test_a_question_as_json_has_the_plan_the_rows_the_query_and_the_facts(run: Run, nobel: KnowledgeBase) -> None:
+def test_a_question_as_json_has_its_plans_and_the_query_of_the_likeliest(run: Run, nobel: KnowledgeBase) -> None:
     own = json.loads(run("plan", "How many Nobel laureates are there?", "-k", NOBEL, "-f", "json").stdout)
-    assert own["rows"] == [[{**own["rows"][0][0], "value": "74"}]]
     assert own["named"][0]["kind"] == "class"
     assert own["candidates"][0]["plan"] == own["plan"]
-    assert (own["all_facts"], len(own["facts"])) == (True, 74)
-    assert str(nobel.run(read_plan_file(own)).value) == str(nobel.query(own["query"]).solutions[0]["value"])
+    found, row = nobel.run(read_plan_file(own)), nobel.query(own["query"]).solutions[0]
+    assert found.value is not None
+    assert found.value == row["value"]

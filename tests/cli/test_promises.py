@@ -114,7 +114,7 @@ def test_what_is_set_or_in_the_folder_and_gone_is_named_once_on_stderr(
     monkeypatch.delenv("KGSPARQL_CONFIG", raising=False)
     (tmp_path / name).write_text("1")
     monkeypatch.setenv(name.replace(".", "_"), "1")
-    told = [line for line in run("tools").stderr.splitlines() if line.endswith(f" is not read any more: {said}")]
+    told = [line for line in run("schema").stderr.splitlines() if line.endswith(f" is not read any more: {said}")]
     assert len(told) == 1
     assert name in told[0]
     assert run("tools", "--nothing-like-this").exit_code == 2

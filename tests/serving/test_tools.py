@@ -9,10 +9,8 @@ import mcp_types as types
 import pytest
 from openai.types.chat import ChatCompletionToolUnionParam
 from pydantic import TypeAdapter
-from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql.cli import app
 from kgsparql.errors import AmbiguousLabelError, InputError, KgsparqlError, NotFoundError, OptionError
 from kgsparql.serving.mcp import _tool_definition
 from kgsparql.serving.tool_runs import DOUBTFUL
@@ -75,15 +73,11 @@ def test_what_a_tool_takes_and_gives_is_as_its_schemas_say(tool, toolbox: kgspar
 
 
 def test_the_definitions_are_those_of_chat_completions(toolbox: kgsparql.Toolbox) -> None:
-    printed = CliRunner().invoke(app, ["tools", "--openai"])
-    assert printed.exit_code == 0
-    definitions = json.loads(printed.stdout)
-    assert definitions == toolbox.openai()
+    definitions = toolbox.openai()
     for one in definitions:
         TypeAdapter(ChatCompletionToolUnionParam).validate_python(one)
         jsonschema.Draft202012Validator.check_schema(one["function"]["parameters"])
     assert [one["function"]["name"] for one in definitions] == [*CALLS]
-    assert len(CliRunner().invoke(app, ["tools"]).stdout.splitlines()) == 7
 
 
 def test_the_list_of_tools_is_at_most_2500_tokens_and_a_doubt_1500_characters(toolbox: kgsparql.Toolbox) -> None:

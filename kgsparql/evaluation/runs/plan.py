@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -29,10 +29,6 @@ from kgsparql.rdf.terms import Literal, normalised, printable, whole_number
 DEFAULT = "path_ranking"  # the method that is also asked without the model of a run, to see what the model is worth
 NO_MODEL = "+no_model"  # the end of the label of a method that is asked without the model
 GROUPS = ("all", "methods", "baselines")
-
-_PACKAGES = (
-    "kgsparql", "pyoxigraph", "rdflib", "SPARQLWrapper", "lancedb", "openai", "sentence-transformers", "torch", "numpy",
-)  # fmt: skip
 
 _MAY_DIFFER = frozenset(
     {"began", "ended", "workers", "format", "server", "left_out", "missing_share", "without_answer"}
@@ -157,7 +153,7 @@ def configuration(
     asking, graph, model = plan.asking, knowledge.graph, plan.asking.model
     own_embedder = knowledge.indexes.embedder
     return {
-        "versions": dict(_package_versions()),
+        "versions": {name: version(name) for name in ("kgsparql", "pyoxigraph")},
         "python": platform.python_version(),
         "dataset": {
             "name": dataset.name, "source": dataset.source, "licence": dataset.licence,
@@ -207,14 +203,6 @@ def _questions_hash(questions: Iterable[Question]) -> str:
 def now() -> str:
     """Return the time, as a run writes it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _package_versions() -> Iterator[tuple[str, str]]:
-    for package in _PACKAGES:
-        try:
-            yield package, version(package)
-        except PackageNotFoundError:
-            continue
 
 
 def _triple_count(knowledge: KnowledgeBase) -> int | None:
