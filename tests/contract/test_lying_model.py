@@ -148,20 +148,3 @@ def test_on_the_page(nobel: KnowledgeBase, tmp_path: Path, liar: LanguageModel) 
         files = [unquoted(client.get(f"/runs/{run}.{end}").text) for end in ("md", "trig")]
     told = [told_parts(found["answer"]), json.dumps(found["drawing"]), *files]
     assert told_lies("".join(told), LIES["a name"]) == []
-
-
-def test_by_the_tools(nobel: KnowledgeBase, liar: LanguageModel) -> None:
-    toolbox = kgsparql.tools(nobel, model=liar)
-    found = toolbox.call_tool("ask", {"question": BORN})
-    assert found["evidence"]
-    assert told_lies(told_parts(found), LIES["a name"]) == []
-
-
-def test_by_a_retriever(nobel: KnowledgeBase, liar: LanguageModel) -> None:
-    from kgsparql.langchain import EvidenceRetriever
-
-    for method in ("auto", "mindmap", "entity"):
-        options = {"model": liar, "retriever": method}
-        documents = EvidenceRetriever(knowledge=nobel, options=options).invoke(BORN)
-        assert documents
-        assert told_lies(json.dumps([(one.page_content, one.metadata) for one in documents]), LIES["a name"]) == []

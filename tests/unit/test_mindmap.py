@@ -294,14 +294,6 @@ def test_known_mistake_11_mentions_are_linked_in_their_order_and_types_only_alon
         assert asked.fallbacks == fallbacks
 
 
-def test_known_mistake_10_braces_in_graph_text_reach_the_model_as_they_are() -> None:
-    braces = "{0} {x!r} %s ${HOME}"
-    turtle = f':a rdfs:label "Alpha" ; :p :b . :b rdfs:label "{braces}" . :p rdfs:label "is {{near}}" .'
-    asked = ask(reader, "What is Alpha near?", turtle=turtle)
-    assert braces in asked.bodies[-1]["messages"][1]["content"]
-    assert asked.answer.status == "answered"
-
-
 def test_two_chains_that_meet_at_the_answer_account_for_both_names() -> None:
     asked = ask(
         by_call(answer=facts_with("curium")), "Which chemical element is named after Marie Curie and Pierre Curie?"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kgsparql import IRI, BlankNode, OxigraphGraph, Retrieval, ThinkOnGraph
+from kgsparql import IRI, BlankNode, OxigraphGraph, Retrieval
 from kgsparql.answering.session import Session
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
 from kgsparql.retrievers import load
@@ -206,12 +206,6 @@ def test_noise_is_not_walked() -> None:
     assert "a —VIAF ID→ 12" in texts(retrieve(turtle, "what is its VIAF ID?", options={"depth": 1}))
 
 
-def test_no_question_costs_more_calls_than_is_said() -> None:
-    called = purposes(ask(script(enough=NOT_ENOUGH)))
-    assert len(called) <= ThinkOnGraph().cost().calls
-    assert (called.count("enough"), called.count("answer"), called[-1]) == (2, 1, "answer")
-
-
 def test_mistake_02_the_entity_that_was_chosen_is_the_one_that_is_expanded() -> None:
     """D2: two entities of the same name."""
     turtle = """:a :p :first, :second, :third . :first rdfs:label "Paris" ; :q :wrong .
@@ -279,13 +273,6 @@ def test_a_model_that_chose_no_predicate_reads_those_of_what_else_is_meant() -> 
         assert purposes(asked)[:2] == ["predicates", "predicates"]
         assert (asked.texts, asked.fallbacks) == (["Dune —author→ Frank Herbert"], [])
         assert [link.term for link in asked.answer.linked] == [IRI(EX + "book")]
-
-
-def test_another_meaning_that_leads_nowhere_is_nothing_to_choose_from() -> None:
-    turtle = ':film rdfs:label "Dune" ; :year "1984" . :book rdfs:label "Dune" .'
-    for method in ("think_on_graph", "struct_gpt"):
-        asked = ask_about(turtle, script(predicates=NOTHING), "who wrote Dune?", entities=(), retriever=method)
-        assert purposes(asked) == ["predicates"]
 
 
 def test_after_the_first_hop_a_choice_of_nothing_ends_the_walk() -> None:
