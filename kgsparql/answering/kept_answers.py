@@ -120,12 +120,7 @@ def kept_answer(answer: Answer | Mapping[str, Any] | str | bytes) -> KeptAnswer:
         return _answer_of_object(answer_to_json(answer))
     if isinstance(answer, Mapping):
         return _answer_of_object(answer)
-    found = AnswerFile.read(answer.encode() if isinstance(answer, str) else answer)
-    if found.damaged:
-        raise found.damaged[0]
-    if len(found.answers) != 1:
-        raise AnswerFileError(f"{len(found.answers):,} answers where one is expected", hint="give them one by one")
-    return found.answers[0]
+    return _answer_of_object(_parsed_json(answer.encode() if isinstance(answer, str) else answer))
 
 
 def _json_parts(data: bytes) -> list[tuple[str, int, Any]]:

@@ -5,7 +5,6 @@ Source: VectorInstitute, kg-rag, entity-based method (2025).
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,8 @@ from typing import Literal as OneOf
 from kgsparql.answering.answer import AnswerTerm, Retrieval
 from kgsparql.answering.choosing import ranked_choices
 from kgsparql.answering.entity_linking import find_links
-from kgsparql.answering.retriever import Cost, Retriever, Within, check_ranges
+from kgsparql.answering.retriever import Cost, Retriever, Within
 from kgsparql.answering.session import Session
-from kgsparql.errors import OptionError
 from kgsparql.evidence.evidence import NO_QUERY, CitedTriple, Evidence, EvidenceItem
 from kgsparql.evidence.verbalising import Line, arrow
 from kgsparql.exploration import NeighbourGroup, Text, texts
@@ -87,8 +85,6 @@ class Entity(Retriever):
     :param top_k_paths: lines of facts shown.
     :param similarity_threshold: the least similarity of an entity that the question does not name.
     :param max_hops: how far the neighbourhood of an entity reaches; lines lead one step further.
-    :param node_freq_weight: what the share of the entities that a passage mentions counts for.
-    :param node_sim_weight: what the mean similarity of these counts for; both weights are 1 together.
     :param mode: whether a model answers at once (``text``), says first how the answer follows (``reasoning``), or is
         asked for a number (``numeric``).
     """
@@ -108,8 +104,6 @@ class Entity(Retriever):
     top_k_paths: Annotated[int, Within(0, 1_000)] = 15
     similarity_threshold: Annotated[float, Within(0, 1)] = 0.5
     max_hops: Annotated[int, Within(1, 3)] = 1
-    node_freq_weight: Annotated[float, Within(0, 1)] = 0.4
-    node_sim_weight: Annotated[float, Within(0, 1)] = 0.6
     mode: OneOf["text", "reasoning", "numeric"] = "text"
 
     def cost(self, **_: int) -> Cost:
@@ -117,14 +111,6 @@ class Entity(Retriever):
         return Cost(
             calls=2, rounds=2, queries=2 * (6 * self.top_k_nodes + 4 * self.max_hops + 30)
         )  # once for the draft
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-        if not math.isclose(self.node_freq_weight + self.node_sim_weight, 1.0, abs_tol=1e-9):
-            raise OptionError(
-                f"entity: the weights {self.node_freq_weight:g} and {self.node_sim_weight:g} are not 1 together",
-                hint="set node_freq_weight and node_sim_weight",
-            )
 
     def retrieve(self, session: Session) -> Retrieval:
         """Find lines of facts (P, N), then passages (T); candidates are from both."""
@@ -222,8 +208,7 @@ class Entity(Retriever):
         chunks = [*_document_chunks(similarity, session), *_text_chunks(similarity, near.about, session)]
         covered = {term for mentioned, _ in chunks for term in mentioned}
         chunks += _entity_cards([term for term in similarity if term not in covered], near.groups, session)
-        weights = self.node_freq_weight, self.node_sim_weight
-        scores = [chunk_score(mentioned, similarity, weights) for mentioned, _ in chunks]
+        scores = [chunk_score(mentioned, similarity) for mentioned, _ in chunks]
         best = sorted(range(len(chunks)), key=lambda i: (-round(scores[i], 12), i))[: self.top_k_chunks]
         numbers = [number for _, number in (chunks[i] for i in best) if isinstance(number, int)]
         read = {passage.number: passage for passage in session.passages.read(numbers)}
@@ -283,17 +268,17 @@ def _answer_candidates(evidence: Evidence, session: Session) -> tuple[AnswerTerm
     return best_answers_first(answers_of(new or [one for one in found if one[0] in linked], session))
 
 
-def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float], weights: tuple[float, float]) -> float:
+def chunk_score(mentioned: Collection[IRI], similarity: Mapping[IRI, float]) -> float:
     """Score a passage: the share of the entities that it mentions, and their mean similarity, weighted.
 
     Source: VectorInstitute kg-rag (2025), the entity-based method's score of chunks.
 
     >>> a, b = IRI("http://e.org/a"), IRI("http://e.org/b")
-    >>> round(chunk_score([a, b], {a: 1.0, b: 0.5}, (0.4, 0.6)), 9), chunk_score([b], {a: 1.0, b: 0.5}, (0.4, 0.6))
+    >>> round(chunk_score([a, b], {a: 1.0, b: 0.5}), 9), chunk_score([b], {a: 1.0, b: 0.5})
     (0.85, 0.5)
     """
     own = [similarity[term] for term in dict.fromkeys(mentioned) if term in similarity]
-    return weights[0] * (len(own) / len(similarity)) + weights[1] * (sum(own) / len(own)) if own else 0.0
+    return 0.4 * (len(own) / len(similarity)) + 0.6 * (sum(own) / len(own)) if own else 0.0
 
 
 def _document_chunks(similarity: Mapping[IRI, float], session: Session) -> list[_Chunk]:

@@ -10,8 +10,6 @@ import pytest
 
 import kgsparql
 from kgsparql import Answer, EvidenceItem, KnowledgeBase, Literal, Query, Retrieval, render
-from kgsparql.errors import OptionError
-from kgsparql.retrievers import load
 from kgsparql.retrievers.entity import Entity, chunk_score
 from tests import scripted
 from tests.model_server import Text
@@ -76,9 +74,8 @@ def test_chunk_scores_are_those_of_a_table_made_by_hand() -> None:
         ([a], 1 / 3, 0.9), ([a, b], 2 / 3, 0.75), ([a, b, c], 1, 0.6), ([], 0, 0), ([other], 0, 0),
         ([a, other], 1 / 3, 0.9), ([b, b], 1 / 3, 0.6),
     ):  # fmt: skip
-        score = chunk_score(mentioned, similarity, (0.4, 0.6))
+        score = chunk_score(mentioned, similarity)
         assert score == pytest.approx(0.4 * frequency + 0.6 * mean, abs=1e-9, rel=0)
-        assert chunk_score(mentioned, similarity, (1.0, 0.0)) == pytest.approx(frequency)
 
 
 def test_equal_scores_keep_their_order() -> None:
@@ -242,16 +239,6 @@ def test_an_excerpt_counts_as_no_verified_triple(nobel: KnowledgeBase) -> None:
     assert "found again" not in shown
     assert "(not checked)" not in shown
     assert answer.status == "answered"
-
-
-def test_options_that_make_no_sense_are_refused() -> None:
-    for options, message in (
-        ({"node_freq_weight": 0.5}, "not 1 together"),
-        ({"max_hops": 4}, "out of range"),
-        ({"mode": "luck"}, "mode='luck'"),
-    ):
-        with pytest.raises(OptionError, match=message):
-            load("entity", options)
 
 
 def test_the_facts_are_lines_and_passages_with_their_sources(nobel: KnowledgeBase) -> None:
