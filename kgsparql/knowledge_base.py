@@ -424,7 +424,7 @@ def open(
 ) -> KnowledgeBase:  # fmt: skip
     """Open RDF files, a directory of them, a store, a SPARQL endpoint, an rdflib graph or a ``pyoxigraph.Store``.
 
-    A ``Graph`` or ``Dataset`` of rdflib is copied, also what is added later; one that Oxrdflib holds is used as it is.
+    A ``Graph`` or ``Dataset`` of rdflib is copied, also what is added later.
     Its prefixes are known.
 
     :param languages: language tags of labels, the preferred first.

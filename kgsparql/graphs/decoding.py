@@ -239,20 +239,10 @@ def _checked_rdf_xml(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     parser.StartDoctypeDeclHandler, parser.StartElementHandler, parser.EndElementHandler = doctype, start, end
     first = DECLARED_ENCODING.sub(rb"\1UTF-8", next(chunks, b""), count=1)
     try:
-        for chunk in _with_line_feeds(chain([first], chunks)):
+        for chunk in chain([first], chunks):
             parser.Parse(chunk, False)
             yield chunk
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         message = f"not well-formed XML: {expat.errors.messages.get(error.code, str(error))}"
         raise error_at(GraphLoadError, name, error.lineno, error.offset + 1, message, hint="fix the file") from error
-
-
-def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield XML with the line ends that a reader of XML makes of others; Oxigraph kept those in literals."""
-    held = b""
-    for chunk in chunks:
-        text = held + chunk
-        held = b"\r" if text.endswith(b"\r") else b""
-        yield text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    yield held.replace(b"\r", b"\n")

@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self, cast
 
-import pyoxigraph as ox
-
 from kgsparql.budget import Usage
 from kgsparql.errors import (
     BudgetExceededError,
@@ -31,7 +29,6 @@ from kgsparql.errors import (
     is_about_the_query,
 )
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solutions, StatedSizes
-from kgsparql.graphs.oxigraph import OxigraphGraph
 from kgsparql.graphs.profiles import (
     UNKNOWN,
     EndpointProfile,
@@ -41,7 +38,7 @@ from kgsparql.graphs.profiles import (
     known_endpoints,
     limits_in_words,
 )
-from kgsparql.graphs.protocol.replies import media_type, solutions, triples
+from kgsparql.graphs.protocol.replies import media_type, solutions
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
 from kgsparql.graphs.protocol.senders import CachedSender, HttpSender, RateLimitedSender
 from kgsparql.http.address import Address
@@ -67,8 +64,8 @@ _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
 _TOLD = (
-    "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s", "query_seconds",
-    "burst_seconds", "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
+    "is_public", "needs_contact", "has_union", "text_search", "timeout_s", "concurrency", "pause_s",
+    "errors_per_minute", "max_solutions", "chunk_size", "keep_s", "label_predicates", "noise",
     "external_ids", "elsewhere",
 )  # fmt: skip
 """The fields of a profile that ``info -f json`` tells."""
@@ -207,9 +204,7 @@ class EndpointGraph(KnowledgeGraph):
 
     @property
     def sizes(self) -> StatedSizes:
-        """What its description, or one in its graph, says that it holds; looked up once."""
-        if self.probe.sizes is None:
-            self.shared().find_out()  # its description may say it
+        """What a description in its graph says that it holds; looked up once."""
         if self.probe.sizes is None:
             self.probe.sizes = StatedSizes()
             with suppress(EndpointReplyError):  # it is none of the question's queries
@@ -350,7 +345,7 @@ class EndpointGraph(KnowledgeGraph):
         probe, most_s = self.probe, min(_DESCRIPTION_S, limits.timeout_s / 2)
         try:
             own = replace(limits.within(most_s), keep_s=_CHECKED_EVERY_S)
-            reply, own = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, own)
+            reply, _ = self._send_query(Query("service_description", ""), "DESCRIPTION", {}, own)
         except (CancelledError, BudgetExceededError):
             raise
         except KgsparqlError as error:
@@ -360,11 +355,6 @@ class EndpointGraph(KnowledgeGraph):
             probe.again_from = time.monotonic() + _AGAIN_S
             return
         probe.profile, probe.found = _read_probe(reply, self._address.url, probe.known)
-        with suppress(KgsparqlError):  # what is no RDF says nothing
-            store = ox.Store()
-            store.extend(ox.Quad(*triple) for triple in triples(reply, own))
-            stated = OxigraphGraph(store, name="", fingerprint="").select(Query.load("void_sizes").limit(BOUND))
-            probe.sizes = StatedSizes.of(stated, self) if stated else None
 
 
 def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[EndpointProfile, ProbeResult]:

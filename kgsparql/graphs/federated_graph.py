@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import Self, TypeVar, cast
 
 import pyoxigraph as ox
@@ -56,14 +56,16 @@ class FederatedGraph(KnowledgeGraph):
     A member may fail: the solutions of the others are then not complete, ``failures`` says why, and the member is not
     asked again. :meth:`refreshed` forgets that.
 
-    :param members: at least two. Members of the same name, such as an endpoint as two users see it, are numbered.
-    :raises InputError: for fewer.
+    :param members: at least two, each of another name.
+    :raises InputError: for others.
     """
 
     def __init__(self, members: Sequence[KnowledgeGraph], *, name: str | None = None) -> None:
         if len(members) < 2:
             raise InputError("a federation needs several graphs", hint="open a single graph by itself")
-        self._members = _with_own_names(members)
+        if len({member.name for member in members}) < len(members):
+            raise InputError("two graphs of one name", hint="give each a name: EndpointGraph(URL, name=…)")
+        self._members = tuple(members)
         self.name = name or ", ".join(member.name for member in members)
         self.prefixes = {prefix: name for one in reversed(members) for prefix, name in one.prefixes.items()}
         self.stored = tuple(source for member in members for source in member.stored)
@@ -210,16 +212,16 @@ class FederatedGraph(KnowledgeGraph):
     def _select_computed(self, query: Query, parts: Sequence[Select], deadline: float | None) -> Solutions:
         """Return the solutions of a query from the only member that has any of what it looks at, else what each finds.
 
-        What is counted, ordered or excluded is told where one member alone finds anything: it is not put together.
+        What is counted, ordered or excluded is then not told: over two graphs it may be something else.
         """
         holders = self._holders([part.group for part in parts], deadline)
         if len(holders) == 1:
             view = self.changed(_only=holders.pop())
             return replace(view._select_all(query, deadline=deadline), failed=tuple(self.errors))  # noqa: SLF001 - its own
-        replies = [found for found in self._replies(query, deadline=deadline).values() if not _says_nothing(found)]
-        is_told = len(replies) < 2 or all(map(_only_adds, parts))
-        found = merged(replies, query.counts) if is_told else Solutions(cut=_NOT_COMPUTED)
-        is_joined = any(self._is_joined(part.group) or not _only_adds(part) for part in parts)
+        if holders and not all(map(_only_adds, parts)):
+            return Solutions(cut=_NOT_COMPUTED, failed=tuple(self.errors))
+        found = self._select_all(query, deadline=deadline)
+        is_joined = bool(holders) and any(self._is_joined(part.group) for part in parts)
         return replace(found, cut=found.cut or _NOT_JOINED * is_joined, failed=tuple(self.errors))
 
     def _holders(self, groups: Sequence[g.Group], deadline: float | None) -> set[int]:
@@ -341,20 +343,6 @@ def _is_given_up(errors: Sequence[KgsparqlError]) -> bool:
     return len(errors) >= (_MOST_FAILURES if is_heavy else 1)
 
 
-def _with_own_names(members: Sequence[KnowledgeGraph]) -> tuple[KnowledgeGraph, ...]:
-    """Give members of one name numbers: all but the first are copies with a number in their name."""
-    named: dict[str, KnowledgeGraph] = {}
-    given = {member.name for member in members}
-    for member in members:
-        numbered = (f"{member.name} ({number})" for number in count(2))
-        if member.name in named:
-            name = next(name for name in numbered if name not in named and name not in given)
-            named[name] = member.changed(name=name)
-        else:
-            named[member.name] = member
-    return tuple(named.values())
-
-
 def _renamed_solutions(found: Solutions, place: int, name: str) -> Solutions:
     """Rename the blank nodes of solutions, and say where they are cut that it was this member."""
     solutions, own = found.solutions, partial(_name_in_federation, place)
@@ -412,14 +400,6 @@ def _inner_groups(group: g.Group) -> Iterator[g.Group]:
 
 def _all_facts(group: g.Group) -> Iterator[g.Group]:
     yield from chain(_required_facts(group), *map(_all_facts, _inner_groups(group)))
-
-
-def _says_nothing(found: Solutions) -> bool:
-    """Tell whether there is no solution, or one of zeros and noes."""
-    return (
-        all(str(getattr(t, "value", t)) in {"0", "0.0", "false", ""} for s in found for t in s.values())
-        and len(found) < 2
-    )
 
 
 def _only_adds(part: g.Select | g.Pattern) -> bool:

@@ -65,7 +65,6 @@ class EndpointProfile:
     :param timeout_s: how long the server lets a query run.
     :param timeout_unit: of the parameter ``timeout`` by which an engine is told how long a query may take.
     :param pause_s: between the end of a query and the next.
-    :param query_seconds: in each minute, for all queries together; at most ``burst_seconds`` may be saved up.
     :param errors_per_minute: from which on a client is banned.
     :param hosts: all endpoints there are of this service; ``*.`` at the beginning stands for every name below one.
     :param signs: by which it is recognised: ``Header: how its value begins``, ``URL: part of its host and path``, or
@@ -100,8 +99,6 @@ class EndpointProfile:
     timeout_unit: TimeoutUnit = "none"
     concurrency: int = 4
     pause_s: float = 0.0
-    query_seconds: float | None = None
-    burst_seconds: float | None = None
     errors_per_minute: int | None = None
     hosts: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
@@ -385,9 +382,8 @@ def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
 
 def limits_in_words(profile: EndpointProfile) -> list[str]:
     """List the limits of queries there, its own and those that we keep for its sake."""
-    saved = f", at most {profile.burst_seconds:g} s saved up" if profile.burst_seconds is not None else ""
     lines = (
-        (profile.timeout_s, "{:g} s a query"), (profile.query_seconds, f"{{:g}} s of query time a minute{saved}"),
+        (profile.timeout_s, "{:g} s a query"),
         (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
         (profile.pause_s, "{:g} s between queries"), (profile.chunk_size, "{:,} terms looked up at once"),
         (profile.max_solutions, "{:,} solutions a query"),

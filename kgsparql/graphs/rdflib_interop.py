@@ -72,7 +72,7 @@ def is_of_rdflib(source: object) -> TypeIs[rdflib.Graph]:
 
 
 class RdflibCopy:
-    """A store with the quads of an rdflib graph: a copy in memory, or Oxrdflib's own where it holds no others.
+    """A store in memory with a copy of the quads of an rdflib graph.
 
     >>> import rdflib
     >>> graph = rdflib.Graph()
@@ -85,7 +85,7 @@ class RdflibCopy:
     def __init__(self, graph: rdflib.Graph) -> None:
         from rdflib.store import TripleAddedEvent
 
-        self._graph, self._held = graph, _oxigraph_store(graph)
+        self._graph = graph
         self._copied, self._mark = pyoxigraph.Store(), (0, 0)
         self._added = added = [0]
 
@@ -97,8 +97,6 @@ class RdflibCopy:
 
     def store(self) -> pyoxigraph.Store:
         """Return the store, with what the graph has now: another copy after a change."""
-        if self._held is not None:
-            return self._held
         mark = len(self._graph), self._added[0]  # rdflib says what is added, but not what is removed
         if mark != self._mark:
             copied = pyoxigraph.Store()
@@ -113,20 +111,6 @@ def prefixes_from_rdflib(graph: rdflib.Graph) -> dict[str, str]:
 
     usual = set(rdflib.Graph().namespaces())
     return {prefix: str(namespace) for prefix, namespace in graph.namespaces() if (prefix, namespace) not in usual}
-
-
-def _oxigraph_store(graph: rdflib.Graph) -> pyoxigraph.Store | None:
-    """Return the store in which Oxrdflib keeps a graph and no other triple; it has no public name for it."""
-    import rdflib
-
-    store = getattr(graph.store, "_inner", None)
-    if not isinstance(store, pyoxigraph.Store):
-        return None
-    if isinstance(graph, rdflib.ConjunctiveGraph):
-        return store
-    in_default = next(store.quads_for_pattern(None, None, None, pyoxigraph.DefaultGraph()), None) is not None
-    others = {str(name) for name in store.named_graphs()} - {str(from_rdflib(graph.identifier))}
-    return None if in_default or others else store
 
 
 def triples_to_rdflib(triples: Iterable[Triple]) -> rdflib.Graph:

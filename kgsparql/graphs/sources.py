@@ -219,7 +219,7 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
     store = source.store() if isinstance(source, RdflibCopy) else source
 
     called = name or "store"
-    unnamed = [graph for graph in store.named_graphs() if isinstance(graph, ox.BlankNode)]  # as Oxrdflib has them
+    unnamed = [graph for graph in store.named_graphs() if isinstance(graph, ox.BlankNode)]
     sources = {key: Source(called) for graph in unnamed for key in (graph.value, str(graph))}
     graph = OxigraphGraph(store, name=called, fingerprint=None, sources=sources)
     if isinstance(source, RdflibCopy):

@@ -27,11 +27,9 @@ from tests.endpoints import faults
 from tests.endpoints.faults import (
     JSON,
     SELECT_JSON,
-    Fake,
     FaultServer,
     answering,
     fresh_url,
-    http,
     reply,
     results,
     taking,
@@ -186,26 +184,19 @@ def test_the_real_server_that_is_out_of_time_says_200(tmp_path: Any) -> None:
     assert caught.value.detail["timeout_s"] == 20
 
 
-def test_E17_a_redirect_to_another_server_to_another_scheme_or_to_none_is_not_followed() -> None:
+def test_E17_a_redirect_is_not_followed_and_its_url_is_named() -> None:
     """What the server says becomes part of a command line: quoted, and only if it is the URL of an endpoint."""
     for location, offered in (
         ("https://127.0.0.1/sparql", "-k https://127.0.0.1/sparql"),
-        ("//169.254.169.254/", "-k http://169.254.169.254/"),
+        ("//169.254.169.254/", "-k http://169.254.169.254/"), ("/sparql/", "/sparql/"),
         ("http://[::ffff:10.0.0.1]/", "-k 'http://[::ffff:10.0.0.1]/'"),
         ("http://e.org/;touch$(id)", "-k 'http://e.org/;touch$(id)'"),
-        ("file:///etc/passwd", ""), ("javascript:alert(1)", ""), ("http:///", ""), ("http://[", ""), ("//[/", ""),
+        ("file:///etc/passwd", ""), ("javascript:alert(1)", ""), ("http://[", ""), ("//[/", ""),
         ("http://e.org/;touch pwned", ""), ("ftp://a/", ""),
     ):  # fmt: skip
         error = failure(answering(b"", status=302, location=location))
         assert error.code == "E_REDIRECT"
         assert error.hint.endswith(offered) if offered else "-k" not in error.hint
-
-
-def test_E17_a_redirect_within_the_server_is_followed_and_a_loop_ends() -> None:
-    fake = Fake(http(b"", status=308, location="/sparql/"), http())
-    assert len(selected(fake)) == 2
-    assert [request.url.partition("localhost")[2] for request in fake.asked] == ["/sparql", "/sparql/"]
-    assert failure(answering(b"", status=302, location="/sparql")).code == "E_REDIRECT"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of a process so")

@@ -1,8 +1,6 @@
 """Several graphs in one question, some of them behind a server of their own."""
 
 import json
-import socket
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,12 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import kgsparql
-from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase, Literal
+from kgsparql import IRI, BlankNode, EndpointProfile, KnowledgeBase
 from kgsparql.cli import app
 from kgsparql.graphs import EndpointGraph, FederatedGraph, OxigraphGraph, open_graph
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run  # noqa: PLC0414 - the fixture
-from tests.endpoints.faults import FaultServer, Request, reply
 from tests.endpoints.ports import free_port
 from tests.endpoints.proxy import Proxy, first, resets
 from tests.endpoints.servers import oxigraph_serve, store_of
@@ -91,36 +88,6 @@ def wikibase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Two people with identifiers behind a server."""
     with oxigraph_serve(store_of(WIKIBASE, tmp_path_factory.mktemp("wikibase") / "store")) as url:
         yield url
-
-
-def test_two_users_of_one_endpoint_are_cited_each_by_a_name_of_their_own() -> None:
-    example, label = "http://example.org/", "http://www.w3.org/2000/01/rdf-schema#label"
-    stores = {}
-    for user, triples in {"alice": ["Ann knows Bob"], "bobby": ["Bob knows Cid", "Bob knows Dan"]}.items():
-        stores[b64encode(f"{user}:password-of-{user}".encode()).decode()] = store = pyoxigraph.Store()
-        for subject, predicate, object_ in map(str.split, triples):
-            store.add(pyoxigraph.Quad(*(IRI(example + name) for name in (subject, predicate, object_))))
-            for name in (subject, object_):
-                store.add(pyoxigraph.Quad(IRI(example + name), IRI(label), Literal(name, language="en")))
-
-    def behave(sock: socket.socket, request: Request) -> None:
-        if not request.query:  # it is asked what it is
-            sock.sendall(reply(b"", status="404 Not Found"))
-            return
-        store = stores[request.headers["authorization"].removeprefix("Basic ")]
-        found = store.query(request.query).serialize(format=pyoxigraph.QueryResultsFormat.JSON)  # type: ignore[arg-type]
-        sock.sendall(reply(found))  # type: ignore[arg-type]
-
-    with FaultServer(behave) as server:
-        urls = [server.url.replace("http://", f"http://{user}:password-of-{user}@") for user in ("alice", "bobby")]
-        knowledge = kgsparql.open(*urls, embedder="none", cache=False)
-        of_ann, of_bob = knowledge.ask("Who does Ann know?"), knowledge.ask("Who does Bob know?")
-    assert [of_ann.answers[0].label, *sorted(answer.label for answer in of_bob.answers[:2])] == ["Bob", "Cid", "Dan"]
-    assert not any("not in the graph any more" in note for note in (*of_ann.notes, *of_bob.notes))
-    cited = [triple for answer in (of_ann, of_bob) for item in answer.evidence for triple in item.triples]
-    assert all(triple.verified for triple in cited)
-    names = {str(source) for triple in cited for source in triple.sources}
-    assert names == {server.url, f"{server.url} (2)"}
 
 
 def test_the_command_line_takes_graphs_of_any_kind(halves: tuple[Path, Path], served: str) -> None:

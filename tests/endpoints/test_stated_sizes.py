@@ -95,15 +95,6 @@ def test_what_is_too_large_is_not_counted_and_only_answers_that_need_it_are_not_
         assert answered(quick.ask(COUNTED)) == ("answered", "96", [])
 
 
-def test_a_service_description_is_read_and_then_the_graph_is_not_asked_for_one(nobel_url: str) -> None:
-    with Describing(nobel_url) as proxy:
-        for _ in range(2):
-            with kgsparql.open(proxy.url, embedder="none") as knowledge:
-                assert answered(knowledge.ask(COUNTED))[:2] == ("partial", "2000000")
-        assert not counts_sent(proxy)
-        assert (len(proxy.of("void#")), len(proxy.probes)) == (0, 1)
-
-
 @pytest.mark.parametrize(
     "more",
     [

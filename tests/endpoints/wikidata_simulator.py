@@ -108,7 +108,6 @@ class WikidataSimulator(Proxy):
         known = known_endpoints().named("wikidata") if self._search else EndpointProfile(is_public=True, has_union=True)
         limited = replace(
             known, name="simulated Wikidata", urls=(), hosts=(), needs_contact=True, concurrency=1,
-            query_seconds=QUERY_SECONDS, burst_seconds=QUERY_BURST / self.speed,
             errors_per_minute=int(ERRORS * self.speed), timeout_s=QUERY_TIMEOUT_S / self.speed,
         )  # fmt: skip
         return replace(limited, **more)

@@ -92,7 +92,7 @@ def test_an_alias_opens_its_service() -> None:
 
 def test_wikidata_is_as_its_operators_say() -> None:
     wikidata = named("wikidata")
-    assert (wikidata.timeout_s, wikidata.query_seconds, wikidata.burst_seconds) == (60, 60, 120)
+    assert wikidata.timeout_s == 60
     assert (wikidata.errors_per_minute, wikidata.needs_contact) == (30, True)
     assert (wikidata.has_union, wikidata.has_named_graphs, wikidata.external_ids) == (True, False, True)
     assert (wikidata.text_search, wikidata.search_host) == ("wikibase:mwapi", "www.wikidata.org")
@@ -109,7 +109,11 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     throttled = StatusMeaning(status=405, means="throttled")
     assert set(dbpedia.statuses) - set(virtuoso.statuses) == {throttled}
     assert set(virtuoso.statuses) < set(dbpedia.statuses)
-    assert (scholarly.needs_contact, scholarly.query_seconds, scholarly.aliases) == (True, 60, ("wikidata-scholarly",))
+    assert (scholarly.needs_contact, scholarly.errors_per_minute, scholarly.aliases) == (
+        True,
+        30,
+        ("wikidata-scholarly",),
+    )
     assert scholarly.urls == ("https://query-scholarly.wikidata.org/sparql",)
     assert engine_named("QLever").statuses == (StatusMeaning(status=429, means="out of time", says="timed out"),)
 
@@ -117,7 +121,7 @@ def test_a_service_takes_over_what_its_engine_has_and_keeps_its_own() -> None:
     for name in ("noise", "label_predicates", "predicate_label_links", "type_predicates", "degree_predicate"):
         assert getattr(other, name) == getattr(wikidata, name) != getattr(UNKNOWN, name)
     assert (other.external_ids, other.has_many_labels) == (True, True)
-    assert (other.text_search, other.needs_contact, other.query_seconds) == ("none", False, None)
+    assert (other.text_search, other.needs_contact, other.errors_per_minute) == ("none", False, None)
 
 
 def test_every_profile_that_is_shipped_says_where_it_is_from_and_no_noise_is_known_anyway() -> None:

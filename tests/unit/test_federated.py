@@ -11,7 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kgsparql import IRI, BlankNode, FederatedGraph, KnowledgeGraph, OxigraphGraph, Query, Solutions, Source, Usage
+from kgsparql import (
+    IRI,
+    BlankNode,
+    FederatedGraph,
+    KnowledgeGraph,
+    Literal,
+    OxigraphGraph,
+    Query,
+    Solutions,
+    Source,
+    Usage,
+)
 from kgsparql.errors import EndpointError, EndpointTimeoutError, InputError
 from kgsparql.exploration import (
     by_label,
@@ -179,9 +190,11 @@ def test_what_is_computed_is_told_by_the_graph_that_alone_has_it_and_is_not_sure
     assert [more[name].rows for name in ("count", "best", "without")] == [(), (), ()]
     for name in ("count", "best", "without"):
         assert "load them into one store" in more[name].unread
-    beyond = run(sets["best"], two(films, ":ann :died 1999 . :bob :born 1920 ."))
-    assert (beyond.rows, beyond.is_cut) == (alone["best"], True)
+    beyond = run(sets["path"], two(films, ":ann :died 1999 . :jaws :by :cid ."))
+    assert ([row[0] for row in beyond.rows], beyond.is_cut) == ([ex("ann"), ex("bob")], True)
     assert "not joined" in beyond.unread
+    assert (nothing := run(Count(Instances(ex("Book"))), two(films, ":ann :died 1999 ."))).unread == ""
+    assert str(nothing.value) == str(Literal(0))
 
 
 def two(one: str, other: str) -> FederatedGraph:
@@ -262,7 +275,9 @@ def test_E02_a_query_that_is_too_much_for_a_member_is_not_its_last() -> None:
 def test_there_are_several_members_and_the_error_is_raised_if_every_one_fails() -> None:
     with pytest.raises(InputError):
         FederatedGraph([graph([], "alone")])
-    both = FederatedGraph([Broken(EndpointError("first")), Broken(EndpointError("second"))])
+    with pytest.raises(InputError, match="of one name"):
+        FederatedGraph([graph([], "same"), graph([], "same")])
+    both = FederatedGraph([Broken(EndpointError("first")), Broken(EndpointError("second")).changed(name="other")])
     with pytest.raises(EndpointError, match="first"):
         both.select(Query.load("any"))
 
@@ -312,15 +327,6 @@ def test_a_hub_between_two_graphs_is_not_read_whole() -> None:
     assert [str(term) for term in found.terms] == [str(ex(name)) for name in ("b", "x77", "hub")]
     (there,) = walk_ends(both, [Walk(ex("b"), PropertyPath.of(f"{EX}q", f"^{EX}q"))])
     assert there.items == (ex("a"),)
-
-
-def test_members_of_one_name_are_numbered_and_cite_themselves_so() -> None:
-    given = [graph(parsed(f":a :p :b{i} ."), name) for i, name in enumerate(("x", "x", "x (2)", "y", "x"))]
-    both = FederatedGraph(given)
-    assert [member.name for member in both.members] == ["x", "x (3)", "x (2)", "y", "x (4)"]
-    assert both.members[1].source(None) == Source("x (3)")
-    assert [member.name for member in given] == ["x", "x", "x (2)", "y", "x"], "those of the caller stay as they are"
-    assert len({member.name for member in both.views_of_members}) == 5
 
 
 class Named(OxigraphGraph):

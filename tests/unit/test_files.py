@@ -123,15 +123,6 @@ def test_L05_line_ends(load: Load) -> None:
         assert objects(load(f"ends.{suffix}", data, skip_bad=skip_bad)) == ['"v"', '"w"'], (end, skip_bad, suffix)
 
 
-def test_lines_of_a_literal_in_xml_end_as_a_reader_of_xml_ends_them(load: Load) -> None:
-    """Oxigraph kept ``\\r``, so a literal was another one where git had changed line ends; also between two chunks."""
-    for size, end in itertools.product((1 << 16, 100_001), (b"\n", b"\r", b"\r\n")):
-        text = b"\n".join([b"line"] * (size // 6))
-        data = RDF + ABOUT_A.replace(b">v<", b">" + text + b"<") + b"</rdf:RDF>"
-        (quad,) = load("ends.rdf", data.replace(b"\n", end)).store
-        assert quad.object.value == text.decode()
-
-
 def test_L06_L07_latin_1_utf_16_and_utf_32(load: Load) -> None:
     data = TRIPLE * 5000 + TRIPLE.replace(b'"v"', '"café"'.encode("latin-1"))
     message = refused("E_ENCODING", load, "latin.nt", data).message

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import date
 from decimal import Decimal
@@ -191,18 +190,6 @@ def test_named_graphs_and_blank_nodes_of_a_dataset_are_kept(store: str) -> None:
         ("_:b7", '"x"', "<http://e.org/g>"),
         ("<http://e.org/a>", "_:b7", "DEFAULT"),
     }
-
-
-def test_a_store_of_oxrdflib_is_used_as_it_is_seen_to_change_and_queried_by_several_threads() -> None:
-    graph = rdflib.Graph(store="Oxigraph")
-    ann, knows, bob = (rdflib.URIRef(f"http://e.org/{name}") for name in ("ann", "knows", "bob"))
-    graph.add((ann, knows, bob))
-    knowledge = kgsparql.open(graph, embedder="none")
-    assert knowledge.graph.store is graph.store._inner  # type: ignore[attr-defined]
-    assert len(knowledge.query(ALL_TRIPLES)) == 1
-    graph.add((bob, knows, ann))
-    with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(lambda _: len(knowledge.query(ALL_TRIPLES)), range(6))) == [2] * 6
 
 
 def test_a_select_is_solutions_an_ask_true_or_false_and_a_construct_triples(nobel: kgsparql.KnowledgeBase) -> None:

@@ -18,8 +18,6 @@ MOST_FAILURES = 5  # in a row; then an endpoint is not asked for `REST_S`
 REST_S = 60.0
 _MINUTE_S = 60.0
 _POLL_S = 0.05
-_RESERVE_S = 1.0
-"""Query time that must be left for a query to begin: the endpoint's own count may be a little ahead of ours."""
 
 
 class RateLimiter:
@@ -37,8 +35,7 @@ class RateLimiter:
         self._changed = threading.Condition()
         self._line: deque[object] = deque()
         self._running = 0
-        self._ended = self._counted = self._resting_until = -math.inf
-        self._saved_s = math.inf  # query time that was left at `_counted`
+        self._ended = self._resting_until = -math.inf
         self._closed: dict[str, float] = {}  # by URL, as services on one server ask for pauses of their own
         self._failures = 0  # in a row
         self._errors: list[float] = []  # when the last ones were
@@ -66,7 +63,7 @@ class RateLimiter:
                 self._line.remove(ticket)
                 self._changed.notify_all()
 
-    def leave(self, request: SparqlRequest, took_s: float, *, closed_s: float | None = None) -> None:
+    def leave(self, request: SparqlRequest, closed_s: float | None = None) -> None:
         """Keep what was learned from a query that is over, and let the next go.
 
         :param closed_s: seconds for which nobody may ask.
@@ -74,7 +71,6 @@ class RateLimiter:
         with self._changed:
             now = self._ended = self.clock()
             self._running -= 1
-            self._saved_s -= took_s
             if closed_s is not None:
                 self._closed[request.url] = max(self._closed.get(request.url, -math.inf), now + closed_s)
             self._changed.notify_all()
@@ -124,22 +120,13 @@ class RateLimiter:
         if self._line[0] is ticket and wanted_s <= 0 and self._running < at_once:
             return False
         self.wait(self._changed, min(left_s, _POLL_S, wanted_s if wanted_s > 0 else _POLL_S))
-        if wanted_s > 0:
-            request.waiting.seconds += max(0.0, self.clock() - now)
         return True
 
     def _pause_wanted(self, now: float, request: SparqlRequest) -> tuple[float, str]:
         """Tell for how many seconds nobody may ask, and why."""
-        profile, used_up_s = request.profile, 0.0
-        if profile.query_seconds is not None:
-            rate, most = profile.query_seconds / _MINUTE_S, profile.burst_seconds or profile.query_seconds
-            self._saved_s = min(most, self._saved_s + (now - self._counted) * rate)
-            self._counted = now
-            used_up_s = (min(_RESERVE_S, most) - self._saved_s) / rate
         return max(
             (self._closed.get(request.url, -math.inf) - now, "it wants to be left alone"),
-            (used_up_s, "the time that its queries may take in a minute is used up"),
-            (self._ended + profile.pause_s - now, "there is a pause between queries"),
+            (self._ended + request.profile.pause_s - now, "there is a pause between queries"),
         )
 
 

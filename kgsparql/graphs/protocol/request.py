@@ -71,13 +71,6 @@ _ABOUT_THE_QUERY = re.compile(
 """Virtuoso fails with 500 at a query that it cannot run."""
 
 
-@dataclass(slots=True)
-class Waiting:
-    """How long a query has waited for its endpoint's sake."""
-
-    seconds: float = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class SparqlRequest:
     """A query for an endpoint, or a request for its service description. It may take several HTTP requests.
@@ -102,13 +95,12 @@ class SparqlRequest:
     deadline: float = field(default=math.inf, compare=False, repr=False)
     cancel: threading.Event | None = field(default=None, compare=False, repr=False)
     sent: Callable[[], None] | None = field(default=None, compare=False, repr=False)
-    waiting: Waiting = field(default_factory=Waiting, compare=False, repr=False)
     keep_s: float = field(default=0.0, compare=False, repr=False)
     of: str = field(default="", compare=False, repr=False)
 
     def may_wait_s(self, now: float) -> float:
         """Tell how much longer it may wait for its endpoint's sake."""
-        return min(MAX_WAIT_S - self.waiting.seconds, self.deadline - now)
+        return min(MAX_WAIT_S, self.deadline - now)
 
     def within(self, seconds: float) -> SparqlRequest:
         """Return the same request, to end in so many seconds."""

@@ -26,6 +26,7 @@ from kgsparql.graphs.profiles import PUBLIC_PAUSE_S
 from kgsparql.graphs.protocol.rate_limiter import REST_S, RateLimiter, rate_limiter_of
 from kgsparql.graphs.protocol.replies import boolean, of_web_page, solutions, triples
 from kgsparql.graphs.protocol.request import (
+    MAX_WAIT_S,
     Form,
     Sender,
     SparqlRequest,
@@ -40,7 +41,6 @@ from kgsparql.http.transport import HttpReply, HttpRequest, NetworkError, Transp
 from kgsparql.rdf.terms import printable
 from kgsparql.storage.response_cache import QUERY, ResponseCache
 
-MAX_REDIRECTS = 3
 MAX_TRIES = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESULTS = "application/sparql-results+json, application/json;q=0.5"
@@ -84,7 +84,7 @@ class RateLimitedSender:
             tries += 1
             self._note_wait(request, limiter)
             limiter.enter(request, is_again=tries > 1)
-            entered, outcome, pause_s, closed_s = limiter.clock(), None, None, None
+            outcome, pause_s, closed_s = None, None, None
             try:
                 outcome = self._one_outcome(limiter, request)
                 closed_s = retry_after_s(outcome.headers) if isinstance(outcome, HttpReply) else None
@@ -92,12 +92,13 @@ class RateLimitedSender:
                 if pause_s is not None:
                     pause_s = closed_s = max(pause_s, closed_s or 0.0)
             finally:  # only now that the pause is known: else the next in line would send during it
-                limiter.leave(request, limiter.clock() - entered, closed_s=closed_s)
+                limiter.leave(request, closed_s)
             if pause_s is None:
                 if isinstance(outcome, HttpReply):
                     return outcome
                 raise outcome
-            if pause_s > request.may_wait_s(limiter.clock()) or tries >= MAX_TRIES:
+            now = limiter.clock()
+            if pause_s > min(request.may_wait_s(now), MAX_WAIT_S - now + began) or tries >= MAX_TRIES:
                 raise _given_up_error(outcome, request, pause_s, tries)
 
     def _one_outcome(self, limiter: RateLimiter, request: SparqlRequest) -> _Outcome:
@@ -161,7 +162,7 @@ def _given_up_error(outcome: _Outcome, request: SparqlRequest, pause_s: float, t
 
 
 class HttpSender:
-    """A sender over HTTP, which follows redirects within the server; any number of threads may use it."""
+    """A sender over HTTP; any number of threads may use it."""
 
     def __init__(self, address: Address, max_bytes: int, transport: Transport | None = None) -> None:
         self._address, self.max_bytes, self._transport = address, max_bytes, transport
@@ -181,20 +182,16 @@ class HttpSender:
             self._transport = NetworkTransport(self._address.origin, self._address.url)
         began = time.monotonic()
         deadline = min(request.deadline, began + request.timeout_s)
-        url, redirects_left = self._address.target, MAX_REDIRECTS
-        while True:
-            http = self._http_request(url, request, deadline - time.monotonic())
-            http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
-            http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
-            try:
-                reply = send(self._transport, http)
-            except NetworkError as failure:
-                raise of_network(failure, request, http.max_bytes) from failure
-            if reply.status not in _REDIRECTS or "location" not in reply.headers or retry_after_s(reply.headers):
-                return replace(reply, seconds=time.monotonic() - began)
-            if redirects_left == 0:
-                raise request.reply_error(f"more than {MAX_REDIRECTS} redirects", "E_REDIRECT", "check the URL")
-            url, redirects_left = self._redirected_url(url, reply.headers["location"], request), redirects_left - 1
+        http = self._http_request(self._address.target, request, deadline - began)
+        http.deadline, http.cancel, http.may_repeat = deadline, request.cancel, True
+        http.max_bytes = self.max_bytes if request.text else min(self.max_bytes, _DESCRIPTION_BYTES)
+        try:
+            reply = send(self._transport, http)
+        except NetworkError as failure:
+            raise of_network(failure, request, http.max_bytes) from failure
+        if reply.status in _REDIRECTS and "location" in reply.headers and not retry_after_s(reply.headers):
+            raise self._redirect_error(reply.headers["location"], request)
+        return replace(reply, seconds=time.monotonic() - began)
 
     def _http_request(self, url: str, request: SparqlRequest, left_s: float) -> HttpRequest:
         """Build a GET for a description, or where the profile wants one and the URL is not too long; else a POST."""
@@ -206,17 +203,13 @@ class HttpSender:
             manner = "POST"
         return built_request(self._address, url, request, manner, left_s)
 
-    def _redirected_url(self, url: str, location: str, request: SparqlRequest) -> str:
-        """Return the URL that a redirect leads to, on the same server: queries and passwords go nowhere else."""
-        shown, what = printable(unreadable_url(location), 200), "no endpoint"
-        hint = "ask its operator, or is it another URL?"
+    def _redirect_error(self, location: str, request: SparqlRequest) -> KgsparqlError:
+        """Make the error of a redirect, which names the URL: queries and passwords go nowhere by themselves."""
+        shown, hint = printable(unreadable_url(location), 200), "ask its operator, or is it another URL?"
         with suppress(ValueError):  # no URL at all, or not one of an endpoint
-            address = Address.parse(urljoin(url, location))
-            if address.origin == self._address.origin:
-                return address.target
-            shown, what = address.url, "another server"
+            shown = Address.parse(urljoin(self._address.target, location)).url
             hint = f"if that is the one you mean: -k {shlex.quote(shown)}"
-        raise request.reply_error(f"redirects to {shown}, which is {what}", "E_REDIRECT", hint, location=shown)
+        return request.reply_error(f"redirects to {shown}", "E_REDIRECT", hint, location=shown)
 
 
 def built_request(
