@@ -156,7 +156,6 @@ def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
 
 def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, nobel_url: str) -> None:
     source = ("-k", with_secrets(nobel_url), "--debug")
-    run("config", "show", "-f", "json")
     run("info", *source, "-f", "json")
     run("query", SELECT, *source, "-f", "csv")
     run("doctor", *source)
@@ -230,7 +229,7 @@ def test_no_secret_of_a_mistyped_url_is_shown(run: Run, monkeypatch: pytest.Monk
         for command in (("doctor",), ("ask", "Who?", "--no-model", "-k", FIXTURES / "nobel.ttl")):
             assert secret not in run(*command, "--embedder", f"{given}#m", "--debug")
         monkeypatch.setenv("KGSPARQL_KG", given)
-        assert secret not in run("info", "--debug") + run("config", "show")
+        assert secret not in run("info", "--debug")
         monkeypatch.delenv("KGSPARQL_KG")
 
 
@@ -241,7 +240,7 @@ def test_no_secret_in_settings_is_shown(run: Run, place: Path, monkeypatch: pyte
         'embedder = "https://me:{}@e.org/v1#m"', '[model]\nkey = "{}"', '[graphs]\na = "https://me:{}@e.org/sparql"',
     ):  # fmt: skip
         (place / "kgsparql.toml").write_text(line.format(SETTING) + "\n", encoding="utf-8")
-        for arguments in (("config", "show"), ("doctor", "--debug"), ("info", "--debug")):
+        for arguments in (("doctor", "--debug"), ("info", "--debug")):
             run(*arguments)
 
 

@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "load": "graph.load", "index": "graph.index", "info": "graph.info",
     "retrievers": "reference.retrievers", "cache": "installation.cache", "doctor": "doctor.doctor",
     "schema": "reference.schema", "serve": "serve.serve", "mcp": "serve.mcp",
-    "eval": "eval.evaluate", "log": "log.log", "config": "installation.config",
+    "eval": "eval.evaluate", "log": "log.log",
 }  # fmt: skip
 """The commands in their order, each with its module and what in it is its function, or its group."""
 
@@ -84,7 +84,6 @@ def _say_version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    ctx: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_say_version, is_eager=True)
     ] = False,
@@ -95,6 +94,4 @@ def _main(
 
     for note in removed_notes():
         say(note)
-    if ctx.invoked_subcommand == "config":  # which shows where a file is that cannot be read
-        return
     load_settings()

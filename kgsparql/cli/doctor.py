@@ -17,7 +17,7 @@ import typer
 
 from kgsparql.cli import _common as c
 from kgsparql.cli._options import KgOption, named_sources
-from kgsparql.cli._settings import settings
+from kgsparql.cli._settings import settings, user_file
 from kgsparql.errors import (
     KEY_VARIABLE,
     CancelledError,
@@ -73,6 +73,7 @@ def doctor(
     checks: list[tuple[str, Callable[[], CheckResult]]] = [
         ("kgsparql", _version_finding),
         *((name, partial(_package_finding, name)) for name in _PACKAGES),
+        ("settings", _settings_finding),
         ("cache", _cache_finding),
         *(("graph", partial(_graph_finding, source, timeout)) for source in sources),
         ("model", partial(_model_finding, model, base_url, timeout)),
@@ -135,6 +136,13 @@ def _package_finding(name: str) -> CheckResult:
     if extra == name:
         return CheckResult(found, f"pip install {' '.join(missing)}", "fail", KgsparqlError.exit_code)
     return CheckResult(found, f"pip install 'kgsparql[{extra}]'", "absent")
+
+
+def _settings_finding() -> CheckResult:
+    """Say which settings are read from which file, and which variables are set."""
+    found, variables = settings(), [name for name in sorted(os.environ) if name.startswith("KGSPARQL_")]
+    read = f"{found.file}: {', '.join(found.values)}" if found.values else f"no file; your own would be {user_file()}"
+    return CheckResult(f"{read}{'; set here: ' if variables else ''}{', '.join(variables)}")
 
 
 def _cache_finding() -> CheckResult:

@@ -1,22 +1,17 @@
-"""``cache`` and ``config``: what is kept between runs, and which settings hold."""
+"""``cache``: what is kept between runs."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import fields
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from rich.filesize import decimal
 
 from kgsparql.cli import _common as c
-from kgsparql.cli._options import GraphOptions, LimitOptions, ModelOptions
-from kgsparql.cli._settings import KEYS, Settings, load_settings, user_file
-from kgsparql.errors import InputError, OptionError, StoreError, redacted, shown_source
-from kgsparql.http.address import Address
+from kgsparql.errors import OptionError, StoreError
 from kgsparql.rdf.terms import printable
 from kgsparql.resources import cache_directory
 
@@ -113,54 +108,3 @@ def _entries_of(directory: Path, kind: str) -> list[Path]:
 def _target_of(entry: Path) -> Path:
     """Return the store or index that an entry belongs to."""
     return entry.with_name(entry.name.partition(".")[0])
-
-
-@c.command
-def show(*, to: c.AloneOptions) -> None:
-    """Show every setting, its value, and where that is from."""
-    own = user_file()
-    shown = list(_shown_settings(load_settings()))
-    to.say(f"your own file: {own}{'' if own.exists() else ' (not made yet)'}")
-    rows = [(key, printable(_value_text(value), 400), origin) for key, value, origin in shown]
-    key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    lines = [f"{key:<{key_width}}  {value:<{value_width}}  {at}".rstrip() for key, value, at in rows]
-    to.write([{"key": key, "value": value, "origin": origin} for key, value, origin in shown], lines)
-
-
-def _shown_settings(found: Settings) -> Iterator[tuple[str, Any, str]]:
-    """Show all settings, each with its value and where that is from: a variable, a file, or ``default``."""
-    usual = {own.name: own.default for group in (GraphOptions, ModelOptions, LimitOptions) for own in fields(group)}
-    usual |= {"lang": ["en"], "retriever": "auto", "embedder": "auto"}
-    for key in (*KEYS, *(key for key in found.values if key not in KEYS)):
-        _, option, variable = KEYS.get(key, ("", "", ""))
-        value, origin = found.values.get(key, usual.get(option)), str(found.file) if key in found.values else "default"
-        if given := os.environ.get(variable, "").strip() if variable else "":
-            value, origin = given.split("\n") if key == "graph" else given, variable
-        yield key, _without_secrets(value), origin
-
-
-def _without_secrets(value: Any) -> Any:
-    """Return a setting without credentials, also where it cannot be said where a password ends."""
-    if isinstance(value, dict):
-        return {name: _without_secrets(own) for name, own in value.items()}
-    if isinstance(value, list):
-        return [_without_secrets(one) for one in value]
-    if not isinstance(value, str):
-        return value
-    with suppress(InputError):
-        Address.parse(value)
-        return redacted(value)
-    return redacted(shown_source(value))
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, dict):
-        value = [f"{name}={own}" for name, own in value.items()]
-    return ", ".join(map(str, value)) if isinstance(value, list) else "-" if value is None else str(value)
-
-
-config = c.group(
-    "Show the settings that hold and the files they are in. What is typed comes first, then variables of the "
-    "environment, then the user's own file, or the one that KGSPARQL_CONFIG names.",
-    show, no_args_is_help=True,
-)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Settings of files, seen from the commands: flag, environment, file, default; and ``kgsparql config``."""
+"""Settings of files, seen from the commands: flag, environment, file, default."""
 
 import json
 import os
@@ -35,11 +35,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def settings(run: Run) -> dict[str, tuple[object, str]]:
-    shown = json.loads(run("config", "show", "-f", "json").stdout)
-    return {one["key"]: (one["value"], one["origin"]) for one in shown}
-
-
 def test_a_file_acts_as_if_its_options_had_been_typed(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     configured = run("ask", PHYSICS, "-f", "json", "-q", "--reproducible").stdout
     assert PHYSICS in run("log").stdout
@@ -70,9 +65,6 @@ def test_what_is_typed_wins_over_the_environment_which_wins_over_the_file(
     done = run("ask", PHYSICS, "-q")
     assert "missing.ttl" in done.stderr
     assert not (project / "q.sqlite").exists()
-    found = settings(run)
-    assert found["log"] == (str(project / "other.sqlite"), "KGSPARQL_LOG")
-    assert found["graph"] == (["missing.ttl"], "KGSPARQL_KG")
     for name in ("KGSPARQL_LOG", "KGSPARQL_KG"):
         monkeypatch.delenv(name)
     (project / "kgsparql.toml").write_text(
@@ -83,19 +75,15 @@ def test_what_is_typed_wins_over_the_environment_which_wins_over_the_file(
     assert done.exit_code == 0, done.stderr
 
 
-def test_show_says_where_each_value_is_from_and_no_password(project: Path, run: Run) -> None:
-    with (project / "kgsparql.toml").open("a") as file:
-        file.write('[model]\nname = "mine"\nbase_url = "http://me:sk-in-the-file@127.0.0.1:9/v1"\n')
-    found, origin = settings(run), str(project / "kgsparql.toml")
-    assert found["model.name"] == ("mine", origin)
-    assert found["model.base_url"] == ("http://***@127.0.0.1:9/v1", origin)
-    assert found["limits.max_seconds"] == (77, origin)
-    assert found["limits.max_queries"] == (500, "default")
-    assert found["method.options"][0] == {"max_hops": 1, "paths_kept": 2}
-    shown = run("config", "show").stdout
-    assert "sk-in" not in shown
-    prizes = ["graphs.prizes", str(project / "nobel.ttl"), origin]
-    assert any(line.split() == prizes for line in shown.splitlines())
+def test_doctor_says_what_is_read_from_where(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> str:
+        checks = json.loads(run("doctor", "--embedder", "none", "-f", "json").stdout)
+        return next(one["found"] for one in checks if one["check"] == "settings")
+
+    keys = "graph, log, graphs.prizes, method.name, method.options, limits.max_seconds"
+    assert said().startswith(f"{project / 'kgsparql.toml'}: {keys}; set here: KGSPARQL_")
+    monkeypatch.setenv("KGSPARQL_CONFIG", "none")
+    assert said().startswith(f"no file; your own would be {user_file()}; set here: KGSPARQL_")
 
 
 @pytest.fixture

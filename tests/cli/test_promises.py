@@ -36,7 +36,7 @@ ARGUMENTS = {
     "check": f"check|DIR/{NAME}.ttl|{LOADED}",
     "serve": f"serve|-k|DIR/{NAME}", "mcp": f"mcp|-k|DIR/{NAME}", "eval": f"eval|DIR/{NAME}",
     "log": "log|--log|DIR/log",
-    **{name: name for name in ("cache", "schema", "tools", "config", "retrievers")},
+    **{name: name for name in ("cache", "schema", "retrievers")},
 }  # fmt: skip
 COMMANDS = get_group(app).list_commands(None)  # type: ignore[arg-type]
 
