@@ -31,7 +31,7 @@ from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.metrics import METRICS
 from kgsparql.evaluation.record import Record, RecordedAnswer, RecordedCost
-from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.language_model import LanguageModel
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.terms import Literal, Term
@@ -136,8 +136,7 @@ class Writer:
     def _call(self, question: str, entities: Sequence[str], fault: str) -> Call[str]:
         shown = [fenced("schema", self.schema), fenced("entities", entities)]
         asked = "\n".join([f"Question: {plain(question, 4_000)}", *shown, fault])
-        schema = object_schema(sparql={"type": "string"})
-        return Call("sparql", (Message("system", SPARQL), Message("user", asked)), schema, _query_in)
+        return Call("sparql", SPARQL, asked, {"sparql": str}, _query_in)
 
     def _first_column(self, query: str) -> list[Term]:
         found = self.knowledge.query(query, timeout_s=QUERY_S, max_rows=MOST_ROWS)

@@ -17,7 +17,7 @@ from kgsparql.dataclasses import dataclass
 from kgsparql.events import CandidatesChosen
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.ranking import Ranker
-from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ with its number in the list and how much it helps, from 0 to 1. An example, for 
 {"choices": [{"n": 7, "score": 0.9}, {"n": 2, "score": 0.4}]}
 If nothing in the list helps, reply {"choices": []}."""
 
-SCHEMA = object_schema(
-    choices={"type": "array", "items": object_schema(n={"type": "integer"}, score={"type": "number"})}
-)
+MEMBERS: Mapping[str, Any] = {"choices": [{"n": int, "score": float}]}
 
 READING = """\
 A graph of facts is asked a question. Each line between <readings> and </readings> is one way to read the question: a
@@ -92,11 +90,12 @@ class Links:
 
 def choose(
     candidates: Sequence[Candidate], purpose: str, at_most: int, session: Session, *,
-    rules: str = RULES, schema: Mapping[str, Any] = SCHEMA, before: Sequence[str] = (),
+    rules: str = RULES, members: Mapping[str, Any] = MEMBERS, before: Sequence[str] = (),
 ) -> list[Choice]:  # fmt: skip
     """Choose at most ``at_most`` candidates, the best first: as the model, else the ranker does.
 
-    :param rules: what a model is told to do. :param schema: of its reply. :param before: what it reads beside the list.
+    :param rules: what a model is told to do. :param members: of its reply.
+    :param before: what it reads beside the list.
     """
     model, purposed = session.model, (purpose, at_most, session)
     if model is None:
@@ -115,8 +114,8 @@ def choose(
     alike = [*groups.values()]
     lines = [f"{n}. {own[0].text}" for n, own in enumerate(alike, 1)]
     asked = [f"Question: {plain(session.original, 4000)}", *before, f"Choose at most {at_most} of these {purpose}:"]
-    messages = Message("system", rules), Message("user", "\n".join([*asked, fenced("candidates", lines)]))
-    reply = session.ask_model(Call(purpose, messages, schema, partial(numbers, count=len(lines))))
+    text = "\n".join([*asked, fenced("candidates", lines)])
+    reply = session.ask_model(Call(purpose, rules, text, members, partial(numbers, count=len(lines))))
     if reply is not None and reply.dropped:
         some = f"{reply.dropped} of the choices or scores in the reply not on the list, repeated or unreadable"
         session.fall_back(purpose, some if reply.numbers else "no number of the list in the reply")
@@ -141,14 +140,14 @@ def reading_call(
     numbered = [f"{n}. {line}" for n, line in enumerate(lines, 1)]
     said.append(fenced("readings", numbered, limit=10 + (MAX_PASSAGE if quotes else MAX_LINE)))
     rules = [READING, *([] if links is None else [MENDING]), *([COMPUTING] * computes), *([QUOTING] * quotes)]
-    text = {"type": "string"}
-    members = {"meaning": text, "search": text} if links is not None else {}
-    members |= ({"compute": {"type": "boolean"}} if computes else {}) | ({"quote": text} if quotes else {})
+    members: dict[str, Any] = {"numbers": [int]} | ({} if links is None else {"meaning": str, "search": str})
+    members |= ({"compute": bool} if computes else {}) | ({"quote": str} if quotes else {})
     return Call(
-        purpose="reading",
-        messages=(Message("system", "\n".join(rules)), Message("user", "\n".join(said))),
-        schema=object_schema(numbers={"type": "array", "items": {"type": "integer"}}, **members),
-        read=lambda reply: said_reading(reply, count=len(lines), meanings=len(others)),
+        "reading",
+        "\n".join(rules),
+        "\n".join(said),
+        members,
+        lambda reply: said_reading(reply, count=len(lines), meanings=len(others)),
     )
 
 

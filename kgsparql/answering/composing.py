@@ -9,7 +9,7 @@ from kgsparql.answering.answer import LISTED, AnswerTerm, Claim, Draft, Retrieva
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.evidence.term_labels import labels_from_items
-from kgsparql.models.chat_completion import Call, Message, object_schema, plain
+from kgsparql.models.chat_completion import Call, plain
 from kgsparql.rdf.terms import Labels, Term, printable
 
 RANKED = "Ranked candidates"
@@ -57,9 +57,8 @@ def closed_book(session: Session) -> str:
         return ""
     from kgsparql.models.replies import own_knowledge  # where no model is asked, nothing that reads replies is needed
 
-    messages = Message("system", CLOSED_BOOK), Message("user", f"Question: {plain(session.original, 4000)}")
-    schema = object_schema(answer={"type": "string"})
-    said = session.ask_model(Call("closed book", messages, schema, own_knowledge), required=True)
+    asked = f"Question: {plain(session.original, 4000)}"
+    said = session.ask_model(Call("closed book", CLOSED_BOOK, asked, {"answer": str}, own_knowledge), required=True)
     if said is None:
         return ""
     if not said:

@@ -15,7 +15,7 @@ from kgsparql.dataclasses import replace
 from kgsparql.errors import GRAPH_FAILED, MODEL_FAILED, BudgetExceededError, EmbeddingError
 from kgsparql.evidence.evidence import Evidence
 from kgsparql.graphs.notes import Note
-from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.reply_json import by_lower_name, json_value, unusable
 from kgsparql.rdf.terms import printable
 
@@ -48,10 +48,9 @@ def with_prose(made: Answer, session: Session) -> Answer:
     shown: tuple[str, ...] = ()
     notes, dropped, writing = made.notes, 0, replace(session, model=session.writer)
     try:
-        marker = {"type": "string", "enum": [item.marker for item in chosen[:_MAX_FACTS]]}  # in a list, one never ends
-        sentence = object_schema(text={"type": "string"}, marker=marker)
-        schema = object_schema(sentences={"type": "array", "items": sentence})
-        call = Call("prose", _prose_messages(made, chosen, session), schema, _sentences_in)
+        markers = tuple(item.marker for item in chosen[:_MAX_FACTS])  # one for each sentence: a list never ends
+        sentence = {"text": str, "marker": markers}
+        call = Call("prose", _RULES, _told_facts(made, chosen, session), {"sentences": [sentence]}, _sentences_in)
         said = writing.ask_model(call, required=True) or []
         dropped = len(said)
         for one in said[:_MAX_SENTENCES]:
@@ -70,14 +69,14 @@ def chosen_evidence(made: Answer) -> Evidence:
     return made.evidence.keep([marker for markers in best for marker in markers] or made.cited)
 
 
-def _prose_messages(made: Answer, chosen: Evidence, session: Session) -> tuple[Message, ...]:
+def _told_facts(made: Answer, chosen: Evidence, session: Session) -> str:
     names = (
         "; ".join(one.label for one in made.best[:_MAX_FACTS]) if made.value is None else made.text.partition("\n")[0]
     )
     facts = (f"{item.marker} {item.text}" for item in chosen[:_MAX_FACTS])
     asked = f"Question: {plain(session.original, 4000)}\n{fenced('facts', facts, limit=_MAX_FACT_CHARACTERS)}\n"
     answer = fenced("answer", [names or str(made)], limit=_MAX_FACT_CHARACTERS)
-    return Message("system", _RULES), Message("user", asked + answer)
+    return asked + answer
 
 
 def _sentences_in(text: str) -> list[str]:

@@ -189,16 +189,15 @@ def _model_finding(name: str | None, base_url: str | None, timeout_s: float) -> 
         return CheckResult(f"none is named; {key}", hint, "absent")
     from kgsparql.answering.ask_options import ignore
     from kgsparql.budget import Budget, Usage
-    from kgsparql.models.chat_completion import Call, Message, object_schema
+    from kgsparql.models.chat_completion import Call
     from kgsparql.models.language_model import open_model
     from kgsparql.models.reply_json import json_value
     from kgsparql.retrievers._trial import use_of
 
     with open_model(name, base_url=base_url, mode=None, timeout_s=timeout_s) as model:
         form = 'Reply with JSON only, in the form {"answer": number}.'
-        question = (Message("system", form), Message("user", "What is two plus two?"))
-        schema, began = object_schema(answer={"type": "integer"}), time.perf_counter()
-        model.ask(Call("check", question, schema, json_value), Usage(Budget()), ignore)
+        call, began = Call("check", form, "What is two plus two?", {"answer": int}, json_value), time.perf_counter()
+        model.ask(call, Usage(Budget()), ignore)
         took = time.perf_counter() - began
     refused = ", ".join(model.capabilities.without)
     takes = f"takes {model.capabilities.rung}{f', refuses {refused}' if refused else ''}"

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
-from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.errors import ModelReplyError
@@ -46,16 +45,7 @@ def fenced(name: str, lines: Iterable[str], *, limit: int = _MAX_LINE_CHARACTERS
     return "\n".join([f"<{name}>", *(plain(line, limit) for line in lines), f"</{name}>"])
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: OneOf["system", "user", "assistant"]
-    content: str
-
-    def to_json(self) -> dict[str, str]:
-        """Write the message as OpenAI's protocol has it."""
-        return {"role": self.role, "content": self.content}
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +53,53 @@ class Call(Generic[T]):
     """One question to a model, and how its reply becomes a value.
 
     :param purpose: a word or two, for events, notes and the name of the schema.
-    :param schema: JSON schema of the reply, for servers that enforce one.
+    :param rules: what it is to do. :param text: what it does that with.
+    :param members: of the reply, an object: types, a list with that of its items, or the texts that may be there.
     :param read: makes the value from the text of the reply; raises :class:`ModelReplyError` where it cannot.
     """
 
     purpose: str
-    messages: tuple[Message, ...]
-    schema: Mapping[str, Any]
+    rules: str
+    text: str
+    members: Mapping[str, Any]
     read: Callable[[str], T]
 
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The turns that are sent, as OpenAI's protocol has them."""
+        return [{"role": "system", "content": self.rules}, {"role": "user", "content": self.text}]
 
-def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the strict JSON schema of an object with these properties, all of them required.
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The strict JSON schema of the reply, for servers that enforce one: all members are required."""
+        return json_schema(self.members)
 
-    >>> object_schema(n={"type": "integer"})["required"]
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """Make the strict JSON schema of what Python types say, all members of an object required.
+
+    >>> json_schema([int]), json_schema(("P1", "P2"))
+    ({'type': 'array', 'items': {'type': 'integer'}}, {'type': 'string', 'enum': ['P1', 'P2']})
+    >>> json_schema({"n": int})["required"]
     ['n']
     """
-    return {
-        "type": "object", "properties": dict(properties), "required": list(properties), "additionalProperties": False,
-    }  # fmt: skip
+    if isinstance(kind, type):
+        return {"type": _JSON_TYPES[kind]}
+    if isinstance(kind, list):
+        return {"type": "array", "items": json_schema(kind[0])}
+    if isinstance(kind, tuple):
+        return {"type": "string", "enum": [*kind]}
+    own = {name: json_schema(one) for name, one in kind.items()}
+    return {"type": "object", "properties": own, "required": [*own], "additionalProperties": False}
 
 
-def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Estimate how many tokens these messages have: one for four bytes, and a few for each turn.
+def estimated_tokens(*turns: str) -> int:
+    """Estimate how many tokens some turns of a conversation have: one for four bytes, and a few for each turn.
 
-    >>> estimated_tokens([Message("user", "a" * 40)])
+    >>> estimated_tokens("a" * 40)
     14
     """
-    return sum(_TOKENS_PER_MESSAGE + -(-len(m.content.encode()) // _BYTES_PER_TOKEN) for m in messages)
+    return sum(_TOKENS_PER_MESSAGE + -(-len(turn.encode()) // _BYTES_PER_TOKEN) for turn in turns)
 
 
 # --- Replies
@@ -161,7 +170,7 @@ def tokens_of(reply: Mapping[str, Any], reserved: tuple[int, int], text: str) ->
             return estimate
         return count if min(estimate, 1) <= count <= _MAX_TOKENS_OF_A_CALL else estimate
 
-    written = estimated_tokens([Message("assistant", text)]) if text else 0
+    written = estimated_tokens(text) if text else 0
     return counted("prompt_tokens", reserved[0]), counted("completion_tokens", written)
 
 

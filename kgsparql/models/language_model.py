@@ -26,7 +26,6 @@ from kgsparql.models.chat_completion import (
     CAPABILITIES,
     Call,
     Capabilities,
-    Message,
     estimated_tokens,
     fewer_tokens,
     note_of,
@@ -117,13 +116,13 @@ class LanguageModel(ClosedAtExit):
     def _value_at(self, attempt: int, call: Call[T], usage: Usage, emit: Emit) -> T:
         """Return the value of one attempt; ``attempt`` is part of the cache key."""
         request = {
-            **self.server_and_model, "messages": [m.to_json() for m in call.messages], "schema": call.schema,
+            **self.server_and_model, "messages": call.messages, "schema": call.schema,
             "temperature": self.temperature, "seed": self.seed, "attempt": attempt, "reply_tokens": self.reply_tokens,
         }  # fmt: skip
-        reserved = estimated_tokens(call.messages), self.reply_tokens
+        reserved = estimated_tokens(call.rules, call.text), self.reply_tokens
         usage.reserve_call(*reserved)
         began = time.perf_counter()
-        prompt = "\n\n".join(f"{m.role}\n{m.content}" for m in call.messages)
+        prompt = f"system\n{call.rules}\n\nuser\n{call.text}"
         event = ModelCalled(model=self.name, purpose=call.purpose, prompt=prompt)
         try:
             reply, is_kept = self._kept_or_new_reply(call, request, usage, emit)
@@ -200,11 +199,8 @@ class LanguageModel(ClosedAtExit):
             self._keep_reply(CAPABILITIES, self.server_and_model, asdict(capabilities), emit)
 
     def _request_body(self, call: Call[Any], capabilities: Capabilities, tokens: int) -> dict[str, Any]:
-        messages = call.messages
-        if not capabilities.system and messages[0].role == "system":  # its text goes before the first turn
-            first, second, *others = messages
-            messages = (Message(second.role, f"{first.content}\n\n{second.content}"), *others)
-        body: dict[str, Any] = {"model": self.name, "messages": [m.to_json() for m in messages]}
+        alone = [{"role": "user", "content": f"{call.rules}\n\n{call.text}"}]
+        body: dict[str, Any] = {"model": self.name, "messages": call.messages if capabilities.system else alone}
         optional = {"temperature": self.temperature, "seed": self.seed}
         body |= {name: value for name, value in optional.items() if name not in capabilities.without}
         if capabilities.limit:

@@ -24,7 +24,7 @@ from kgsparql.evidence.path_expansion import expanded_items
 from kgsparql.evidence.term_labels import statement_labels
 from kgsparql.evidence.verbalising import Line, line_text, path_text
 from kgsparql.graphs.notes import Cut
-from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.replies import SaidAnswer, said_answer, said_sentences
 from kgsparql.rdf import path_queries
 from kgsparql.rdf.literals import literal_kind
@@ -36,12 +36,9 @@ from kgsparql.retrievers._walking import SHOWN, is_opaque, item_of_ways, places_
 _MAX_NAME = 90  # characters, so that the number after it is never cut off
 _ENDS_READ = 20  # of a line, that a model reads; it can choose no other
 _MAX_HOPS = 6  # of a chain through the facts that a model used
-_TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
-_TEXTS, _NUMBERS = {"type": "array", "items": _TEXT}, {"type": "array", "items": _WHOLE}
-_STEP = object_schema(used=_TEXTS, start=_WHOLE, end=_WHOLE, says=_TEXT)
-MEMBERS: dict[str, Mapping[str, Any]] = {
-    "enough": {"type": "boolean"}, "steps": {"type": "array", "items": _STEP},
-    "reasoning": _TEXT, "answers": _NUMBERS, "used": _TEXTS, "quote": _TEXT,
+MEMBERS: dict[str, Any] = {
+    "enough": bool, "steps": [{"used": [str], "start": int, "end": int, "says": str}], "reasoning": str,
+    "answers": [int], "used": [str], "quote": str,
 }  # fmt: skip
 """What a reply may be asked for, by name."""
 
@@ -130,10 +127,11 @@ class FactSheet:
         facts = fenced("facts", self.texts, limit=10 + MAX_PASSAGE)
         asked = "\n".join([f"Question: {plain(session.original, 4000)}", *before, facts])
         call = Call(
-            purpose=purpose,
-            messages=(Message("system", rules), Message("user", asked)),
-            schema=object_schema(**{name: MEMBERS[name] for name in members}),
-            read=lambda reply: said_answer(reply, markers=list(self.lines), names=self.names),
+            purpose,
+            rules,
+            asked,
+            {name: MEMBERS[name] for name in members},
+            lambda reply: said_answer(reply, markers=list(self.lines), names=self.names),
         )
         said = session.ask_model(call, required=required)
         if said is None:
@@ -150,12 +148,13 @@ class FactSheet:
 
     def in_sentences(self, rules: str, session: Session) -> FactSheet:
         """Have the model write the lines as sentences for itself; one without all names and numbers is not taken."""
-        sentence = object_schema(marker=_TEXT, text=_TEXT)
+        text, sentence = fenced("facts", self.texts, limit=MAX_PASSAGE), {"marker": str, "text": str}
         call = Call(
-            purpose="sentences",
-            messages=(Message("system", rules), Message("user", fenced("facts", self.texts, limit=MAX_PASSAGE))),
-            schema=object_schema(sentences={"type": "array", "items": sentence}),
-            read=lambda reply: said_sentences(reply, markers=list(self.lines)),
+            "sentences",
+            rules,
+            text,
+            {"sentences": [sentence]},
+            lambda reply: said_sentences(reply, markers=list(self.lines)),
         )
         said, texts = session.ask_model(call) or {}, []
         named = [f"{printable(name, _MAX_NAME)} [{number}]" for number, name in enumerate(self.names, 1)]

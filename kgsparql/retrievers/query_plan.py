@@ -35,7 +35,7 @@ from kgsparql.answering.session import Session
 from kgsparql.errors import ModelReplyError, PlanError, QueryError
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import tokens, words
-from kgsparql.models.chat_completion import Call, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, fenced, plain
 from kgsparql.models.reply_json import by_lower_name, json_value
 from kgsparql.plans import algebra as a
 from kgsparql.plans.arrays import MAX_DEPTH, read_plan
@@ -87,7 +87,7 @@ _LOOKED_UP = 3
 _MAX_CHARACTERS = 4_000
 _MARKS = " .,;:!?()[]'\""
 _COLUMN_WORDS = "n number count items total sum average avg mean least most min max year years name value share".split()
-_SCHEMA = object_schema(plan={"type": "string"}, left_out={"type": "string"}, search={"type": "string"})
+_MEMBERS = {"plan": str, "left_out": str, "search": str}
 _TOKEN = re.compile(r"""[()]|"[^"]*"|'[^']*'|[^\s(),"']+""")
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
 _STEP = re.compile(r"(\^?)(R\d+)([<>]?)\Z")
@@ -161,8 +161,7 @@ def plan_call(question: str, terms: TermLists, remark: str = "") -> Call[Written
     if terms.left_out:
         asked.append(f"There are more {' and '.join(terms.left_out)} than these.")
     asked += [plain(remark, 1000)] if remark else []
-    messages = (Message("system", RULES), Message("user", "\n".join(asked)))
-    return Call("plan", messages, _SCHEMA, lambda text: _plan_in_reply(text, terms))
+    return Call("plan", RULES, "\n".join(asked), _MEMBERS, lambda text: _plan_in_reply(text, terms))
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from kgsparql.errors import (
     RequestRefusedError,
 )
 from kgsparql.events import Event, FallbackUsed, ModelCalled
-from kgsparql.models.chat_completion import Call, Capabilities, Message, fenced, object_schema, plain
+from kgsparql.models.chat_completion import Call, Capabilities, fenced, json_schema, plain
 from kgsparql.models.reply_json import plain_text
 from kgsparql.storage.response_cache import ResponseCache
 
@@ -33,8 +33,6 @@ from kgsparql.models.chat_completion import fewer_tokens
 from tests.model_server import Reply
 from tests.world import kept_kinds
 
-SCHEMA = object_schema(answer={"type": "string"})
-
 
 def model(server: ModelServer, cache: ResponseCache | None = None, **options: Any) -> LanguageModel:
     client = server.client(timeout_s=options.pop("timeout_s", 5.0))
@@ -44,8 +42,7 @@ def model(server: ModelServer, cache: ResponseCache | None = None, **options: An
 def ask(
     asked: LanguageModel, usage: Usage | None = None, events: list[Event] | None = None, *, text: str = "Which?"
 ) -> str:
-    messages = (Message("system", "Be brief. Reply with JSON."), Message("user", text))
-    call = Call("test", messages, SCHEMA, plain_text)
+    call = Call("test", "Be brief. Reply with JSON.", text, {"answer": str}, plain_text)
     try:
         return asked.ask(call, usage or Usage(), (lambda _: None) if events is None else events.append)
     finally:
@@ -75,7 +72,11 @@ def test_a_reply_is_read_counted_and_told() -> None:
     body = server.requests[0].body
     assert body["messages"][0] == {"role": "system", "content": "Be brief. Reply with JSON."}
     assert (body["temperature"], body["max_tokens"]) == (0, 4096)
-    assert body["response_format"]["json_schema"] == {"name": "test", "schema": SCHEMA, "strict": True}
+    assert body["response_format"]["json_schema"] == {
+        "name": "test",
+        "schema": json_schema({"answer": str}),
+        "strict": True,
+    }
     assert spent(usage) == (1, 100, 7)
     assert usage.cost == pytest.approx((100 * 2 + 7 * 4) / 1e6)
     (told,) = events
@@ -367,10 +368,9 @@ def test_a_limit_that_is_too_large_is_halved() -> None:
 
 def sent_for(server: ModelServer, response_cache: ResponseCache, text: str) -> dict[str, Any]:
     """The last request that was sent for a question."""
-    messages = (Message("system", "Be brief."), Message("user", text))
     with server.client() as client:
         LanguageModel("m", client, response_cache=response_cache).ask(
-            Call("test", messages, object_schema(), plain_text), Usage(), lambda _: None
+            Call("test", "Be brief.", text, {}, plain_text), Usage(), lambda _: None
         )
     return server.requests[-1].body
 

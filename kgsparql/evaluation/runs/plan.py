@@ -21,7 +21,7 @@ from kgsparql.errors import InputError, ModelReplyError, OptionError, redacted
 from kgsparql.evaluation.dataset import Dataset, Question
 from kgsparql.knowledge_base import KnowledgeBase
 from kgsparql.linking.words import comma_separated
-from kgsparql.models.chat_completion import Call, Message, object_schema, plain
+from kgsparql.models.chat_completion import Call, plain
 from kgsparql.models.reply_json import json_value
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import Literal, normalised, printable, whole_number
@@ -255,9 +255,9 @@ class ClosedBook(Retriever):
         """
         if session.model is None:
             return Retrieval()
-        messages = Message("system", CLOSED_BOOK_RULES), Message("user", f"Question: {plain(session.question, 4_000)}")
-        schema = object_schema(answers={"type": "array", "items": {"type": "string"}})
-        found = session.ask_model(Call("closed book", messages, schema, _answer_names), required=True) or []
+        asked = f"Question: {plain(session.question, 4_000)}"
+        call = Call("closed book", CLOSED_BOOK_RULES, asked, {"answers": [str]}, _answer_names)
+        found = session.ask_model(call, required=True) or []
         if not found:
             return Retrieval(draft=Draft(NOT_KNOWN, grounding="model", sufficient=False))
         kept = found[: self.most]
