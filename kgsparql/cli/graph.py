@@ -258,7 +258,7 @@ def _info_lines(facts: dict[str, Any]) -> list[str]:
     lines = [f"{printable(name, 400)}: {'triples not counted' if triples is None else f'{triples:,} triples'}"]
     if endpoint := facts.get("endpoint"):
         at = f"{endpoint['url']}: " if endpoint["url"] != name else ""
-        lines += [f"  endpoint   {at}{endpoint['summary']}", f"  limits     {', '.join(endpoint['said_of_limits'])}"]
+        lines += [f"  endpoint   {at}{endpoint['summary']}"]
         lines += [f"  dialect    text search: {endpoint['text_search']}"]
         lines += [f"  elsewhere  -k {other}" for other in endpoint["elsewhere"]]
     for source in facts["sources"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +35,6 @@ from kgsparql.graphs.profiles import (
     ProbeResult,
     engine_in_words,
     known_endpoints,
-    limits_in_words,
 )
 from kgsparql.graphs.protocol.replies import media_type, solutions
 from kgsparql.graphs.protocol.request import MAX_WAIT_S, Form, Sender, SparqlRequest
@@ -59,7 +57,6 @@ _SHARED_S = 3_600.0  # for which a reply is kept that is the same for all questi
 _DESCRIPTION_S = 5.0
 _AGAIN_S = 60.0  # seconds until another try to read the description
 _POLL_S = 0.1
-_VERSION = re.compile(r"[/ (]v?(\d[\w.+-]*)")
 _RDF = {"text/turtle", "application/n-triples", "application/rdf+xml"}
 _UNION: Mapping[str, str] = {"union-default-graph": "true"}
 """Asks Oxigraph's server for the union of all graphs; other servers ignore the parameter."""
@@ -365,11 +362,9 @@ def _read_probe(reply: HttpReply, url: str, known: EndpointProfile) -> tuple[End
     found = ProbeResult(server=printable(server, 120))
     if engine is None:
         return known, found
-    is_of_engine = any(f"server: {server}".lower().startswith(sign.lower()) for sign in engine.signs)
-    version = _VERSION.search(server) if is_of_engine else None
     own = {f.name: value for f in fields(known) if (value := getattr(known, f.name)) != f.default}
     profile = replace(engine, **{"engine": engine.name, "aliases": (), **own, "signs": ()})
-    return profile, replace(found, engine=engine.name, version=printable(version[1], 40) if version else "")
+    return profile, replace(found, engine=engine.name)
 
 
 def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
@@ -380,7 +375,7 @@ def endpoint_json(graph: EndpointGraph) -> dict[str, Any]:
     told = {name: getattr(profile, name) for name in _TOLD}
     return {
         "url": graph.url, "summary": engine_in_words(profile, graph.probe.found),
-        "said_of_limits": limits_in_words(profile), "profile": None if profile.name == UNKNOWN.name else profile.name,
-        "engine": profile.engine or None, "version": found.version or None, "server": found.server or None,
+        "profile": None if profile.name == UNKNOWN.name else profile.name,
+        "engine": profile.engine or None, "server": found.server or None,
         **{k: [getattr(one, "value", one) for one in v] if isinstance(v, tuple) else v for k, v in told.items()},
     }  # fmt: skip

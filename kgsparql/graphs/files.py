@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionError, shown_source
-from kgsparql.graphs.decoding import Tally, unpacked
+from kgsparql.graphs.decoding import Tally
 from kgsparql.rdf.terms import IRI, BlankNode, printable
 from kgsparql.resources import is_of_the_system
 
@@ -38,7 +38,7 @@ FORMATS: dict[str, ox.RdfFormat] = {
 """Format by file suffix or name, without the dot, in lower case."""
 
 OWN_BASE = "file:"
-_SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, which takes more time for each
+SMALL_BYTES = 8 << 20  # of smaller files it is told how they write values, which takes more time for each
 _NAMES = "ttl, nt, nq, trig, rdf, jsonld"
 _SHOWN = 5
 _MOST_COMPARED = 1_000
@@ -106,20 +106,15 @@ class RdfFile:
         return 0 if self.path is None else self.path.stat().st_size
 
     @property
-    def is_small(self) -> bool:
-        """Whether it is told how it writes values; unpacked, it is some ten times as large."""
-        return self.size * (10 if self.name.lower().endswith((".gz", ".gzip")) else 1) < _SMALL_BYTES
+    def unpacked_size(self) -> int:
+        """Bytes when it is unpacked, estimated: gzip makes RDF some ten times smaller."""
+        return self.size * (10 if self.name.lower().endswith((".gz", ".gzip")) else 1)
 
     def sha256(self) -> str:
         """Hash of the bytes on disk, which are read for this."""
         data: Any
         with raw_file(self) as data:
             return hashlib.file_digest(data, "sha256").hexdigest()
-
-    def unpacked_chunks(self) -> Iterator[bytes]:
-        """Yield its bytes, unpacked."""
-        with raw_file(self) as data:
-            yield from unpacked(data, Tally(self.name))
 
 
 def format_named(name: str) -> ox.RdfFormat:

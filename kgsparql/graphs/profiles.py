@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import threading
 import time
@@ -17,11 +16,8 @@ from urllib.parse import urlsplit
 from kgsparql.dataclasses import dataclass, field, replace
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.http.address import Address
-from kgsparql.http.transport import in_words
 from kgsparql.rdf.terms import IRI, iri, printable
 
-PROFILES_VARIABLE = "KGSPARQL_ENDPOINTS"
-"""Names a file of the user's; another may be ``endpoints.toml`` in the user's configuration directory."""
 PUBLIC_PAUSE_S = 60.0
 """The pause after a public endpoint is overloaded, or asked too often, and does not say how long to wait."""
 _LONGEST_QLEVER_S = 10  # a QLever that is given more time than it may take refuses the query; 10 s is its least default
@@ -222,19 +218,16 @@ def endpoint_named(source: object) -> EndpointProfile | None:
 
 
 def known_endpoints() -> KnownEndpoints:
-    """Read the profiles of the user's files and of ours; again when a file has changed.
+    """Read the profiles of the user's file, ``endpoints.toml`` in the configuration directory, and of ours.
+
+    It is read again when it has changed.
 
     :raises GraphLoadError: for a file that is not right.
-    :raises InputError: if there is no file where :data:`PROFILES_VARIABLE` says.
     """
     from platformdirs import user_config_dir
 
-    given, own = os.environ.get(PROFILES_VARIABLE, "").strip(), Path(user_config_dir("kgsparql", appauthor=False))
-    files = [Path(given)] if given else []
-    if files and not files[0].is_file():
-        raise InputError(f"{PROFILES_VARIABLE}: no file {given}", hint="name a TOML file of profiles, or unset it")
-    files += [file for file in (own / _SHIPPED.name,) if file.is_file()]
-    return _known_endpoints(tuple((path, path.stat().st_mtime_ns) for path in files))
+    own = Path(user_config_dir("kgsparql", appauthor=False)) / _SHIPPED.name
+    return _known_endpoints(((own, own.stat().st_mtime_ns),) if own.is_file() else ())
 
 
 @cache
@@ -340,7 +333,6 @@ class ProbeResult:
     """What an endpoint says of itself: the engine, by the name of its profile, and the header ``Server``."""
 
     engine: str = ""
-    version: str = ""
     server: str = ""
 
 
@@ -374,20 +366,8 @@ def engine_in_words(profile: EndpointProfile, found: ProbeResult | None) -> str:
     """Say what the service and its engine are."""
     engine = profile.engine
     if found is not None:
-        engine = f"{found.engine} {found.version}".strip()
-        engine = engine or "an engine that does not say what it is" + (found.server and f" (server: {found.server})")
+        engine = found.engine or "an engine that does not say what it is" + (
+            found.server and f" (server: {found.server})"
+        )
     is_named = profile.name not in {UNKNOWN.name, profile.engine}
     return ", on ".join(filter(None, (profile.name if is_named else "", engine))) or "an engine that is not known yet"
-
-
-def limits_in_words(profile: EndpointProfile) -> list[str]:
-    """List the limits of queries there, its own and those that we keep for its sake."""
-    lines = (
-        (profile.timeout_s, "{:g} s a query"),
-        (profile.concurrency, "one query at a time" if profile.concurrency == 1 else "{} queries at a time"),
-        (profile.pause_s, "{:g} s between queries"), (profile.chunk_size, "{:,} terms looked up at once"),
-        (profile.max_solutions, "{:,} solutions a query"),
-        (profile.errors_per_minute, "a ban from {} errors a minute on"),
-        (profile.keep_s and in_words(profile.keep_s), "results kept for {}"),
-    )  # fmt: skip
-    return [line.format(limit) for limit, line in lines if limit]

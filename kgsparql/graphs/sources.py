@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -118,15 +117,9 @@ def open_embedded(
     try:
         graph = _read_files(files, options, name=name, cache=cache, progress=progress, notes=notes)
     except GraphLoadError as error:
-        others = [file.name for file in files if file.name != error.detail.get("path")]
-        if error.code == "E_BASE" and options.base is None and "-" not in given:
-            reading["base"] = OWN_BASE  # only now: else each graph would be another where its files lie elsewhere
-        elif options.skip_bad and 0 < len(others) < len(files):
-            given = [*others]
-            if notes is not None:
-                notes(f"left out: {error.message}")
-        else:
+        if error.code != "E_BASE" or options.base is not None or "-" in given:
             raise
+        reading["base"] = OWN_BASE  # only now: else each graph would be another where its files lie elsewhere
         return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)
     if notes is not None:
         for note in (*filter(None, map(left_out, dict.fromkeys(map(str, given)))), *graph.notes):
@@ -141,7 +134,7 @@ def _read_files(
     notes: Callable[[str], None] | None,
 ) -> OxigraphGraph:  # fmt: skip
     target = place_in_cache(files, options) if cache and all(file.path for file in files) else None
-    if target is not None and (is_store(target) or _exceed_cache_threshold(files)):
+    if target is not None and (is_store(target) or sum(file.unpacked_size for file in files) > CACHE_FROM_BYTES):
         try:
             return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)
         except StoreError as error:
@@ -225,9 +218,3 @@ def _stored_graph(given: Sequence[GraphSource], name: str | None) -> OxigraphGra
     if isinstance(source, RdflibCopy):
         graph.follow = source.store
     return graph
-
-
-def _exceed_cache_threshold(files: Sequence[RdfFile]) -> bool:
-    """Tell whether files are big when they are unpacked."""
-    unpacked = accumulate(len(chunk) for file in files for chunk in file.unpacked_chunks())
-    return sum(file.size for file in files) > CACHE_FROM_BYTES or any(size > CACHE_FROM_BYTES for size in unpacked)

@@ -24,6 +24,7 @@ from kgsparql.errors import GraphLoadError, InputError, KgsparqlError, OptionErr
 from kgsparql.graphs.adjacency import Revision
 from kgsparql.graphs.files import (
     OWN_BASE,
+    SMALL_BYTES,
     GraphName,
     Progress,
     RdfFile,
@@ -235,7 +236,7 @@ def _load_file(store: ox.Store, job: _Job, options: ReadOptions, progress: Progr
             if done >= total:
                 progress("writing", done, total)
 
-    if options.skip_bad or rdf_format.supports_datasets or file.is_small:
+    if options.skip_bad or rdf_format.supports_datasets or file.unpacked_size < SMALL_BYTES:
         blank = blank_nodes(f"b{uuid4().hex}n")  # like no other node of the store
         store.bulk_extend(quads(file, options, blank, graph=graph, progress=told))
     else:

@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -94,10 +93,7 @@ def digest_of(data: object) -> str:
 
 def sealed_json(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
     """Write a JSON object with its digest as text."""
-    whole = {**data, _DIGEST: digest_of(data)}
-    text = json.dumps(whole, ensure_ascii=False, indent=indent)
-    is_text = not re.search("[\ud800-\udfff]", text)  # else of a file name that is no UTF-8
-    return f"{text if is_text else json.dumps(whole, indent=indent)}\n"
+    return f"{json.dumps({**data, _DIGEST: digest_of(data)}, indent=indent)}\n"
 
 
 def read_sealed_json(file: Path, **version: int) -> dict[str, Any]:

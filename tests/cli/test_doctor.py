@@ -202,9 +202,10 @@ def test_an_endpoint_is_asked_and_one_that_wants_to_know_who_asks(
         code, found = doctor("-k", url.removesuffix("query"))
         assert (code, found["graph"]["state"]) == (5, "fail")
         # A server of ours stands in for Wikidata.
-        profiles = tmp_path / "mine.toml"
+        profiles = tmp_path / "config" / "kgsparql" / "endpoints.toml"
+        profiles.parent.mkdir(parents=True)
         profiles.write_text(f'[mine]\naliases = ["wikidata"]\nengine = "wikidata"\nurls = ["{url}"]\n')
-        monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profiles))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
         monkeypatch.delenv("KGSPARQL_CONTACT", raising=False)
         code, found = doctor("-k", "wikidata")
         assert (code, "KGSPARQL_CONTACT" in found["graph"]["hint"]) == (2, True)

@@ -160,9 +160,10 @@ BESIDE = f"""
 @pytest.fixture(params=["false", "true"], ids=["labels read", "labels looked up"])
 def captions_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An endpoint whose user says in a profile by which predicates it names things."""
-    data, profile = tmp_path / "own.ttl", tmp_path / "profile.toml"
+    data, profile = tmp_path / "own.ttl", tmp_path / "config" / "kgsparql" / "endpoints.toml"
     data.write_text(OWN, encoding="utf-8")
-    monkeypatch.setenv("KGSPARQL_ENDPOINTS", str(profile))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    profile.parent.mkdir(parents=True)
     with oxigraph_serve(store_of(data, tmp_path / "store")) as url:
         profile.write_text(
             f'[mine]\nurls = ["{url}"]\nhas_many_labels = {request.param}\n'

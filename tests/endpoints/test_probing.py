@@ -48,8 +48,7 @@ def test_engines_say_what_they_are(people_url: str, virtuoso_server: Virtuoso) -
     assert (graph.profile, graph.probe.found) == (UNKNOWN, None), "nothing is sent before the first query"
     found = found_out(graph)
     assert found.engine == "Oxigraph"
-    assert found.version.split(".")[0].isdigit()
-    assert found.server == f"Oxigraph/{found.version}"
+    assert found.server.startswith("Oxigraph/")
     assert (graph.profile.name, graph.profile.engine, graph.profile.urls) == ("Oxigraph", "Oxigraph", ())
     with rdflib_endpoint(FIXTURES / "queries" / "people.ttl") as url:
         graph = EndpointGraph(url)
@@ -59,7 +58,6 @@ def test_engines_say_what_they_are(people_url: str, virtuoso_server: Virtuoso) -
     found = found_out(graph)
     assert graph.may_repeat_triples
     assert found.engine == "Virtuoso"
-    assert found.version.startswith("07.20.")
     assert (graph.profile.has_union, graph.profile.max_solutions) == (True, 10_000)
 
 
@@ -107,18 +105,18 @@ def test_credentials_go_where_the_queries_go() -> None:
 
 
 def test_an_engine_gives_itself_away_by_a_header_or_its_description() -> None:
-    for headers, body, engine, version in (
-        ({"server": "Virtuoso/08.03.3326 (Linux)"}, b"", "Virtuoso", "08.03.3326"),
-        ({"server": "Apache Jena Fuseki (4.9.0)"}, b"", "Apache Jena Fuseki", "4.9.0"),
-        ({"fuseki_request_id": "17"}, b"", "Apache Jena Fuseki", ""),
-        ({"server": "GraphDB 6.0.7835, Forest 2.1.3"}, b"", "GraphDB", "6.0.7835"),
-        ({"server": "Jetty"}, b"<a:a> <http://www.bigdata.com/rdf#/features/KB/Namespace> 'kb' .", "Blazegraph", ""),
-        ({"server": "\x1b[31mVirtuoso/07"}, b"", "", ""),
-        ({"server": "cloudflare"}, b"<a:a> <a:b> 'Server: Virtuoso/07' .", "", ""),
-        ({"server": "nginx/1.2", "x_sparql_default_graph": ""}, b"", "Virtuoso", ""),
+    for headers, body, engine in (
+        ({"server": "Virtuoso/08.03.3326 (Linux)"}, b"", "Virtuoso"),
+        ({"server": "Apache Jena Fuseki (4.9.0)"}, b"", "Apache Jena Fuseki"),
+        ({"fuseki_request_id": "17"}, b"", "Apache Jena Fuseki"),
+        ({"server": "GraphDB 6.0.7835, Forest 2.1.3"}, b"", "GraphDB"),
+        ({"server": "Jetty"}, b"<a:a> <http://www.bigdata.com/rdf#/features/KB/Namespace> 'kb' .", "Blazegraph"),
+        ({"server": "\x1b[31mVirtuoso/07"}, b"", ""),
+        ({"server": "cloudflare"}, b"<a:a> <a:b> 'Server: Virtuoso/07' .", ""),
+        ({"server": "nginx/1.2", "x_sparql_default_graph": ""}, b"", "Virtuoso"),
     ):
         found = found_out(EndpointGraph(fresh_url(), transport=described(turtle(body, **headers))))
-        assert (found.engine, found.version) == (engine, version), headers
+        assert found.engine == engine, headers
         assert "\x1b" not in found.server
 
 
@@ -160,10 +158,9 @@ def test_E02_a_server_that_hangs_there_is_asked_all_the_same() -> None:
 def test_info_says_what_an_endpoint_is(run: Run, people_url: str) -> None:
     done = run("info", "-k", people_url)
     assert done.exit_code == 0, done.stderr
-    first, endpoint, limits, dialect, *_ = done.stdout.splitlines()
+    first, endpoint, dialect, *_ = done.stdout.splitlines()
     assert first == f"{people_url}: 7 triples"
-    assert endpoint.startswith("  endpoint   Oxigraph 0.")
-    assert limits == "  limits     4 queries at a time, 200 terms looked up at once"
+    assert endpoint == "  endpoint   Oxigraph"
     assert dialect == "  dialect    text search: none"
     told = json.loads(run("info", "-k", people_url, "-f", "json").stdout)
     assert told["missing"] == {}

@@ -13,7 +13,7 @@ from kgsparql import IRI, UNKNOWN, EndpointProfile
 from kgsparql.errors import GraphLoadError, InputError
 from kgsparql.graphs import EndpointGraph, names_endpoint, open_graph
 from kgsparql.graphs.ignored_predicates import IgnoredPredicates
-from kgsparql.graphs.profiles import PROFILES_VARIABLE, StatusMeaning, endpoint_named, known_endpoints
+from kgsparql.graphs.profiles import StatusMeaning, endpoint_named, known_endpoints
 from kgsparql.rdf.vocabulary import UNWALKED
 from tests.world import LABEL, ROOT
 
@@ -43,16 +43,15 @@ SERVICES = {
 
 @pytest.fixture(autouse=True)
 def _no_files_of_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(PROFILES_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def file(tmp_path: Path) -> Path:
     """Where a user keeps profiles."""
-    path = tmp_path / "mine.toml"
-    monkeypatch.setenv(PROFILES_VARIABLE, str(path))
+    path = tmp_path / "config" / "kgsparql" / "endpoints.toml"
+    path.parent.mkdir(parents=True)
     return path
 
 
@@ -232,18 +231,6 @@ def test_a_profile_of_a_user_goes_before_ours_or_changes_one_value_of_it(file: P
         assert (found.max_solutions, found.text_search, found.engine) == (500, "bif:contains", "Virtuoso")
 
 
-def test_the_file_in_the_configuration_directory_comes_after_the_named_one(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = tmp_path / "config" / "kgsparql" / "endpoints.toml"
-    kept.parent.mkdir(parents=True)
-    kept.write_text(OURS.replace("50", "70") + "max_url = 900\n")
-    file.write_text(OURS)
-    assert (named("ours").chunk_size, named("ours").max_url) == (50, 900)
-    monkeypatch.delenv(PROFILES_VARIABLE)
-    assert named("ours").chunk_size == 70
-
-
 def test_lists_keep_their_order_and_noise_adds_up(file: Path) -> None:
     file.write_text(
         'prefixes = { a = "urn:a:" }\n'
@@ -288,11 +275,9 @@ def test_what_no_profile_can_say_is_an_error_with_its_place(file: Path) -> None:
 def test_what_is_no_file_of_profiles_is_an_error(file: Path) -> None:
     data = file.with_name("data.ttl")
     data.write_text("<a:a> <a:b> <a:c> .")
-    with pytest.raises(InputError, match=f"{PROFILES_VARIABLE}: no file"):
-        known_endpoints()
     for text in (b"[a]\nchunk_size =\n", b"name = 5\n", b"[A-b]\n", b"\xff[a]"):
         file.write_bytes(text)
-        with pytest.raises(GraphLoadError, match=r"mine\.toml") as caught:
+        with pytest.raises(GraphLoadError, match=r"endpoints\.toml") as caught:
             open_graph("ours")
         assert caught.value.code == "E_PROFILE"
         assert not open_graph(str(data)).is_remote, "a file needs no profile"

@@ -167,16 +167,6 @@ def test_L09_L10_relative_iris_and_the_base(load: Load, tmp_path: Path) -> None:
         load("rel.ttl", b"<a> <b> <c> .", base="not absolute")
 
 
-def test_a_folder_with_a_bad_file_loads_the_others_only_where_that_is_asked_for(tmp_path: Path) -> None:
-    for name, data in {"a.ttl": TRIPLE, "b.ttl": b"\xff\xfe\x00", "c.ttl": TRIPLE.replace(b"v", b"w")}.items():
-        (tmp_path / name).write_bytes(data)
-    with pytest.raises(GraphLoadError, match=r"b\.ttl"):
-        open_graph(tmp_path)
-    notes: list[str] = []
-    assert len(open_graph(tmp_path, skip_bad=True, notes=notes.append).store) == 2
-    assert notes[0].startswith(f"left out: {tmp_path / 'b.ttl'}: ")
-
-
 def test_L11_L12_iris_and_language_tags_that_are_not(load: Load) -> None:
     iris = [b"<http://e.org/%bx>" % bad for bad in (b" ", b"{", b'"', b"\\", b"\\u003E", b"\\u0020", b"|", b"^", b"`")]
     tags = [b'"x"@' + tag for tag in (b"en_US", b"abcdefghijklmn", b"", b"1")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -176,17 +175,9 @@ def serialise(result: QueryResult, format: str, *, prefixes: PrefixMap | None = 
 
 
 def _used_prefixes(prefixes: PrefixMap, result: QueryResult) -> dict[str, str]:
-    r"""Return the prefixes that the triples use.
-
-    None that would shorten an IRI which ends in a dot: rdflib 7 cannot read ``dbr:Nash_Jr\.``, which is good Turtle.
-    """
+    """Return the prefixes that the triples use."""
     text = result.content.decode()
-    dotted = tuple(set(re.findall(r"<([^<>]*\.)>", text)))
-    return {
-        prefix: namespace
-        for prefix, namespace in prefixes
-        if f"<{namespace}" in text and not any(iri.startswith(namespace) for iri in dotted)
-    }
+    return {prefix: namespace for prefix, namespace in prefixes if f"<{namespace}" in text}
 
 
 def _text_table(result: QueryResult, prefixes: PrefixMap) -> str:
