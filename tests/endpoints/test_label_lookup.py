@@ -266,7 +266,8 @@ def test_names_that_cannot_be_looked_up_do_not_keep_those_of_other_graphs_back()
     assert [note for note in answer.notes if "names were not looked up" in note]
     assert [link.term.value.rpartition("/")[2] for link in answer.linked] == ["raw"]
     assert [found.term.value for found in answer.answers] == ["http://e.org/Q1"]
-    alone = KnowledgeBase(FederatedGraph([fake.graph(profile=profile)] * 2), embedder="none")
+    twice = [fake.graph(profile=profile).changed(name=name) for name in ("one", "other")]
+    alone = KnowledgeBase(FederatedGraph(twice), embedder="none")
     with pytest.raises(QueryError):
         alone.find("Sugar in the Raw")
 
