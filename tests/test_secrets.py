@@ -174,7 +174,7 @@ def test_no_secret_is_shown_or_kept_where_all_goes_well(run: Run, place: Path, n
         run("ask", QUESTION, *source, "--no-model", "-f", form, "-o", f"answer.{form}")
     run("check", "answer.json", *source)
     run("log", "--log", "log.db")
-    run("log", "show", "1", "--log", "log.db", "--debug")
+    run("log", "--log", "log.db", "--debug", "-f", "json")
     run("log", "export", "--log", "log.db", "-o", "exported.jsonl")
     run("cache")
     assert "log.db" in check_files(place)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +16,6 @@ from kgsparql.rdf.terms import printable
 
 if TYPE_CHECKING:
     from kgsparql.storage.question_log import LoggedQuestion, QuestionLog
-
-NumberArgument = Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")]
 
 _RATING_MARKS = {None: " ", True: "+", False: "-"}
 
@@ -47,52 +44,18 @@ def list_(
 def _question_line(one: LoggedQuestion) -> str:
     answer = one.answer
     labels = [term["term"]["label"] for term in answer.get("answers", ()) if term["is_best"]]
-    found = "; ".join(labels[:4]) or _answer_text(answer).strip().partition("\n")[0]
+    text = str(answer.get("text") or answer["error"]["message"])
+    cost = answer.get("usage", {}).get("cost")
+    found = "; ".join(labels[:4]) or text.strip().partition("\n")[0]
     return (
         f"{one.id:>5} {_RATING_MARKS[one.is_right]} {one.at[:16].replace('T', ' ')}  {answer['status']:<12} "
-        f"{_cost_text(answer):>8}  {printable(one.question, 80)}  → {printable(found, 100)}"
+        f"{'' if cost is None else f'{cost:.4g}':>8}  {printable(one.question, 80)}  → {printable(found, 100)}"
     ).rstrip()
-
-
-def _answer_text(answer: Mapping[str, Any]) -> str:
-    return str(answer.get("text") or answer["error"]["message"])
-
-
-def _cost_text(answer: Mapping[str, Any]) -> str:
-    cost = answer.get("usage", {}).get("cost")
-    return "" if cost is None else f"{cost:.4g}"
-
-
-@c.command
-def show(number: NumberArgument, log: LogOption = None, *, to: c.AloneOptions) -> None:
-    """Show one question: its answer, what it rests on, what it cost, and how it was rated."""
-    with _opened_log(log) as opened:
-        one = opened.entry(number)
-    to.write(asdict(one), _question_lines(one))
-
-
-def _question_lines(one: LoggedQuestion) -> Iterator[str]:
-    answer, right = one.answer, one.right_answers
-    yield f"{one.id}. {printable(one.question, 4_000)}\n"
-    yield from (printable(line, 2_000) for line in _answer_text(answer).splitlines())
-    if evidence := answer.get("evidence"):
-        yield "\nEvidence"
-        yield from (f"  [{item['marker']}] {printable(item['text'], 400)}" for item in evidence)
-    yield ""
-    usage = answer.get("usage", {})
-    about = {
-        "status": answer["status"], "asked": one.at, "graphs": ", ".join(answer.get("graphs", ())),
-        "method": answer.get("retriever"), "model": answer.get("model"), "tokens": usage.get("tokens"),
-        "cost": _cost_text(answer), "seconds": usage.get("seconds"),
-        "rated": {None: "", True: "right", False: "wrong"}[one.is_right],
-        "right": "" if right is None else "; ".join(right) or "the graph has no answer",
-    }  # fmt: skip
-    yield from (f"{name:<8} {printable(str(value), 600)}" for name, value in about.items() if value)
 
 
 @c.command
 def rate(
-    number: NumberArgument,
+    number: Annotated[int, typer.Argument(metavar="ID", help="As `kgsparql log` lists it.")],
     up: Annotated[bool, c.option("--up", "The answer was right.")] = False,
     down: Annotated[bool, c.option("--down", "The answer was wrong.")] = False,
     right: Annotated[
@@ -146,7 +109,7 @@ def export(
 
 
 log = c.group(
-    "List the logged questions, the newest first; show, rate or export them. No log is kept unless --log FILE or "
+    "List the logged questions, the newest first; rate or export them. No log is kept unless --log FILE or "
     "KGSPARQL_LOG names one.",
-    list_, show, rate, export, default="list",
+    list_, rate, export, default="list",
 )  # fmt: skip

@@ -185,9 +185,7 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
     assert "Marie Curie" in listed[1]
     assert run("log", "export", "-f", "eval").exit_code == 2
     assert run("log", "rate", "1", "--up").exit_code == 0
-    shown = run("log", "show", "1").stdout
-    assert "[P1]" in shown
-    assert "rated    right" in shown
+    assert run("log").stdout.splitlines()[1].startswith("    1 + ")
     exported = run("log", "export", "-f", "eval", "-o", questions)
     assert exported.exit_code == 0, exported.stderr
     measured = run("eval", questions, "-k", NOBEL, "-r", "path_ranking", "-q", "-o", tmp_path / "run")
@@ -200,10 +198,9 @@ def test_from_a_question_to_an_evaluation(run: Run, tmp_path: Path, monkeypatch:
 def test_lines_of_stdin_and_errors_are_logged_too_and_hostile_text_is_shown_as_text(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "q.sqlite"
     run("ask", "-", "-k", NOBEL, "-q", "--log", path, stdin=f"{PHYSICS}\n{'x' * 5000}\n")
-    assert PHYSICS in run("log", "show", "1", "--log", path).stdout
     found = json.loads(run("log", "--log", path, "-f", "json").stdout)
     assert [one["answer"]["status"] for one in found] == ["error", "answered"]
-    assert "at most 4,000" in run("log", "show", "2", "--log", path).stdout
+    assert "at most 4,000" in run("log", "--log", path).stdout
     for words in (
         ("rate", "1"), ("rate", "1", "--up", "--down"), ("rate", "1", "--right", "x", "--no-answer"),
         ("rate", "1", "--right", ""),
