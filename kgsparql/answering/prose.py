@@ -88,7 +88,7 @@ def _sentences_in(text: str) -> list[str]:
     ['Ann left [P1].', 'Ben stayed [P3].']
     """
     value = json_value(text)
-    found = by_lower_name(value).get("sentences") if isinstance(value, dict) else value
+    found = value if isinstance(value, list) else by_lower_name(value).get("sentences")
     if not isinstance(found, list):
         raise unusable(text, "a list of sentences")
     said: list[str] = []

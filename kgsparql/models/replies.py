@@ -18,7 +18,7 @@ from kgsparql.models.reply_json import (
     filled_body,
     find_json,
     first_member,
-    json_value,
+    members_of,
     plain_text,
     unusable,
 )
@@ -204,8 +204,7 @@ def said_reading(text: str, *, count: int, meanings: int = 0) -> SaidReading:
     (2,)
     """
     chosen, body = numbers(text, count=count), filled_body(text)
-    found = find_json(body)
-    members = by_lower_name(found[-1].value) if found else {}
+    members = members_of(body)
     letter = str(members.get("meaning") or "").strip(_MARKS + ".").casefold()
     at = ord(letter) - ord("a") if len(letter) == 1 else -1
     said = SaidReading(
@@ -261,8 +260,7 @@ def said_answer(text: str, *, markers: Sequence[str], names: Sequence[str]) -> S
     (1,)
     """
     body = filled_body(text)
-    found = find_json(body)
-    members = by_lower_name(found[-1].value) if found else {}
+    members = members_of(body)
     if members.keys().isdisjoint({"answers", "used", "enough", "steps", "quote"}):
         raise unusable(body, "answers")
     bare, keys = Counter(marker[1:] for marker in markers), [normalised(name) for name in names]
@@ -304,7 +302,7 @@ def said_sentences(text: str, *, markers: Collection[str]) -> dict[str, str]:
     {'P1': 'Ann knows Bob.'}
     """
     body = filled_body(text)
-    listed = by_lower_name(json_value(body)).get("sentences")
+    listed = members_of(body).get("sentences")
     own = map(by_lower_name, listed if isinstance(listed, list) else ())
     found = {str(one.get("marker")): printable(str(one.get("text") or ""), 300) for one in own}
     kept = {marker: said for marker, said in found.items() if marker in markers and said}
@@ -332,7 +330,7 @@ def own_knowledge(text: str) -> str:
     found = find_json(body)
     if not found and body.lstrip()[:1] in {"{", "["}:
         raise unusable(body, "JSON")
-    members = by_lower_name(found[-1].value) if found else {}
+    members = members_of(body)
     answer = first_member(members, "answer", "response") if members else plain_text(body)
     said = answer.strip() if isinstance(answer, str) else ""
     return "" if normalised(said) in _UNKNOWN else said

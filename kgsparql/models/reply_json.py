@@ -168,6 +168,12 @@ def by_lower_name(value: Any) -> dict[str, Any]:
     return {str(name).casefold(): member for name, member in value.items()} if isinstance(value, dict) else {}
 
 
+def members_of(body: str) -> dict[str, Any]:
+    """Return the members of the object that a text answers with, by their names in lower case; none without one."""
+    found = find_json(body)
+    return by_lower_name(found[-1].value) if found else {}
+
+
 def first_member(value: dict[str, Any], *names: str) -> Any:
     """Return the first of these members that is there and not null."""
     return next((value[name] for name in names if value.get(name) is not None), None)

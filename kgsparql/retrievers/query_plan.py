@@ -333,8 +333,7 @@ def _plan_in_reply(text: str, terms: TermLists) -> WrittenPlan:
 
     :raises ModelReplyError: for a reply that has none where it should be.
     """
-    value = json_value(text)
-    reply = by_lower_name(value) if isinstance(value, dict) else {}
+    reply = by_lower_name(json_value(text))
     if "plan" not in reply:
         raise ModelReplyError(f"no plan in the reply: {printable(text, 80)}")
     said = (reply.get(name) for name in ("plan", "left_out", "search"))

@@ -11,7 +11,7 @@ import kgsparql
 from kgsparql.cli import _common as c
 from kgsparql.events import Drafted
 from tests.cli.conftest import Run
-from tests.model_server import ModelServer, Reply, Status, Text
+from tests.model_server import ModelServer, Reply, Text
 from tests.scripted import by_call, reader
 from tests.tried import strong
 from tests.world import BORN, FEYNMAN, FIXTURES, NOBEL
@@ -176,12 +176,3 @@ def test_a_trial_comes_before_the_model_is_asked_and_is_kept(run: Run) -> None:
         assert (again.stderr, json.loads(again.stdout)["trust"]["chooses"]) == ("", True)
         assert len(server.requests) == calls, "the replies are kept, too"
         assert TRIED in run("doctor", *named).stdout
-
-
-@pytest.mark.usefixtures("trial_is_on")
-def test_a_trial_that_fails_is_told_and_not_kept(run: Run) -> None:
-    with ModelServer(lambda _: Status(504)) as server:
-        done = run("ask", BORN, "-k", NOBEL, "-m", "m", "--base-url", server.url)
-    assert (done.exit_code, done.stdout[:6]) == (0, "Warsaw")
-    assert "m could not be tried out, and is not asked" in " ".join(done.stdout.split())
-    assert "what language models were found good for" not in run("cache").stdout

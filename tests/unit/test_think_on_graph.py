@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from kgsparql import IRI, BlankNode, OxigraphGraph, Retrieval
 from kgsparql.answering.session import Session
-from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker
+from kgsparql.linking.ranking import BM25Ranker
 from kgsparql.retrievers import load
 from kgsparql.retrievers._walking import is_opaque
 from tests import scripted, world
 from tests.model_server import Reply, Text
 from tests.scripted import facts_with, marked
-from tests.unit.hashed_embedder import HashedEmbedder
 from tests.world import EX, FEYNMAN, Asked, graph_of, knowledge_of, labels_of, linked, metered, open_nobel
 
 Body = dict[str, Any]
@@ -349,12 +348,3 @@ def test_mistake_15_a_name_that_shares_no_word_with_the_question_is_found_by_its
     facts = "".join(f':hub :p :e{i:03} . :e{i:03} rdfs:label "name {i:03}" . ' for i in range(157))
     found = retrieve(facts, ranker=ByMeaning(), options={"depth": 1, "thin_to": 5}, complete=False)
     assert f"hub —p→ name {gold:03}" in texts(found)
-
-
-def test_names_that_are_not_compared_by_meaning_are_told() -> None:
-    facts = "".join(f':hub :p{k} :e{k}_{i} . :e{k}_{i} rdfs:label "n {k} {i}" . ' for k in range(4) for i in range(150))
-    for ranker, told in ((EmbeddingRanker(HashedEmbedder()), True), (BM25Ranker(), False)):
-        session = session_of(facts, ranker=ranker)
-        load("think_on_graph", {"depth": 1, "width": 4}).retrieve(session)
-        assert ("names compared by meaning: at most 500 of 600 taken" in session.notes.lines()) == told
-        assert any("compared by meaning" in line for line in session.notes.lines()) == told
