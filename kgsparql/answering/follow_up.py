@@ -134,11 +134,14 @@ def take_up(session: Session, before: Before, language: str = "") -> None:
         session.notes.extend(Note("follow_up", line) for line in made.taken)
 
 
+@dataclass(frozen=True, slots=True)
 class _Completion:
     """What is filled in of one question."""
 
-    def __init__(self, before: Before, own: Rules, language: str, is_person: Callable[[Term], bool | None]) -> None:
-        self.before, self.rules, self.language, self.is_person = before, own, language, is_person
+    before: Before
+    rules: Rules
+    language: str
+    is_person: Callable[[Term], bool | None]
 
     def of(self, question: str) -> Completed:
         begun = question.lstrip("¿¡ ")

@@ -212,19 +212,23 @@ def texts_of(asked: Form) -> list[str]:
     return [text for text in dict.fromkeys([*quoted, *names, *own]) if not text.isdecimal()]
 
 
-def class_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
-    """How many items the commonest classes have, schemas left out: as it is stated, or one query that reads all."""
-    if (counts := graph.sizes.stated("class")) is None:
-        query = Query.load("info_classes").limit(_CLASSES_READ)
+def _term_counts(graph: KnowledgeGraph, what: str, query: Query) -> dict[IRI, int]:
+    """How often the commonest terms of a kind are there: as it is stated, or one query that reads all of the graph."""
+    if (counts := graph.sizes.stated(what)) is None:
         counts = {s["term"]: whole_number(s["count"]) for s in counted(graph, query)}
-    return {t: n for t, n in counts.items() if isinstance(t, IRI) and not t.value.startswith(_OF_SCHEMA)}
+    return {term: n for term, n in counts.items() if isinstance(term, IRI)}
+
+
+def class_counts(graph: KnowledgeGraph) -> dict[IRI, int]:
+    """How many items the commonest classes have, schemas left out."""
+    counts = _term_counts(graph, "class", Query.load("info_classes").limit(_CLASSES_READ))
+    return {term: n for term, n in counts.items() if not term.value.startswith(_OF_SCHEMA)}
 
 
 def common_predicates(graph: KnowledgeGraph) -> tuple[IRI, ...]:
-    """The commonest predicates of a graph: as they are stated, or one query that reads all of it."""
-    if (found := graph.sizes.stated("predicate")) is None:
-        found = {s["term"]: 0 for s in counted(graph, Query.load("info_predicates"))}
-    return tuple(term for term in found if isinstance(term, IRI) and term not in UNWALKED)
+    """The commonest predicates of a graph."""
+    counts = _term_counts(graph, "predicate", Query.load("info_predicates"))
+    return tuple(term for term in counts if term not in UNWALKED)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ the facts that it was shown: one of them, or what follows from two. Any other st
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
@@ -96,23 +96,21 @@ class FactSheet:
             best = sorted(places_by_likeness(session.masked_question, told, session)[:MAX_CHOICES])
             session.note_cuts([Cut("facts that a model reads", MAX_CHOICES, len(lines))])
             lines = [lines[place] for place in best]
-        kept: dict[str, ReadLine] = {}
         numbers: dict[Term, int] = {}
-        markers: dict[str, str] = {}
-        counts = defaultdict[str, int](int)
+        by_text: dict[str, ReadLine] = {}
         for line in lines:
             own = dict.fromkeys(t for way in line.ways for t in way.terms if not _is_nameless(t, session))
             numbers |= {t: n for n, t in enumerate((t for t in own if t not in numbers), len(numbers) + 1)}
             things = {term: f"{printable(labels[term], _MAX_NAME)} [{numbers[term]}]" for term in own}
-            text = _text_of(line, {**named, **things})
-            if text not in markers:
-                counts[line.letter] += 1
-                markers[text] = f"{line.letter}{counts[line.letter]}"
-                kept[markers[text]] = line
-            else:  # by other nodes without a name
-                before = kept[markers[text]]
-                kept[markers[text]] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
-        texts = [f"{marker} {text}" for text, marker in markers.items()]
+            before = by_text.setdefault(text := _text_of(line, {**named, **things}), line)
+            if before is not line:  # by other nodes without a name
+                by_text[text] = replace(before, ways=tuple(dict.fromkeys((*before.ways, *line.ways))))
+        kept: dict[str, ReadLine] = {}
+        counts = Counter[str]()
+        for line in by_text.values():
+            counts[line.letter] += 1
+            kept[f"{line.letter}{counts[line.letter]}"] = line
+        texts = (f"{marker} {text}" for marker, text in zip(kept, by_text, strict=True))
         return cls(kept, tuple(texts), tuple(numbers), tuple(labels[term] for term in numbers))
 
     def ask(

@@ -124,7 +124,9 @@ class Entity(Retriever):
             with session.within_budget():
                 near.lines = self._lines_of(near, session)
                 best = self._best_lines(near, session)
-                shown = line_items(best, session, named=_passage_terms(near))
+                cards = _card_terms(_facts_on_cards(near.matched, near.groups))
+                named = [*near.matched, *(text.predicate for text in near.about), *cards]  # so one query fetches all
+                shown = line_items(best, session, named=named)
                 items += direct_first(_with_ends(shown, best, near.groups))
             with session.within_budget():
                 items += self._passage_items(near, session)
@@ -334,13 +336,6 @@ def _entity_cards(terms: Iterable[IRI], groups: Iterable[NeighbourGroup], sessio
         if kept:
             cited = tuple(CitedTriple(hop.triple, hop.direction) for hop in kept)
             yield frozenset((term,)), EvidenceItem("passage", text, cited, lookup(hop.triple for hop in kept))
-
-
-def _passage_terms(near: _Around) -> list[Term]:
-    """List every term whose label the passages may need, so that one query fetches them all."""
-    covered = {text.entity for text in near.about}
-    facts = _facts_on_cards([term for term in near.matched if term not in covered], near.groups)
-    return [*near.matched, *(text.predicate for text in near.about), *_card_terms(facts)]
 
 
 def _card_terms(facts: Mapping[IRI, Sequence[Sequence[Hop]]]) -> list[Term]:
