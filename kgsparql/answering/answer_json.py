@@ -276,7 +276,7 @@ def answer_to_json(answer: Answer) -> AnsweredObject:
         own_steps=list(answer.own_steps),
         tree=answer.tree.text(),
         usage=dict(answer.usage),
-        trust=answer.trust and answer.trust.to_json(),
+        trust=answer.trust and asdict(answer.trust),
         details={"signals": {name: round(value, 4) for name, value in answer.signals.items()}},
         computed=_computed_object(answer, term),
         not_understood=[_object_of(GapObject, gap) for gap in answer.gaps],

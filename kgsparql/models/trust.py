@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from kgsparql.dataclasses import asdict, dataclass, field
 from kgsparql.errors import StoreError
@@ -29,7 +28,7 @@ class Trust:
 
     chooses: bool = False
     plans: bool = False
-    right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    right: Mapping[str, Sequence[int]] = field(default_factory=dict)
     tokens: int = 0
 
     @property
@@ -42,15 +41,6 @@ class Trust:
         counts = ", ".join(f"{right} of {asked} {part}" for part, (right, asked) in self.right.items())
         return f"{use} ({counts} right)" if counts else use
 
-    def to_json(self) -> dict[str, Any]:
-        """Write it as a JSON object."""
-        return {**asdict(self), "right": {part: [*counts] for part, counts in self.right.items()}}
-
-    @classmethod
-    def of_json(cls, known: Mapping[str, Any]) -> Trust:
-        """Read what was written as a JSON object."""
-        return cls(**{**known, "right": {part: (counts[0], counts[1]) for part, counts in known["right"].items()}})
-
 
 def kept_trust(tried: Mapping[str, str]) -> Trust | None:
     """Return what was found in the last 30 days; ``None`` if nothing was, or it cannot be read.
@@ -60,11 +50,11 @@ def kept_trust(tried: Mapping[str, str]) -> Trust | None:
     # What another version kept may lack a member, or have another.
     with suppress(StoreError, TypeError, KeyError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
         known = cache.lookup(TRIAL, tried, at_most_s=_KEPT_S)
-        return None if known is None else Trust.of_json(known)
+        return None if known is None else Trust(**known)
     return None
 
 
 def keep_trust(tried: Mapping[str, str], found: Trust) -> None:
     """Keep what was found of a model; where nothing can be written, the next process finds it out again."""
     with suppress(StoreError), ResponseCache(cache_directory() / RESPONSE_FILE) as cache:
-        cache.put(TRIAL, tried, found.to_json())
+        cache.put(TRIAL, tried, asdict(found))

@@ -87,7 +87,7 @@ class Trial:
         :raises KgsparqlError: if it cannot be asked, or the trial was stopped; nothing is kept then.
         """
         items, plans = bundled()["items"], bundled()["plans"]
-        right: dict[str, tuple[int, int]] = {}
+        right: dict[str, list[int]] = {}
 
         def passes(part: str, total: int, results: Iterable[bool]) -> bool:
             hits, misses = 0, 0
@@ -95,7 +95,7 @@ class Trial:
                 hits, misses = hits + is_right, misses + (not is_right)
                 if misses > _ALLOWED_MISSES * total:
                     break
-            right[part] = hits, hits + misses
+            right[part] = [hits, hits + misses]
             return hits + misses > 0 and total - hits <= _ALLOWED_MISSES * total
 
         chooses = passes("lists", len(items), self._list_results(items))

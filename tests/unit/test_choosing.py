@@ -88,24 +88,6 @@ def test_at_most_so_many_are_chosen_and_of_a_group_one() -> None:
     assert len(chosen_by_model([reply], candidates(group="same"), at_most=3)[0]) == 1
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Text({"choices": [{"n": 0, "score": 1}, {"n": -1, "score": 1}, {"n": 99, "score": 1}]}),
-        Text("all"), Text("I cannot choose."), Text("SELECT * { ?s ?p ?o }"), Text(""),
-        Text('{"choices": [{"n": "place of bir", "score": 1}]}'),
-    ],
-    ids=["off the list", "all", "refusal", "SPARQL", "empty", "near miss"],
-)  # fmt: skip
-def test_M02_M05_M06_M11_without_a_usable_number_the_ranker_chooses(reply: Reply) -> None:
-    question = "What is her place of birth?"
-    wanted = [c.candidate for c in choose(candidates(), "predicates", 2, session_of(question, []))]
-    chosen, events, _ = chosen_by_model([reply], candidates(), question=question)
-    assert [c.candidate for c in chosen] == wanted
-    assert {c.chosen_by for c in chosen} == {"ranker"}
-    assert [event.purpose for event in events if isinstance(event, FallbackUsed)] == ["predicates"]
-
-
 def test_choosing_nothing_is_a_choice() -> None:
     chosen, events, _ = chosen_by_model([Text({"choices": []})], candidates())
     assert chosen == []
@@ -136,12 +118,6 @@ def test_of_what_a_ranker_pruned_the_best_are_told_but_not_what_says_the_same() 
     (told,) = [event for event in events if isinstance(event, CandidatesChosen)]
     assert (told.kept, told.pruned) == (("husband",), 5)
     assert told.pruned_texts == ("spouse", "child", "field")
-
-
-def test_no_candidates_cost_no_call() -> None:
-    chosen, _, server = chosen_by_model([Text("x")], [])
-    assert chosen == []
-    assert server.requests == []
 
 
 def test_what_was_fitted_only_gains_from_better_signals() -> None:

@@ -176,12 +176,6 @@ def test_an_entity_that_has_nothing_but_a_label_may_still_be_in_documents(cache:
     assert [candidate.label for candidate in found.candidates] == ["Bob Beta"]
 
 
-def test_without_a_linker_the_given_entities_are_all() -> None:
-    kb = knowledge_of(":ann rdfs:label 'Ann' ; :knows :ben . :annie rdfs:label 'Ann Annie' ; :knows :cat .")
-    found = kb.retrieve("Whom does Ann know?", retriever="entity", entities=(ex("ann"),))
-    assert texts(found, "neighbours") == ["Ann —knows→ ben"]
-
-
 def test_a_text_of_the_graph_is_a_passage_that_its_query_finds() -> None:
     long = " ".join(f"Sentence number {i} says nothing." for i in range(80)) + " The frobnicator was found in 1953."
     kb = knowledge_of(f':ann rdfs:label "Ann" ; rdfs:comment "{long}"@en ; :knows :ben .')

@@ -105,13 +105,6 @@ def test_every_entity_has_its_share_of_the_neighbour_lines() -> None:
     assert {entity: lines.count(entity) for entity in "abcd"} == dict.fromkeys("abcd", 2)
 
 
-def test_neighbours_are_those_of_this_question() -> None:
-    """Known mistake 1: an entity with few neighbours does not inherit those of the question before."""
-    graph = graph_of(":rich :p :x, :y, :z . :poor :q :w .")
-    retrieve(graph, ["rich"])
-    assert texts(retrieve(graph, ["poor"])) == ["poor —q→ w"]
-
-
 def test_a_single_entity_is_looked_around_two_hops() -> None:
     turtle = ":ann :worked_at :uni . :ben :worked_at :uni . :cas :worked_at :uni . :uni :city :bonn ."
     found = retrieve(turtle, ["ann"], "who worked at the same uni?")
