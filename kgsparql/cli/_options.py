@@ -31,7 +31,7 @@ _reading_option = partial(c.option, rich_help_panel="Reading the graph")
 def _graphs_named(kg: list[str] | None) -> list[str] | None:
     """Refuse what is no graph, such as an option behind ``-k $U`` with ``U`` unset, before what follows is read."""
     for name in kg or ():
-        if not name or (name.startswith("-") and not Path(name).exists()):
+        if not name or (len(name) > 1 and name.startswith("-") and not Path(name).exists()):
             told = f"-k {name}: that is an option, not a graph" if name else "-k is empty"
             raise InputError(told, hint="is a variable unset? name a file, a directory or a store")
     return kg
@@ -41,8 +41,8 @@ KgOption = Annotated[
     list[str] | None,
     c.option(
         "-k --kg SOURCE",
-        "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia). "
-        "Repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
+        "RDF file, directory of RDF files, store, SPARQL endpoint (URL, or a name such as wikidata or dbpedia), "
+        "or - for stdin; repeat for several of any kind. Default: KGSPARQL_KG, one source per line.",
         callback=_graphs_named,
     ),
 ]
@@ -76,8 +76,7 @@ class FileOptions:
     """How files are read."""
 
     input_format: Annotated[
-        str | None,
-        _reading_option("--input-format EXT", "Format, if not told by names: ttl, nt, nq, trig, rdf, jsonld."),
+        str | None, _reading_option("--input-format EXT", "Format of RDF from stdin: ttl, nt, nq, trig, rdf, jsonld.")
     ] = None
     base: Annotated[str | None, _reading_option("--base IRI", "Base for relative IRIs in the files.")] = None
     skip_bad: Annotated[

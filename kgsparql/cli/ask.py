@@ -6,7 +6,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -114,13 +114,15 @@ class AnswerOptions:
         """Whether somebody looks at a terminal while a model is asked."""
         return self.form in {None, "text"} and self.output is None and sys.stdout.isatty()
 
-    def checked_format(self, question: str) -> str:
-        """Return the format of the output; refuse a question that cannot be one."""
+    def checked_format(self, question: str, sources: Sequence[str]) -> str:
+        """Return the format of the output; refuse a question that cannot be one, or not with these sources."""
         from kgsparql.answering.ask_options import checked_question
 
         form = self.form or c.guessed_format(self.output)
         if question != "-":
             checked_question(question)
+        elif "-" in sources:
+            raise InputError("questions and graph cannot both come from stdin", hint="put the graph in a file")
         elif form == "svg":
             raise InputError("an SVG is one picture: of one question", hint="ask one, or use -f mermaid")
         elif form in {None, "json"}:
@@ -147,7 +149,7 @@ def ask(
     if how.interactive and question:
         raise OptionError("-i together with a question", hint="leave one out: -i reads questions, one after another")
     question = "-" if how.interactive else question
-    form = how.checked_format(question)
+    form = how.checked_format(question, graph.sources)
     with _opened_with(question, graph, model, limits, how) as (knowledge, asking):
         told_graphs = len(graph.sources) > 1
         rendered = partial(_rendered_answer, form=form, how=how, told_graphs=told_graphs)

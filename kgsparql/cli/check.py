@@ -42,6 +42,8 @@ def check(
     from kgsparql.answering.kept_answers import AnswerFile
     from kgsparql.answering.recheck import Rechecker
 
+    if "-" in files and "-" in graph.sources:
+        raise InputError("answer and graph cannot both come from stdin", hint="put one of them in a file")
     read = [_answer_file(name) for file in files for name in _files_of(file)]
     answers = tuple(answer for own in read for answer in own.answers)
     damaged = tuple(error for own in read for error in own.damaged)

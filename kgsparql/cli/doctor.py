@@ -167,6 +167,8 @@ def _graph_finding(source: str, timeout_s: float) -> CheckResult:
 
     if not source:
         return CheckResult("none is named", "-k GRAPH checks a file, a store or an endpoint", "absent")
+    if source == "-":
+        return CheckResult("standard input is read only by what asks it", state="absent")
     began = time.perf_counter()
     graph = open_graph(source, cache=not names_endpoint([source]))
     found = graph.select(Query.load("any" if graph.is_remote else "info_triples"), timeout_s)

@@ -90,7 +90,7 @@ def make(
             f"no more: {QUESTIONS_OF_A_TOPIC} questions of a topic, 1 to {max_answers} answers, each in other words"
         )
     graph.say("the questions repeat the labels of predicates, which favours methods that compare labels")
-    is_file = not any("://" in source for source in graph.sources)
+    is_file = not any(source == "-" or "://" in source for source in graph.sources)
     more = "-k GRAPH " * (not is_file) + "--gold-topics " * made.are_shared  # shared names tell no entity
     graph.say(f"measure: kgsparql eval {output} {more}-o RUN")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +38,7 @@ def query(
     from kgsparql.graphs import open_graph
     from kgsparql.graphs.user_query import FORMATS, GraphQueries, check, is_nothing, serialise, why_nothing
 
-    text = _query_text(text)
+    text = _query_text(text, graph.sources)
     with ExitStack() as stack:
         shown = stack.enter_context(c.Progress(quiet=graph.quiet))
         opened = open_graph(
@@ -61,10 +62,12 @@ def query(
         raise typer.Exit(BudgetExceededError.exit_code)
 
 
-def _query_text(text: str) -> str:
+def _query_text(text: str, sources: Sequence[str]) -> str:
     """Return the query itself, from a file or stdin where the argument names one."""
     from kgsparql.graphs.files import standard_input
 
+    if text == "-" and "-" in sources:
+        raise InputError("query and graph cannot both come from stdin", hint="put one of them in a file")
     is_named = text.endswith((".rq", ".sparql")) and "\n" not in text and "{" not in text
     if text != "-" and not is_named:
         return text

@@ -91,6 +91,8 @@ def serve(
     It binds 127.0.0.1; stop it with Ctrl-C.
     """
     _check_installed("jinja2", "sse_starlette", "starlette", "uvicorn", extra="serve")
+    if "-" in (graph.kg or ()):
+        raise InputError("a page does not read its graph from stdin", hint="put the graph in a file")
     token = token_for(how.host)
     from kgsparql.resources import cache_directory
     from kgsparql.serving.app import ServedPage
@@ -133,6 +135,8 @@ def mcp(
     from kgsparql.serving.mcp import http_app, serve_stdio
     from kgsparql.serving.tools import Toolbox
 
+    if "-" in graph.sources:
+        raise InputError("the graph cannot come from stdin, where the client speaks", hint="put the graph in a file")
     token = token_for(host) if http else ""
     with method.opened(graph, model, limits) as (knowledge, asking):
         assert knowledge is not None  # noqa: S101 - a graph is named

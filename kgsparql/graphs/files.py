@@ -64,8 +64,8 @@ class ReadOptions:
         return self.format or "", self.base or "", "", "skip_bad" if self.skip_bad else ""
 
     def base_of(self, file: RdfFile) -> str | None:
-        """Return what the relative IRIs of a file are resolved against."""
-        return file.iri.value if self.base == OWN_BASE else self.base
+        """Return what the relative IRIs of a file are resolved against; standard input has no IRI of its own."""
+        return (None if file.path is None else file.iri.value) if self.base == OWN_BASE else self.base
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -81,12 +81,13 @@ class RdfFile:
     """A file that is read into a graph.
 
     :param name: as the user typed it, for errors and citations.
+    :param path: ``None`` for standard input.
     :param skipped: number of invalid statements that were skipped; ``first_skipped`` is where the first is, and why.
     :param prefixes: declared in Turtle or TriG; known after reading, as are ``graphs`` and ``written``.
     """
 
     name: str
-    path: Path
+    path: Path | None
     tally: Tally = field(init=False, repr=False, compare=False)
     skipped: int = field(default=0, init=False)
     first_skipped: str = field(default="", init=False)
@@ -97,12 +98,12 @@ class RdfFile:
     @property
     def iri(self) -> IRI:
         """The ``file:`` IRI of the path: the named graph of the file when it is read with others."""
-        return IRI(self.path.resolve().as_uri())
+        return IRI("urn:kgsparql:stdin") if self.path is None else IRI(self.path.resolve().as_uri())
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return self.path.stat().st_size
+        """Bytes on disk; 0 for standard input."""
+        return 0 if self.path is None else self.path.stat().st_size
 
     @property
     def unpacked_size(self) -> int:
@@ -130,8 +131,9 @@ def format_of(file: RdfFile, options: ReadOptions) -> ox.RdfFormat:
         return format_named(options.format)
     if (found := _format_of_suffix(Path(file.name))) is not None:
         return found
+    what = "standard input" if file.path is None else file.name
     hint = f"name it: --input-format {_NAMES.replace(', ', '|')}"
-    raise GraphLoadError(f"{file.name}: the RDF format is not known", code="E_FORMAT", path=file.name, hint=hint)
+    raise GraphLoadError(f"{what}: the RDF format is not known", code="E_FORMAT", path=file.name, hint=hint)
 
 
 def _format_of_suffix(path: Path) -> ox.RdfFormat | None:
@@ -145,10 +147,12 @@ def has_rdf_suffix(path: Path) -> bool:
 
 
 def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
-    """Return the files that a path names: itself, or the RDF files in a directory."""
+    """Return the files that a path names: itself, the RDF files in a directory, or standard input (``-``)."""
     name, path = str(source), Path(source)
     shown = shown_source(name)  # a mistyped URL may hold a password
     try:
+        if name == "-":
+            return [RdfFile(name, None)]
         if path.is_file() and not is_of_the_system(path):
             return [RdfFile(name, path)]
         if path.is_dir():
@@ -157,7 +161,7 @@ def rdf_files(source: str | Path, *, more_hint: str = "") -> list[RdfFile]:
             raise _missing_file(path, name, shown, more_hint)
     except OSError as error:
         raise InputError(f"{shown}: {error.strerror}", hint="check the path", path=shown) from error
-    hint = "give a file or a directory"
+    hint = "give a file, a directory, or - for standard input"
     raise InputError(f"{name}: not a regular file", hint=hint, path=name)
 
 
@@ -193,9 +197,9 @@ def left_out(directory: str | Path) -> str:
 
 @contextlib.contextmanager
 def raw_file(file: RdfFile) -> Iterator[BinaryIO]:
-    """Open the bytes of a file; what cannot be read is an InputError."""
+    """Open the bytes of a file or of standard input; what cannot be read is an InputError."""
     try:
-        with file.path.open("rb") as raw:
+        with contextlib.nullcontext(standard_input()) if file.path is None else file.path.open("rb") as raw:
             yield raw
     except OSError as error:
         if isinstance(error, KgsparqlError):
@@ -208,5 +212,5 @@ def standard_input() -> BinaryIO:
     """Return the bytes of standard input; an InputError if it is closed or not binary."""
     binary: BinaryIO | None = getattr(sys.stdin, "buffer", None)
     if binary is None:
-        raise InputError("standard input cannot be read", hint="name a file instead of -")
+        raise InputError("standard input cannot be read", hint="give a file instead of -")
     return binary

@@ -19,7 +19,7 @@ _VERSION = 1
 class StoredSource:
     """One file that was loaded into a store.
 
-    :param source: its absolute path. In memory: as the user named it.
+    :param source: its absolute path; ``-`` for standard input. In memory: as the user named it.
     :param sha256: of the bytes on the disk, packed or not.
     :param graph: the named graph that only this source fills; ``None`` for the default graph.
     :param graphs: the named graphs inside a file of a quad format.

@@ -176,7 +176,7 @@ class OxigraphGraph(KnowledgeGraph):
         """Notes for readers of every answer: a line for each file with skipped statements."""
         return tuple(
             f"{source.skipped:,} bad {'statement was' if source.skipped == 1 else 'statements were'} skipped in "
-            f"{source.source}; the first: "
+            f"{'standard input' if source.source == '-' else source.source}; the first: "
             f"{source.source}:{source.first_skipped}"
             for source in self.stored
             if source.skipped

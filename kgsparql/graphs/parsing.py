@@ -113,9 +113,9 @@ def stored_source(file: RdfFile, options: ReadOptions, *, source: str, graph: IR
 def prefixes_of(file: RdfFile, options: ReadOptions) -> dict[str, str]:
     """Read the prefixes declared in the first 64 kB of a file; none where the format has none.
 
-    Syntax errors are left to the reading of the whole file.
+    Those of standard input are known after reading it. Syntax errors are left to the reading of the whole file.
     """
-    if format_of(file, options).name not in _RECOVERING_FORMATS:
+    if file.path is None or format_of(file, options).name not in _RECOVERING_FORMATS:
         return file.prefixes
     with opened(RdfFile(file.name, file.path), options) as reader:
         parser = ox.parse(reader.read(_BLOCK_BYTES), format=format_of(file, options), base_iri=options.base_of(file))

@@ -49,7 +49,7 @@ def open_graph(
     A single file goes to the default graph; of several files each gets its own named graph, so that citations tell
     which. All files are one graph; stores and endpoints beside them are asked in parallel (:class:`FederatedGraph`).
 
-    :param sources: files, directories, stores, endpoints by URL or alias.
+    :param sources: files, directories, ``-`` (standard input, with ``format``), stores, endpoints by URL or alias.
     :param name: the name of a single source in citations; the source as given, if ``None``.
     :param cache: keep big files (:data:`CACHE_FROM_BYTES`) and replies of public endpoints in the cache directory.
     :param fresh: ask endpoints again, even where their replies are kept.
@@ -76,7 +76,8 @@ def open_graph(
             )  # fmt: skip
         own = {} if any(map(is_graph_by_itself, group)) else reading
         graph = open_embedded(group, name=name, cache=cache, progress=progress, notes=notes, **own)
-        graph.reopen = partial(opened, group, name)
+        if "-" not in group:
+            graph.reopen = partial(opened, group, name)
         return graph
 
     (first, *others) = groups
@@ -116,7 +117,7 @@ def open_embedded(
     try:
         graph = _read_files(files, options, name=name, cache=cache, progress=progress, notes=notes)
     except GraphLoadError as error:
-        if error.code != "E_BASE" or options.base is not None:
+        if error.code != "E_BASE" or options.base is not None or "-" in given:
             raise
         reading["base"] = OWN_BASE  # only now: else each graph would be another where its files lie elsewhere
         return open_embedded(given, name=name, cache=cache, progress=progress, notes=notes, **reading)
@@ -132,7 +133,7 @@ def _read_files(
     files: Sequence[RdfFile], options: ReadOptions, *, name: str | None, cache: bool, progress: Progress | None,
     notes: Callable[[str], None] | None,
 ) -> OxigraphGraph:  # fmt: skip
-    target = place_in_cache(files, options) if cache else None
+    target = place_in_cache(files, options) if cache and all(file.path for file in files) else None
     if target is not None and (is_store(target) or sum(file.unpacked_size for file in files) > CACHE_FROM_BYTES):
         try:
             return graph_in_cache(files, options, target, name=name, progress=progress, notes=notes)

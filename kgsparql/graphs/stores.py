@@ -11,7 +11,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, cast
@@ -31,6 +31,7 @@ from kgsparql.graphs.files import (
     ReadOptions,
     format_of,
     rdf_files,
+    standard_input,
 )
 from kgsparql.graphs.graph import Source
 from kgsparql.graphs.manifest import MANIFEST, Manifest, StoredSource, corrupt_store, read_manifest
@@ -82,7 +83,7 @@ def load_store(
 ) -> LoadReport:  # fmt: skip
     """Load RDF files into a store on disk: all of them or none.
 
-    :param sources: files, directories of RDF files.
+    :param sources: files, directories of RDF files, or ``-`` for standard input (then with ``format``).
     :param directory: the store, which is created, or added to if it exists.
     :param graph: ``True`` gives each file a named graph of its own (the ``file:`` IRI of its path), an IRI names it
         for a single file. ``None``: the default graph.
@@ -104,24 +105,35 @@ def load_store(
     if named is not None and len(files) > 1:
         hint = "load them one by one, or let each have its own graph"
         raise OptionError(f"one named graph for {len(files)} files", hint=hint)
-    with writer_lock(target):
+    with writer_lock(target), ExitStack() as spools:
         remove_leftovers(target)
         if not is_store(target) and (any(target.iterdir()) if target.is_dir() else target.exists()):
             what = "this directory is not empty and not a store" if target.is_dir() else "not a directory"
             raise StoreError(f"{target}: {what}", hint="choose another directory", path=str(target))
-        jobs = [_Job(file, str(file.path.resolve()), file.iri.value if graph is True else named) for file in files]
+        jobs = [_job_for_file(file, file.iri.value if graph is True else named, target, spools) for file in files]
         to_read, unchanged = _plan_of_load(jobs, read_manifest(target), options, target)
         if not to_read:
             return LoadReport((), unchanged)
         try:
             loaded = _fill_store(target, to_read, options, progress)
         except GraphLoadError as error:  # as where a file is asked
-            if error.code != "E_BASE" or options.base is not None:
+            if error.code != "E_BASE" or options.base is not None or "-" in given:
                 raise
             loaded = _fill_store(target, to_read, replace(options, base=OWN_BASE), progress)
     with suppress(StoreError):  # without an adjacency, paths are searched by queries
         open_store(target).built_adjacency(progress)
     return LoadReport(loaded, unchanged)
+
+
+def _job_for_file(file: RdfFile, graph: str | None, target: Path, spools: ExitStack) -> _Job:
+    """Make the job for a file; standard input is copied to a file first, because it is read twice."""
+    if file.path is not None:
+        return _Job(file, str(file.path.resolve()), graph)
+    spool = partial_path(target)
+    spools.callback(spool.unlink, missing_ok=True)
+    with spool.open("xb") as copy:
+        shutil.copyfileobj(standard_input(), copy)
+    return _Job(RdfFile(file.name, spool), file.name, graph)
 
 
 def _plan_of_load(
@@ -150,9 +162,9 @@ def _plan_of_load(
 
 
 def _is_same_file(loaded: str, job: str) -> bool:
-    """Tell whether two names are of one file."""
+    """Tell whether two names, neither of them standard input, are of one file."""
     with suppress(OSError):  # what was loaded is gone
-        return loaded == job or Path(loaded).samefile(job)
+        return "-" not in {loaded, job} and (loaded == job or Path(loaded).samefile(job))
     return False
 
 

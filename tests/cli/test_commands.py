@@ -163,12 +163,13 @@ def test_a_query_is_stopped_at_its_deadline(run: Run) -> None:
     assert time.monotonic() - began < 30
 
 
-def test_query_from_stdin_and_sources_from_the_environment_one_per_line(
+def test_query_and_graph_from_stdin_and_sources_from_the_environment_one_per_line(
     run: Run, small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = run("query", "-", "-k", small, "-f", "json", stdin="ASK { ?s ?p 42 }")
     assert json.loads(done.stdout)["boolean"] is True
-    assert run("query", "ASK { ?s ?p 42 }", "-k", "-", stdin=small.read_bytes()).exit_code == 2
+    done = run("query", "ASK { ?s ?p 42 }", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
+    assert json.loads(done.stdout)["boolean"] is True
     monkeypatch.setenv("KGSPARQL_KG", f"{small}\n{CORNERS}\n")
     assert run("show", "Ann").exit_code == 0
     assert run("show", "Springfield").exit_code == 3
@@ -192,6 +193,8 @@ def test_what_was_loaded_and_skipped_is_told_by_load_info_and_every_answer(
         notes = [note["text"] for note in json.loads(done.stdout)["notes"]]
         assert len([note for note in notes if f"1 bad statement was skipped in {bad}" in note]) == 1
     assert f"{bad} (2 triples, 1 bad statement skipped)" in run("info", "-k", bad, "--skip-bad").stdout
+    piped = run("info", "-k", "-", "--input-format", "ttl", "-f", "json", stdin=small.read_bytes())
+    assert [(s["source"], s["triples"]) for s in json.loads(piped.stdout)["sources"]] == [("-", 4)]
     assert run("index", "-k", small, "--embedder", "none").exit_code == 0
     assert run("find", "ann", "-k", small, "--embedder", "none").stdout.startswith("ex:a ! Ann")
 
@@ -251,10 +254,10 @@ def test_query_knows_the_prefixes_of_the_graph(run: Run, tmp_path: Path) -> None
     file = tmp_path / "own.ttl"
     file.write_text("@prefix mine: <http://mine.example/> . mine:a mine:knows mine:b .")
     assert run("load", file, "--store", tmp_path / "S").exit_code == 0
-    for source in (("-k", tmp_path / "S"), ("-k", file)):
-        table = run("query", "SELECT ?o { mine:a mine:knows ?o }", *source)
+    for source, stdin in ((("-k", tmp_path / "S"), None), (("-k", "-", "--input-format", "ttl"), file.read_bytes())):
+        table = run("query", "SELECT ?o { mine:a mine:knows ?o }", *source, stdin=stdin)
         assert (table.exit_code, table.stdout.splitlines()[2]) == (0, "mine:b"), table.stderr
-        turtle = run("query", "DESCRIBE mine:a", *source, "-v")
+        turtle = run("query", "DESCRIBE mine:a", *source, "-v", stdin=stdin)
         assert "@prefix mine: <http://mine.example/> ." in turtle.stdout
         assert "    PREFIX mine: <http://mine.example/>\n    DESCRIBE mine:a" in turtle.stderr
 

@@ -238,7 +238,7 @@ def test_what_cannot_be_served_is_said_at_once_and_what_is_vendored_is_what_is_r
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for options, says in (
-        (["-k", "nowhere.ttl"], "nowhere.ttl"), (["-r", "nonsense"], "nonsense"),
+        (["-k", "nowhere.ttl"], "nowhere.ttl"), (["-k", "-"], "stdin"), (["-r", "nonsense"], "nonsense"),
         (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"), ([], "KGSPARQL_TOKEN is too short"),
     ):  # fmt: skip
         monkeypatch.setenv("KGSPARQL_TOKEN", "" if options else "secret")

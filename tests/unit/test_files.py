@@ -1,10 +1,12 @@
 """Reading RDF files: formats, hostile input, and where errors say they are (rows L of the catalogue)."""
 
 import gzip
+import io
 import itertools
 import os
 import resource
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -70,13 +72,18 @@ def test_L04_every_format_packed_and_not_and_with_a_byte_order_mark(load: Load) 
                 assert [str(quad) for quad in graph.store] == ['<http://e.org/a> <http://e.org/p> "v"'], name
 
 
-def test_a_format_is_named_by_suffix_name_or_media_type(load: Load) -> None:
+def test_a_format_is_named_by_suffix_name_or_media_type(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("turtle", ".ttl", "text/turtle", "TTL"):
         assert len(load("data", TRIPLE, format=name).store) == 1
     refused("E_FORMAT", load, "data", TRIPLE)
     refused("E_FORMAT", load, "data.gz", gzip.compress(TRIPLE))
     with pytest.raises(OptionError, match="unknown RDF format"):
         load("data", TRIPLE, format="docx")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TRIPLE))))
+    assert len(open_graph("-", format="nt").store) == 1
+    with pytest.raises(GraphLoadError, match="standard input") as caught:
+        open_graph("-")
+    assert caught.value.code == "E_FORMAT"
 
 
 def test_a_directory_is_the_rdf_files_in_it_and_what_is_not_read_is_said(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Stores on disk: whole or absent, whatever happens (rows S of the catalogue)."""
 
 import gzip
+import io
 import json
 import random
 import shutil
@@ -124,9 +125,13 @@ def test_named_graphs_on_request(tmp_path: Path, store: Path) -> None:
     refused(StoreError, "changed", trig, store, graph="http://e.org/mine")
 
 
-def test_blank_nodes_of_two_loads_stay_apart(tmp_path: Path, store: Path) -> None:
-    (tmp_path / "one.nt").write_bytes(b"_:a <http://e.org/p> _:a .\n")
-    load_store(tmp_path / "one.nt", store)
+def test_standard_input_and_blank_nodes_of_two_loads(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(triples(4) + b"_:a <http://e.org/p> _:a .\n")))
+    report = load_store("-", store, format="nt")
+    assert [(s.source, s.triples) for s in report.loaded] == [("-", 5)]
+    assert beside(store) == ["my store.db"]
     (tmp_path / "other.nt").write_bytes(b"_:a <http://e.org/p> _:b .\n")
     load_store(tmp_path / "other.nt", store, skip_bad=True)
     assert len({line.split()[0] for line in contents(store) if line.startswith("_:")}) == 2  # L30
