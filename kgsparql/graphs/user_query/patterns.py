@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
-from kgsparql.dataclasses import dataclass, field, replace
+from kgsparql.dataclasses import dataclass, field
 from kgsparql.errors import InputError, KgsparqlError
 from kgsparql.graphs.user_query.checking import CheckedQuery, check
 from kgsparql.graphs.user_query.results import QueryResult
@@ -15,7 +15,7 @@ from kgsparql.rdf.query import MAX_ARMS, Query
 from kgsparql.rdf.terms import IRI, Literal, PrefixMap, printable
 from kgsparql.rdf.vocabulary import RDF_TYPE
 
-_AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin ToMultiSet".split()
+_AROUND = "Project Slice Filter Extend OrderBy Distinct Reduced Group AggregateJoin".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def patterns_of(query: CheckedQuery) -> ReadPatterns | None:
 
 @dataclass(slots=True)
 class _PatternReader:
-    """Reads the algebra that rdflib makes of a query; a variable that an inner query keeps to itself is another one."""
+    """Reads the algebra that rdflib makes of a query."""
 
     new: g.Variables = field(default_factory=g.Variables)
     names: dict[str, Variable] = field(default_factory=dict)
@@ -73,23 +73,18 @@ class _PatternReader:
             return own
         return cast("Node", from_rdflib(node))
 
-    def required(self, part: Any, *, is_inner: bool = False) -> Iterator[g.Fact]:
-        """Read the triple patterns that every solution has."""
+    def required(self, part: Any) -> Iterator[g.Fact]:
+        """Read the triple patterns that every solution has; those of an inner query say nothing."""
         match getattr(part, "name", ""):
             case "BGP":
                 for start, path, end in part.triples:
                     yield from self._path_facts(self.node(start), path, self.node(end))
             case "Join":
-                yield from (*self.required(part.p1, is_inner=is_inner), *self.required(part.p2, is_inner=is_inner))
+                yield from (*self.required(part.p1), *self.required(part.p2))
             case "LeftJoin" | "Minus":
-                yield from self.required(part.p1, is_inner=is_inner)
-            case "Slice" | "AggregateJoin" if is_inner:  # others of its rows may be the first, or there is one of none
-                return
-            case "Project" if is_inner:
-                shared = {one.n3(): cast("Variable", self.node(one)) for one in part.PV}
-                yield from replace(self, names=shared).required(part.p, is_inner=True)
+                yield from self.required(part.p1)
             case name if name in _AROUND:
-                yield from self.required(part.p, is_inner=is_inner or name == "ToMultiSet")
+                yield from self.required(part.p)
 
     def _path_facts(self, start: Node, path: Any, end: Node) -> Iterator[g.Fact]:
         """Read a property path of single steps; another kind says nothing."""
