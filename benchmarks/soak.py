@@ -152,7 +152,7 @@ def main() -> int:
         engine = stack.enter_context(oxigraph_serve(store_of(GRAPH, place / "served")))
         proxy = stack.enter_context(endpoint.Proxy(engine))
         server = stack.enter_context(model.ModelServer(lambda body: reply_of(server, body)))
-        proxy.plan = lambda request: fault_of(proxy, weather, request)
+        proxy.plan = lambda _: fault_of(proxy, weather)
         player = Player()
 
         def reply_of(server: model.ModelServer, body: dict[str, Any]) -> model.Reply | str:
@@ -170,10 +170,10 @@ def main() -> int:
     return 0 if not told["wrong"] and not told["crashed"] else 1
 
 
-def fault_of(proxy: endpoint.Proxy, weather: Weather, request: endpoint.Seen) -> endpoint.Fault | None:
-    """The fault for a request that is no probe of what the endpoint can do."""
+def fault_of(proxy: endpoint.Proxy, weather: Weather) -> endpoint.Fault | None:
+    """The fault for a request."""
     proxy.requests.clear()  # hours of them would be gigabytes
-    kind = None if request.looks_round else weather.fault("endpoint", list(ENDPOINT_FAULTS))
+    kind = weather.fault("endpoint", list(ENDPOINT_FAULTS))
     return None if kind is None else ENDPOINT_FAULTS[kind]
 
 
