@@ -66,15 +66,12 @@ class Corrections:
     small: frozenset[int]
     stops: Collection[str]
     search: LabelSearch
-
-    @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return self.search.vocabulary({token.text for token in self.tokens})
+    vocabulary: Vocabulary
 
     @cached_property
     def unknown(self) -> frozenset[int]:
         """Numbers of the tokens that may be mistyped."""
-        counts = self._vocabulary.counts
+        counts = self.vocabulary.counts
         return frozenset(
             i for i in self.content
             if not counts.get(word := self.tokens[i].text) and not is_unspaced(word[0])
@@ -126,9 +123,9 @@ class Corrections:
 
     def _is_alone(self, i: int) -> bool:
         """Whether nothing but a word that no label has may be the name that a question must have."""
-        if len(self.tokens[i].text) < LEAST_ALONE or i in self.small or self._vocabulary.labels > _MOST_LABELS:
+        if len(self.tokens[i].text) < LEAST_ALONE or i in self.small or self.vocabulary.labels > _MOST_LABELS:
             return False
-        return all(stem(self.tokens[j].text) in self._vocabulary.type_stems for j in self.content - self.small - {i})
+        return all(stem(self.tokens[j].text) in self.vocabulary.type_stems for j in self.content - self.small - {i})
 
     def _of_alone(self, key: str) -> Iterator[Correction]:
         """All labels one letter away, if they are few; if not, those for which a letter was left out or swapped.
@@ -147,7 +144,7 @@ class Corrections:
         key = key_of(self.tokens[start:end])
         is_small = start in self.small - self.unknown and not self.tokens[start].text[0].isdecimal()
         is_long = 1 < end - start <= _LONGEST and len(key) >= _LEAST_NAME and {start, end - 1} <= self.content
-        if is_small or not is_long or self._vocabulary.labels > _MOST_LABELS:
+        if is_small or not is_long or self.vocabulary.labels > _MOST_LABELS:
             return
         near = self.search.near(key, edits=1)
         for other, _ in near if len(near) <= _FEW else ():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal as OneOf
 
 from kgsparql.dataclasses import dataclass
+from kgsparql.linking.words import IRREGULAR
 
 PREPOSITIONS = frozenset(
     "about after against as at before by during for from in into near on since than through to under until via with "
@@ -58,15 +59,11 @@ _BY_PERSONS = re.compile(
 )
 """Predicates that only people are subjects of: by a noun, and by what is done."""
 
-_PLURALS = {
-    "person": "people", "human": "people", "child": "children", "man": "men", "woman": "women", "cast": "cast",
-    "taxon": "taxa", "criterion": "criteria", "phenomenon": "phenomena",
-}  # fmt: skip
+_PLURALS = {one: many for many, one in IRREGULAR.items() if many != "persons"} | {"human": "people", "cast": "cast"}
 _SAME = frozenset(
     "series species news people children men women cast hardware software equipment information staff music data "
     "metadata media research knowledge evidence".split()
 )
-_SINGULARS = {many: one for one, many in _PLURALS.items() if one != "human"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +234,7 @@ def _plural_word(word: str) -> str:
     low = word.lower()
     if low in _PLURALS:
         return word[0] + _PLURALS[low][1:]
-    if low in _SAME or low in _SINGULARS or (word.endswith("s") and _singular_word(word) != word):
+    if low in _SAME or low in IRREGULAR or (word.endswith("s") and _singular_word(word) != word):
         return word
     if re.search(r"(?:s|x|z|ch|sh)$", word):
         return f"{word}es"
@@ -245,8 +242,8 @@ def _plural_word(word: str) -> str:
 
 
 def _singular_word(word: str) -> str:
-    if word in _SINGULARS:
-        return _SINGULARS[word]
+    if word in IRREGULAR:
+        return IRREGULAR[word]
     if word in _SAME or len(word) < 4 or word.isupper():
         return word
     if word.endswith("ies"):

@@ -160,6 +160,7 @@ class Likeness:
 
     :param asked: the text, normalised.
     :param vocabulary: of the labels; without one, words do not count, only letters.
+    :param stops: words that need not be in a label; not all words of the text are.
     """
 
     asked: str
@@ -172,8 +173,7 @@ class Likeness:
 
     @cached_property
     def _content(self) -> list[int]:
-        own = self._tokens
-        return [i for i, token in enumerate(own) if token.text not in self.stops] or list(range(len(own)))
+        return [i for i, token in enumerate(self._tokens) if token.text not in self.stops]
 
     def of(self, key: str) -> float:
         """Return how like the key of a label is."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgsparql.linking.corrections import Correction, Corrections
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch, Vocabulary, rows_by
+from kgsparql.linking.label_index.search import Kind, LabelRow, LabelSearch, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
     TYPE_WORD,
@@ -25,11 +25,13 @@ from kgsparql.linking.label_matching import (
 )
 from kgsparql.linking.linked_entity import Mention
 from kgsparql.linking.words import (
+    LABEL_OPENERS,
     consecutive,
     inflections,
     is_proper,
     is_unspaced,
     key_of,
+    other_numbers,
     stem,
     stop_words,
     tokens,
@@ -40,6 +42,9 @@ from kgsparql.rdf.terms import normalised
 
 MAX_NGRAMS = 20_000  # N-grams of one question: all of them up to 200 words; of longer texts, only the shorter ones
 USUAL_NGRAM = 12
+_VARIED = 4  # words of a span whose other forms are looked up, too
+INFLECTED = 0.9  # score of a label that has a span in the other number
+OPENED = 0.98  # score of a predicate that a span is the name of, but for its first word: `has part`
 MAX_WINDOW = 4  # content words that are compared with labels by meaning
 # Factors on the score or the weight of a candidate:
 ALTERNATIVE = 0.97  # score, where it was found by another name than its label
@@ -98,7 +103,9 @@ class Lattice:
         self._stems = frozenset(stem(token.text) for token in self.tokens)
         # Where names have capitals, a word without one is a word, not a mistyped name.
         self._small = frozenset(i for i in self.content if self.is_cased and not self._is_capital(i))
-        self._corrections = Corrections(self.tokens, self._content, self._small, self.stops, self.search)
+        self._corrections = Corrections(
+            self.tokens, self._content, self._small, self.stops, self.search, self.vocabulary
+        )
 
     def _is_capital(self, i: int) -> bool:
         return self.question[self.tokens[i].start].isupper()
@@ -128,39 +135,89 @@ class Lattice:
             return self.by_letters
         return sorted((*self.by_letters, *self._vector_candidates(embedder)), key=lambda c: c.order)
 
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What the labels have of the words of the question."""
+        return self.search.vocabulary({token.text for token in self.tokens})
+
+    @cached_property
+    def rows(self) -> Mapping[tuple[int, int], list[tuple[LabelRow, float]]]:
+        """The rows that spans of words name, with 1; less, where the label has another form of them."""
+        found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
+        for key, rows in self._rows_by_key.items():
+            for start, end, score in self._keys.get(key, ()):
+                meant = as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows
+                found[start, end] += [(row, score) for row in meant if score != OPENED or row.kind == "predicate"]
+        return found
+
+    @cached_property
+    def _rows_by_key(self) -> dict[str, list[LabelRow]]:
+        return rows_by("key", self.search.exact({*self._keys, *self._corrected}))
+
+    @cached_property
+    def _keys(self) -> dict[str, list[tuple[int, int, float]]]:
+        """The keys of all spans, as they are and in other forms, with how sure each is."""
+        found: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
+        longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
+        for start in range(len(self.tokens)):
+            for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
+                own = self.tokens[start:end]
+                found[key_of(own)].append((start, end, 1.0))
+                if end - start > _VARIED:
+                    continue
+                if end - start == 2 and self.stops.isdisjoint(token.text for token in own):
+                    found[own[0].text + own[1].text].append((start, end, INFLECTED))  # `gluten-free`, in one
+                for opener in LABEL_OPENERS:  # `has part`
+                    found[f"{opener} {key_of(own)}"].append((start, end, OPENED))
+                for last in other_numbers(own[-1].text):
+                    found[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, INFLECTED))
+        return found
+
+    @cached_property
+    def _corrected(self) -> dict[str, list[tuple[int, int, Correction]]]:
+        found: dict[str, list[tuple[int, int, Correction]]] = defaultdict(list)
+        for start, end in self._ngrams:
+            for corrected in self._corrections.of(start, end) if end - start <= USUAL_NGRAM else ():
+                found[corrected.key].append((start, end, corrected))
+        return found
+
+    def rows_with(self, forms: Sequence[str], kind: Kind, places: Sequence[int], *, limit: int = 100) -> list[LabelRow]:
+        """Find the rows of a kind whose label has one of some words at one of these places, such as -1 for the last."""
+        rows = self.search.with_words(forms, limit=limit) if forms else []
+        return [
+            row for row in rows if row.kind == kind and not {*forms}.isdisjoint(words(row.key)[at] for at in places)
+        ]
+
+    def respelled(self, place: int) -> list[str]:
+        """List the words of labels that a word of the question, in either number, may be with one letter wrong."""
+        text = self.tokens[place].text
+        near = {
+            word for form in (text, *other_numbers(text)) for word, _ in self.search.near(form, edits=1, words=True)
+        }
+        return sorted(word for word in near if word[0] == text[0])
+
     def _candidates_by_key(self) -> list[LinkCandidate]:
         """Every label that is, word for word, a part of the question, or would be without one mistyped word."""
-        spans: dict[str, list[tuple[int, int, Correction | None]]] = defaultdict(list)
-        for start, end in self._ngrams():
-            spans[key_of(self.tokens[start:end])].append((start, end, None))
-            if end - start <= USUAL_NGRAM:
-                for corrected in self._corrections.of(start, end):
-                    spans[corrected.key].append((start, end, corrected))
-        named = rows_by("key", self.search.exact(spans))
-        vocabulary = self._vocabulary
-        right = {(start, end) for key in named for start, end, corrected in spans[key] if corrected is None}
-        return [
-            self._keyed_candidate(row, start, end, corrected, vocabulary)
-            for key, rows in named.items()
-            for start, end, corrected in spans[key]
-            if corrected is None or (start, end) not in right
-            for row in (as_written(rows, self.question, self.tokens[start:end]) if corrected is None else rows)
+        exact = {span: [row for row, score in self.rows.get(span, ()) if score == 1.0] for span in self._ngrams}
+        found = [self._exact_candidate(row, *span) for span, rows in exact.items() for row in rows]
+        return found + [
+            self._corrected_candidate(row, start, end, corrected)
+            for key, spans in self._corrected.items()
+            for start, end, corrected in spans
+            if not exact[start, end]
+            for row in self._rows_by_key.get(key, ())
         ]
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return self.search.vocabulary({token.text for token in self.tokens})
-
-    def _ngrams(self) -> Iterator[tuple[int, int]]:
-        longest = max(USUAL_NGRAM, MAX_NGRAMS // max(1, len(self.tokens)))
-        for start in range(len(self.tokens)):
-            has_content = False
-            for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
-                has_content = has_content or end - 1 in self._content
-                is_whole = end - start == len(self.tokens)  # `The Who`, and nothing else
-                is_name = has_content or is_whole or is_proper(self.question, self.tokens, start, end)
-                if is_name and not self._is_fragment(start, end):
-                    yield start, end
+    def _ngrams(self) -> list[tuple[int, int]]:
+        """The spans that may be a name: with a word that is no stop word, or written like one, or all there is."""
+        spans = [(start, end) for named in self._keys.values() for start, end, score in named if score == 1.0]
+        return [
+            (start, end) for start, end in spans
+            if (not self._content.isdisjoint(range(start, end)) or end - start == len(self.tokens)
+                or is_proper(self.question, self.tokens, start, end))
+            and not self._is_fragment(start, end)
+        ]  # fmt: skip
 
     def _is_fragment(self, start: int, end: int) -> bool:
         """Whether it is one character within a run of a script without spaces: too little to go by."""
@@ -168,25 +225,21 @@ class Lattice:
             return False
         return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
-    def _keyed_candidate(
-        self, row: LabelRow, start: int, end: int, corrected: Correction | None, vocabulary: Vocabulary
-    ) -> LinkCandidate:
-        if corrected is None:
-            return self._exact_candidate(row, start, end, vocabulary)
-        found = exact_fit(key_of(self.tokens[start:end]), start, end, vocabulary, self.stops)
+    def _corrected_candidate(self, row: LabelRow, start: int, end: int, corrected: Correction) -> LinkCandidate:
+        found = exact_fit(key_of(self.tokens[start:end]), start, end, self.vocabulary, self.stops)
         weight = found.weight * corrected.likeness * (PARTIAL if len(self._content & found.places) == 1 else 1.0)
         found = replace(found, coverage=corrected.likeness, weight=weight)
         factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
-        return self._candidate(row, found, corrected.likeness * factor, vocabulary, "text")
+        return self._candidate(row, found, corrected.likeness * factor, "text")
 
-    def _exact_candidate(self, row: LabelRow, start: int, end: int, vocabulary: Vocabulary) -> LinkCandidate:
-        found = exact_fit(row.key, start, end, vocabulary, self.stops)
+    def _exact_candidate(self, row: LabelRow, start: int, end: int) -> LinkCandidate:
+        found = exact_fit(row.key, start, end, self.vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
-        case_tells = self.is_cased or (vocabulary.capitals_tell and row.role == "label")
+        case_tells = self.is_cased or (self.vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
         weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
         weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
-        return self._candidate(row, replace(found, weight=weight), 1.0, vocabulary)
+        return self._candidate(row, replace(found, weight=weight), 1.0, "exact")
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
         """Return the share of the words in a label's parenthesis that the question has elsewhere."""
@@ -194,40 +247,40 @@ class Lattice:
         stems = [stem(word) for word in left_out if word not in self.stops]
         return sum(word in self._stems for word in stems) / len(stems) if stems else 0.0
 
-    def _candidate(
-        self, row: LabelRow, found: Fit, score: float, vocabulary: Vocabulary, matched: Matched = "exact"
-    ) -> LinkCandidate:
+    def _candidate(self, row: LabelRow, found: Fit, score: float, matched: Matched) -> LinkCandidate:
         places = [i for i in found.places if i in self._content] or sorted(found.places)
         weight = found.weight
         score *= 1.0 if row.role == "label" else ALTERNATIVE
         is_type = row.kind != "entity"
         is_short = len(places) == 1 or matched == "text"
-        if not is_type and is_short and self._only_types(places, row.key, vocabulary):
+        if not is_type and is_short and self._only_types(places, row.key):
             is_type, score = True, score * TYPE_WORD
         elif len(places) == 1 and self.tokens[places[0]].text.isdecimal() and len(self.tokens[places[0]].text) < 3:
             score *= SHORT_NUMBER
-        elif self.is_cased and vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
+        elif self.is_cased and self.vocabulary.capitals_tell and not any(self._is_capital(i) for i in places):
             weight *= LOWER_CASE
             if row.text[0].isupper() and is_short:
                 score *= COMMON_WORD
         rank = language_rank(row.language, self.languages)
-        is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched, vocabulary)
+        is_common = self._small.issuperset(places) and self._is_just_words(row, found, matched)
         return LinkCandidate(row, found, score, weight * score, matched, is_type, rank, is_common)
 
-    def _is_just_words(self, row: LabelRow, found: Fit, matched: Matched, vocabulary: Vocabulary) -> bool:
+    def _is_just_words(self, row: LabelRow, found: Fit, matched: Matched) -> bool:
         """Whether lower-case words, in a question that writes names with capitals, are no mention of this label."""
         is_name = row.text[0].isupper()
         is_one = len(found.places) == 1
         if matched == "text":
             # Where every label has a capital, `tumors` may well mean Tumor; but `words` never The Words.
-            return (is_name or is_one) and (vocabulary.capitals_tell or found.coverage < SAME_STEM)
-        return matched == "exact" and is_one and is_name and vocabulary.capitals_tell
+            return (is_name or is_one) and (self.vocabulary.capitals_tell or found.coverage < SAME_STEM)
+        return matched == "exact" and is_one and is_name and self.vocabulary.capitals_tell
 
-    def _only_types(self, places: Sequence[int], key: str, vocabulary: Vocabulary) -> bool:
+    def _only_types(self, places: Sequence[int], key: str) -> bool:
         """Whether all matched words, or all content words of the label, are names of classes or predicates."""
         matched = [self.tokens[i].text for i in places]
         content = [word for word in words(key) if word not in self.stops]
-        return any(all(stem(word) in vocabulary.type_stems for word in some) for some in (matched, content) if some)
+        return any(
+            all(stem(word) in self.vocabulary.type_stems for word in some) for some in (matched, content) if some
+        )
 
     def name_runs(self) -> list[list[int]]:
         """List the tokens of possible names: content words side by side, then each; those with capitals, if any."""
@@ -256,7 +309,7 @@ class Lattice:
             if run and (not self._is_name(i) or i == len(self.tokens) - 1):
                 gap = self.question[self.tokens[i - 1].end : self.tokens[i].start]
                 is_adjective = len(run) == 1 and i not in run and i in self._small and gap.isspace()
-                counts = self.search.vocabulary({self.tokens[j].text for j in run}).counts
+                counts = self.vocabulary.counts
                 if not is_adjective and not all(counts.get(self.tokens[j].text) for j in run):
                     yield self.tokens[run[0]].start, self.tokens[run[-1]].end
                 run = []
@@ -277,7 +330,7 @@ class Lattice:
         for row in rows:
             found = best_fit(row.key, self.tokens, self.content, vocabulary, self.stops, well_spelled=self._small)
             if found is not None:
-                yield self._text_candidate(row, found, vocabulary)
+                yield self._text_candidate(row, found)
 
     def _searched_words(self) -> list[str]:
         """List the content words of the question, other forms of them, and what mistyped ones may be."""
@@ -286,15 +339,15 @@ class Lattice:
         counts = self.search.vocabulary(forms).counts
         return list(dict.fromkeys([*asked, *[form for form in forms if counts.get(form)], *self._corrections.words]))
 
-    def _text_candidate(self, row: LabelRow, found: Fit, vocabulary: Vocabulary) -> LinkCandidate:
+    def _text_candidate(self, row: LabelRow, found: Fit) -> LinkCandidate:
         between = [i for i in self.content if found.first <= i <= found.last and i not in found.places]
         factor = SCATTERED if between else 1.0
         is_whole = found.coverage > WHOLE
         found = replace(found, weight=found.weight * (1.0 if is_whole else PARTIAL) * factor)
         if not is_whole and len(found.places) == 1:
             # One word of several: `verizon` is enough for Verizon Communications, `kind` is not for Richard Kind.
-            factor *= min(1.0, vocabulary.idf(self.tokens[found.first].text) / vocabulary.highest_idf)
-        return self._candidate(row, found, found.coverage * SCATTERED * factor, vocabulary, "text")
+            factor *= min(1.0, self.vocabulary.idf(self.tokens[found.first].text) / self.vocabulary.highest_idf)
+        return self._candidate(row, found, found.coverage * SCATTERED * factor, "text")
 
     def _vector_candidates(self, embedder: Embedder) -> Iterator[LinkCandidate]:
         """Labels that mean nearly the same as a few words of the question that no exact label covers."""
@@ -310,14 +363,13 @@ class Lattice:
                 # To a model, 2009 is much the same as 2016.
                 if all(w in numbers for w in row.key.split() if any(map(str.isdecimal, w))):
                     best[row] = max(best.get(row, (0.0, ())), (round(min(cosine, 1.0), 4), window))
-        vocabulary = self.search.vocabulary({token.text for token in self.tokens})
         for row, (cosine, window) in best.items():
-            weight = sum(vocabulary.idf(self.tokens[i].text) for i in window)
+            weight = sum(self.vocabulary.idf(self.tokens[i].text) for i in window)
             # In a question that writes names with capitals, a lower-case word may be an abbreviation: `chem`.
             is_name = not self._small.issuperset(window)
             is_unlike = cosine < BEGUN and is_name and is_only_prefix([self.tokens[i].text for i in window], row.key)
             score = cosine * COMMON_WORD if is_unlike else cosine
-            yield self._candidate(row, Fit(frozenset(window), score, weight * PARTIAL), score, vocabulary, "vector")
+            yield self._candidate(row, Fit(frozenset(window), score, weight * PARTIAL), score, "vector")
 
     def _windows(self, covered: Collection[int]) -> Iterator[tuple[int, ...]]:
         """One to four content words of one clause, at most two other words between them, none of them covered."""

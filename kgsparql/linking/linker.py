@@ -225,7 +225,8 @@ class Linker:
     ) -> list[LinkedEntity]:
         """What has labels that are like a name, each once: by letters, by words, by meaning."""
         key, stops = normalised(name.text), stop_words((*self.languages, "en"))
-        asked = [word for word in words(key) if word not in stops] or list(words(key))
+        stops = frozenset() if stops.issuperset(words(key)) else stops  # `The Who`
+        asked = [word for word in words(key) if word not in stops]
         rows = {*search.exact([key, *near_keys(search, key)]), *search.like(key, limit=_SIMILAR)}
         vocabulary = None
         if by_words:

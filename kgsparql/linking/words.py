@@ -340,6 +340,31 @@ def inflections(word: str) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(forms) if form != word and stem(form) == base)
 
 
+IRREGULAR = {
+    "people": "person", "persons": "person", "children": "child", "men": "man", "women": "woman", "lives": "life",
+    "taxa": "taxon", "criteria": "criterion", "phenomena": "phenomenon",
+}  # fmt: skip
+"""English plurals without an ending, with their singulars."""
+_ENDINGS = (("ies", "y"), ("es", ""), ("s", ""))  # of English plurals, with those of the singular
+_SHORTEST_NOUN = 3  # characters of one that is looked up in the other number
+LABEL_OPENERS = ("is", "has", "was", "are", "have")  # say nothing at the start of a predicate's name
+
+
+@lru_cache(maxsize=20_000)
+def other_numbers(word: str) -> tuple[str, ...]:
+    """Return what an English noun may be in the other number, some of which are no words.
+
+    >>> other_numbers("countries"), other_numbers("film"), other_numbers("people")
+    (('country', 'countri', 'countrie'), ('films', 'filmes'), ('person',))
+    """
+    if word in IRREGULAR or len(word) < _SHORTEST_NOUN or not word.isascii() or not word.isalpha():
+        return (IRREGULAR[word],) if word in IRREGULAR else ()
+    singulars = [word[: -len(ending)] + one for ending, one in _ENDINGS if word.endswith(ending)]
+    irregular = [many for many, one in IRREGULAR.items() if one == word]
+    plurals = [word.removesuffix(one) + ending for ending, one in _ENDINGS if word.endswith(one)]
+    return tuple(singulars or (*irregular, *plurals))
+
+
 _SYNONYMS = {
     word: group.split()[0]
     for group in (

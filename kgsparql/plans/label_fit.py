@@ -16,7 +16,7 @@ import numpy as np
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker
-from kgsparql.linking.words import root, stem, words
+from kgsparql.linking.words import LABEL_OPENERS, root, stem, words
 from kgsparql.plans.denotation import Role
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, normalised, split_camel_case
@@ -228,7 +228,7 @@ class LabelFit:
 
     def _form_of(self, found: list[str]) -> Form:
         lexicon = self.lexicon
-        while found and found[0] in lexicon.label_openers:
+        while found and found[0] in LABEL_OPENERS:
             del found[0]
         if not found or found[-1] in lexicon.by_words:
             return "by" if found else "noun"

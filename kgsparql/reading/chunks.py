@@ -7,28 +7,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kgsparql.dataclasses import dataclass, field, replace
-from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
-from kgsparql.linking.label_matching import as_written
+from kgsparql.linking.label_index.search import LabelRow
+from kgsparql.linking.lattice import Lattice
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.linker import Linker
-from kgsparql.linking.words import TextToken, is_proper, key_of, stem, tokens, words
+from kgsparql.linking.words import TextToken, is_proper, other_numbers, stem, tokens, words
 from kgsparql.rdf.terms import IRI, normalised
 from kgsparql.reading.clauses import Chunk, Name
 from kgsparql.reading.lexicon import Lexicon, lexicon
 from kgsparql.reading.values import ValueFinder
 
 MAX_WORDS = 200  # words of a question that are read; what comes after them is in no clause
-MAX_NAME_WORDS = 12
 MAX_NAMES = 6
-_CLASS_ROWS = 100  # with a word of the question, in which classes are looked for
-_VARIED = 4  # words of a name that is also looked for in the other number
+_VARIED = 4  # words of a name that may not begin or end with some
 _FEW = 8  # names with a word, of which any may be meant by it
+_LEAST_LETTERS, _LEAST_MISTYPED = 3, 4  # of a word of a name; a mistyped one has more
 _LEAST_SCORE = 0.55  # of a link; below it, its name is too unlike the words
 _SURE_SCORE = 0.7  # of a link that covers shorter names
 _MUCH_RARER = 5  # times that a name written as in the question may be in fewer triples than its namesakes
-_INFLECTED = 0.9  # score of a name that the question has in the other number
 _ALTERNATIVE = 0.97
-_OPENED = 0.98  # score of a predicate that the question has without its first word: `has part`
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +92,8 @@ def chunked(
     read = Chunked.of(question, own)
     if linker is None:
         return _Chunker(read, own, None, values).chunked(links or ())
-    search = linker.index.search.for_text(question, linker.languages)
-    return _Chunker(read, own, search, values).chunked(linker.link(question) if links is None else links)
+    links = linker.link(question) if links is None else links
+    return _Chunker(read, own, linker.lattice(question), values).chunked(links)
 
 
 def _without_contractions(texts: list[str], gaps: Sequence[str], language: Lexicon) -> list[str]:
@@ -115,11 +112,11 @@ class _Chunker:
     """Finds the chunks of one question: exact names first, the longest first; then what the linker found besides."""
 
     def __init__(
-        self, read: Chunked, language: Lexicon, search: LabelSearch | None, values: Sequence[tuple[int, int, Name]]
+        self, read: Chunked, language: Lexicon, lattice: Lattice | None, values: Sequence[tuple[int, int, Name]]
     ) -> None:
         self.read = read
         self.language = language
-        self.search = search
+        self.lattice = lattice
         self.length = min(MAX_WORDS, len(read.texts))
         self.finder = ValueFinder(read.question, read.tokens, read.texts[: self.length], read.gaps, language)
         self.values: dict[tuple[int, int], list[Name]] = defaultdict(list)
@@ -127,17 +124,15 @@ class _Chunker:
             self.values[start, end].append(name)
         self.chunks: list[Chunk] = []
         self.taken: set[int] = set()
-        self.known: set[str] = set()
 
     def chunked(self, links: Sequence[LinkedEntity]) -> Chunked:
         """Return the question with its chunks."""
-        rows = self._rows_by_span()
-        if self.search is not None:
-            vocabulary = self.search.vocabulary(set(self.read.texts[: self.length]))
-            self.known = {text for text in self.read.texts if vocabulary.counts.get(text)}
+        rows: Mapping[tuple[int, int], list[tuple[LabelRow, float]]] = {}
+        if self.lattice is not None:
+            rows = {(start, end): own for (start, end), own in self.lattice.rows.items() if end <= self.length}
             named = {span: [IRI(row.iri) for row, _ in own if row.kind == "predicate"] for span, own in rows.items()}
             spans = {span: tuple(dict.fromkeys(own)) for span, own in named.items() if own}
-            self.read = replace(self.read, type_stems=vocabulary.type_stems, predicates=spans)
+            self.read = replace(self.read, type_stems=self.lattice.vocabulary.type_stems, predicates=spans)
         self._take_dates()
         for found in self.finder.numbers(self.taken):
             if self.finder.is_compared(found.start) and not self.taken & set(found.span):
@@ -147,9 +142,8 @@ class _Chunker:
         self._take_exact(rows)
         for link in links:
             self._take_linked(link)
-        if self.search is not None:
-            self._take_last_words(self.search)
-            self._take_parts_and_errors(self.search)
+        if self.lattice is not None:
+            self._take_words_of_names(self.lattice)
         self._take_numbers()
         self._take_acronyms()
         return replace(self.read, chunks=tuple(sorted(self.chunks, key=lambda chunk: chunk.start)))
@@ -171,30 +165,7 @@ class _Chunker:
                 start, end = places[0], places[-1] + 1
                 self._add_chunk(Chunk(start, end, self.read.text_of(start, end), (_name_of(link),), is_strong=True))
 
-    def _rows_by_span(self) -> dict[tuple[int, int], list[tuple[LabelRow, float]]]:
-        """Look all spans of words up at once; each row with the score of its name, less in the other number."""
-        keys: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
-        for start in range(self.length if self.search is not None else 0):
-            for end in range(start + 1, min(self.length, start + MAX_NAME_WORDS) + 1):
-                own = self.read.tokens[start:end]
-                key = key_of(own)
-                keys[key].append((start, end, 1.0))
-                if end - start == 2 and self.language.function_words.isdisjoint(self.read.texts[start:end]):
-                    keys["".join(self.read.texts[start:end])].append((start, end, _INFLECTED))  # `gluten-free`, in one
-                for opener in self.language.label_openers if end - start <= _VARIED else ():  # `has part`
-                    keys[f"{opener} {key}"].append((start, end, _OPENED))
-                for last in _other_numbers(own[-1].text, self.language) if end - start <= _VARIED else ():
-                    keys[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, _INFLECTED))
-        found: dict[tuple[int, int], list[tuple[LabelRow, float]]] = defaultdict(list)
-        rows = rows_by("key", self.search.exact(list(keys)) if self.search is not None and keys else ())
-        for key, named in rows.items():
-            for start, end, score in keys.get(key, ()):
-                words = self.read.tokens[start:end]
-                meant = as_written(named, self.read.question, words) if score == 1.0 else named
-                found[start, end] += [(row, score) for row in meant if score != _OPENED or row.kind == "predicate"]
-        return found
-
-    def _take_exact(self, rows: dict[tuple[int, int], list[tuple[LabelRow, float]]]) -> None:
+    def _take_exact(self, rows: Mapping[tuple[int, int], list[tuple[LabelRow, float]]]) -> None:
         """Take the names and classes that the question has word for word, the longest first."""
         found: list[tuple[float, int, Chunk]] = []
         for start, end in rows.keys() | self.values.keys():
@@ -323,31 +294,33 @@ class _Chunker:
         same = [one for one, other in zip(typed, label, strict=False) if one == other]
         return len(typed) == len(label) and len(same) == len(label) - 1 and right <= set(same)
 
-    def _take_parts_and_errors(self, search: LabelSearch) -> None:
-        """Take first or last names alone, and mistyped names of classes."""
+    def _take_words_of_names(self, lattice: Lattice) -> None:
+        """Take first or last names alone, and the last words of names of classes: `laureates` of *Nobel laureate*.
+
+        Of classes, the only one with this last word; or those with one that a word is which no label has, but for a
+        letter.
+        """
+        closed, counts = self.language.empty_words | self.language.verbs, lattice.vocabulary.counts
         for at in range(self.length):
-            text = self.read.texts[at]
-            if at in self.taken or self._is_word(at) or len(text) < 3 or text.isdecimal():
+            text, raw = self.read.texts[at], self.read.raw[at]
+            if at in self.taken or len(text) < _LEAST_LETTERS:
                 continue
-            if self.read.raw[at][:1].isupper():
-                rows = [row for row in search.with_words([text], limit=3 * _FEW) if row.kind == "entity"]
+            if raw[0].isupper() and not self._is_word(at) and not text.isdecimal():
                 beside = self._names_beside(at)
-                rows = [row for row in rows if text in {*words(row.key)[:1], *words(row.key)[-1:]}]
+                rows = lattice.rows_with([text], "entity", (0, -1), limit=3 * _FEW)
                 rows = [row for row in rows if beside.issubset(words(row.key))]
                 if 0 < len({row.iri for row in rows}) <= _FEW:
                     names = _best_names(((row, _SURE_SCORE) for row in rows), text)
-                    self._add_chunk(
-                        Chunk(at, at + 1, self.read.raw[at], names, is_fuzzy=len(names) > 1, is_strong=True)
-                    )
-            elif text not in self.known and len(text) > 4 and not self.language.is_participle(text):
-                forms = (text, *_other_numbers(text, self.language))
-                near = {word for form in forms for word, _ in search.near(form, edits=1, words=True)}
-                near = {word for word in near if word[0] == text[0]}
-                rows = search.with_words(sorted(near), limit=_CLASS_ROWS) if near else []
-                rows = [row for row in rows if row.kind == "class" and words(row.key)[-1] in near]
-                classes = tuple(dict.fromkeys(IRI(row.iri) for row in rows))
-                if classes:
-                    self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), classes, is_fuzzy=True))
+                    self._add_chunk(Chunk(at, at + 1, raw, names, is_fuzzy=len(names) > 1, is_strong=True))
+            elif text not in closed and len(text) > _LEAST_LETTERS and not self.read.is_capital(at):
+                is_verb = self.language.is_participle(text)
+                classes = _classes_of(lattice.rows_with((text, *other_numbers(text)), "class", (-1,)))
+                if len(classes) == 1:
+                    self._add_chunk(Chunk(at, at + 1, raw, (), classes))
+                elif not (classes or counts.get(text) or self._is_word(at) or is_verb) and len(text) > _LEAST_MISTYPED:
+                    classes = _classes_of(lattice.rows_with(lattice.respelled(at), "class", (-1,)))
+                    if classes:
+                        self._add_chunk(Chunk(at, at + 1, raw, (), classes, is_fuzzy=True))
 
     def _names_beside(self, position: int) -> set[str]:
         """Return the words beside one that are written as of one name with it: ``Alfred`` of ``Alfred Nobel``."""
@@ -357,24 +330,6 @@ class _Chunker:
             if is_there and self.read.is_capital(other) and self.read.texts[other] not in language.empty_words:
                 found.add(self.read.texts[other])
         return found
-
-    def _take_last_words(self, search: LabelSearch) -> None:
-        """Take the last word of the name of the only class that ends with it: ``laureates`` of *Nobel laureate*."""
-        left = {at: self.read.texts[at] for at in range(self.length) if at not in self.taken}
-        closed = self.language.empty_words | self.language.verbs
-        small = {at: text for at, text in left.items() if text not in closed and len(text) > 3}
-        wanted = {form for text in small.values() for form in (text, *_other_numbers(text, self.language))}
-        rows = search.with_words(sorted(wanted), limit=_CLASS_ROWS) if wanted else []
-        ending: dict[str, set[IRI]] = defaultdict(set)
-        for row in rows:
-            if row.kind == "class":
-                ending[words(row.key)[-1]].add(IRI(row.iri))
-        for at, text in small.items():
-            classes: set[IRI] = set().union(
-                *(ending.get(form, set()) for form in (text, *_other_numbers(text, self.language)))
-            )
-            if len(classes) == 1 and not self.read.is_capital(at):
-                self._add_chunk(Chunk(at, at + 1, self.read.raw[at], (), tuple(classes)))
 
     def _take_numbers(self) -> None:
         """Take numbers, also in words; where one is a name as well, it is both: ``1984``."""
@@ -402,19 +357,8 @@ class _Chunker:
                 self._add_chunk(Chunk(at, at + 1, raw, is_strong=True))
 
 
-def _other_numbers(word: str, language: Lexicon) -> list[str]:
-    """Return what a word may be in the other number, some of which are no words.
-
-    >>> _other_numbers("countries", lexicon()), _other_numbers("film", lexicon())
-    (['country', 'countri', 'countrie'], ['filmes', 'films'])
-    """
-    irregular, endings = language.plurals["irregular"], language.plurals["endings"]
-    if word in irregular or len(word) < 3 or not word.isascii() or not word.isalpha():
-        return [irregular[word]] if word in irregular else []
-    singulars = [word[: -len(own)] + other for own, other in endings.items() if word.endswith(own)]
-    plurals = [word.removesuffix(other) + own for own, other in endings.items() if word.endswith(other)]
-    same = [plural for plural, singular in irregular.items() if singular == word]
-    return singulars or [*same, *plurals]
+def _classes_of(rows: Iterable[LabelRow]) -> tuple[IRI, ...]:
+    return tuple(dict.fromkeys(IRI(row.iri) for row in rows))
 
 
 def _by_score(hit: tuple[LabelRow, float]) -> tuple[float, int, str]:

@@ -145,7 +145,7 @@ def lexicon_of(document: Mapping[str, Any], name: str) -> Lexicon:
 
 def _typed_value(key: str, value: Any) -> Any:
     """Return a value of the file as the field has it."""
-    if key in {"contractions", "plurals"}:
+    if key == "contractions":
         return {place: _pair_table(text) for place, text in value.items()}
     if key in {"hints", "verb_endings"}:
         return {word: tuple(text.split()) for word, text in value.items()}

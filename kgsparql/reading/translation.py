@@ -10,9 +10,10 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.linking.english_forms import plural
 from kgsparql.linking.label_index.search import LabelRow, LabelSearch, rows_by
 from kgsparql.linking.label_matching import as_written
+from kgsparql.linking.lattice import USUAL_NGRAM
 from kgsparql.linking.words import TextToken, is_proper, key_of, signed_place, stem, tokens
 from kgsparql.rdf.terms import IRI, normalised
-from kgsparql.reading.chunks import MAX_NAME_WORDS, MAX_WORDS
+from kgsparql.reading.chunks import MAX_WORDS
 from kgsparql.reading.glossary import Glossary, Meaning, glossary, language_of
 from kgsparql.reading.glossary import Kind as WordKind
 from kgsparql.reading.lexicon import LONGEST_PHRASE, lexicon
@@ -152,7 +153,7 @@ class _Names:
         spans: dict[str, list[tuple[int, int, str]]] = {}
         is_noun = [self._is_noun(at) for at in range(len(self.tokens))]
         for start in range(len(self.tokens)):
-            for end in range(start + 1, min(len(self.tokens), start + MAX_NAME_WORDS) + 1):
+            for end in range(start + 1, min(len(self.tokens), start + USUAL_NGRAM) + 1):
                 key, mark = key_of(self.tokens[start:end]), self.words.possessive
                 for form in self.words.spelled(key):
                     spans.setdefault(form, []).append((start, end, ""))
