@@ -88,10 +88,6 @@ class Corrections:
         """Words of labels that mistyped words may be, whatever is beside them."""
         return [word for i, near in self._near.items() for word, _ in near if self._similarity(i, word)]
 
-    def is_lost(self, i: int) -> bool:
-        """Whether a token may be a mistyped name, but no label has a word that is near to it."""
-        return i in self.unknown and i not in self.small and i not in self._near
-
     def of(self, start: int, end: int) -> Iterator[Correction]:
         """What the tokens from ``start`` to before ``end`` may be, if one of them is mistyped."""
         content = self.content.intersection(range(start, end))
@@ -150,18 +146,14 @@ class Corrections:
         for other, _ in near if len(near) <= _FEW else ():
             changed = [pair for pair in zip(words(key), words(other), strict=False) if pair[0] != pair[1]]
             if len(words(key)) == len(words(other)) and self._may_be(*changed[0]):
-                is_told = content > _FEW_WORDS and not self.search.exact([changed[0][0]])  # `Iraq football team`
-                yield Correction(other, share_right(key, other), is_told or self._is_rather(*changed[0]))
+                word, meant = changed[0]
+                counts = self.search.vocabulary({word, meant}).counts
+                is_usual = counts.get(meant, 0) >= _MORE_USUAL * counts.get(word, 0)  # `Order ou Malta`
+                is_told = content > _FEW_WORDS and not self.search.exact([word])  # `Iraq football team`
+                yield Correction(other, share_right(key, other), is_told or is_usual)
 
     def _may_be(self, word: str, other: str) -> bool:
         """Whether a word is no number and no initial, so that another letter may be a mistake."""
         is_number = any(map(str.isdecimal, word + other)) or not {*word, *other} - {*"ivx"}
         is_long = len(word + other) > SHORT + 1 or other in self.stops
         return not is_number and is_long and word in {self.tokens[i].text for i in self.content}
-
-    def _is_rather(self, word: str, other: str) -> bool:
-        """Whether no label has a word, or it is so rare beside another that it is likely mistyped: `Order ou Malta`."""
-        counts = self.search.vocabulary({word, other}).counts
-        is_short = min(len(word), len(other)) <= SHORT or max(len(word), len(other)) <= SHORT + 1
-        is_rare = counts.get(other, 0) >= _MORE_USUAL * counts.get(word, 0)
-        return not counts.get(word) or (is_rare and (not is_short or other in self.stops))

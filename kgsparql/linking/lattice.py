@@ -216,14 +216,7 @@ class Lattice:
             (start, end) for start, end in spans
             if (not self._content.isdisjoint(range(start, end)) or end - start == len(self.tokens)
                 or is_proper(self.question, self.tokens, start, end))
-            and not self._is_fragment(start, end)
         ]  # fmt: skip
-
-    def _is_fragment(self, start: int, end: int) -> bool:
-        """Whether it is one character within a run of a script without spaces: too little to go by."""
-        if end - start > 1 or not is_unspaced(self.tokens[start].text[0]):
-            return False
-        return self.tokens[start].joined or (end < len(self.tokens) and self.tokens[end].joined)
 
     def _corrected_candidate(self, row: LabelRow, start: int, end: int, corrected: Correction) -> LinkCandidate:
         found = exact_fit(key_of(self.tokens[start:end]), start, end, self.vocabulary, self.stops)
@@ -276,11 +269,8 @@ class Lattice:
 
     def _only_types(self, places: Sequence[int], key: str) -> bool:
         """Whether all matched words, or all content words of the label, are names of classes or predicates."""
-        matched = [self.tokens[i].text for i in places]
-        content = [word for word in words(key) if word not in self.stops]
-        return any(
-            all(stem(word) in self.vocabulary.type_stems for word in some) for some in (matched, content) if some
-        )
+        types, content = self.vocabulary.type_stems, {stem(word) for word in words(key) if word not in self.stops}
+        return types.issuperset(stem(self.tokens[i].text) for i in places) or (bool(content) and content <= types)
 
     def name_runs(self) -> list[list[int]]:
         """List the tokens of possible names: content words side by side, then each; those with capitals, if any."""
@@ -321,7 +311,7 @@ class Lattice:
         """Labels that share words or similar words with the question, without those that are already exact."""
         lists = [self.search.with_words(self._searched_words(), limit=100)]
         for run in consecutive(self.content):
-            if any(is_unspaced(self.tokens[i].text[0]) or self._corrections.is_lost(i) for i in run):
+            if any(is_unspaced(self.tokens[i].text[0]) for i in run):
                 lists += [self.search.like(key_of(self.tokens[run[0] : run[-1] + 1]), limit=20)]
         exact_rows = {c.row for c in exact if c.matched == "exact"}
         rows = [row for row in _fused(lists) if row not in exact_rows]

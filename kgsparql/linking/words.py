@@ -355,7 +355,7 @@ def other_numbers(word: str) -> tuple[str, ...]:
     """Return what an English noun may be in the other number, some of which are no words.
 
     >>> other_numbers("countries"), other_numbers("film"), other_numbers("people")
-    (('country', 'countri', 'countrie'), ('films', 'filmes'), ('person',))
+    (('country', 'countri', 'countrie'), ('filmes', 'films'), ('person',))
     """
     if word in IRREGULAR or len(word) < _SHORTEST_NOUN or not word.isascii() or not word.isalpha():
         return (IRREGULAR[word],) if word in IRREGULAR else ()

@@ -172,8 +172,7 @@ class _Chunker:
             chunk = self._exact_chunk(start, end, rows.get((start, end), []))
             if chunk is not None:
                 as_written = any(name.label == chunk.text for name in chunk.entities)
-                all_capitals = all(map(self.read.is_capital, chunk.span))
-                found.append((end - start + 0.3 * as_written + 0.2 * all_capitals, start, chunk))
+                found.append((end - start + 0.3 * as_written, start, chunk))
         for _, _, chunk in sorted(found, key=lambda hit: (-hit[0], hit[1])):
             if not self.taken & set(chunk.span):
                 self._add_chunk(chunk)
@@ -203,8 +202,6 @@ class _Chunker:
         is_said = all(self.read.texts[at] in self.language.function_words or self.read.is_type_word(at) for at in span)
         if is_small and is_said and (len(span) > 1 or (self.read.is_cased and not classes and start > 0)):
             names = ()
-        if all(self.read.texts[at] in self.language.empty_words for at in span):
-            names = tuple(name for name in names if name.label[0] == text[0])  # it has its own capitals: no `may`
         if not names and not classes:
             return None
         is_first_name = start == 0 and bool(names) and names[0].label == text and not self._is_word(0)
@@ -213,29 +210,16 @@ class _Chunker:
         return Chunk(start, end, text, names, classes, is_strong=is_strong)
 
     def _is_no_name(self, start: int, end: int) -> bool:
-        """Tell whether a span is made of function words, or begins or ends with one that belongs to the sentence."""
-        own, raw, language = self.read.texts[start:end], self.read.raw[start:end], self.language
-        capitals = [self.read.is_capital(at) for at in range(start, end)]
+        """Tell whether a span is a word that says nothing, or begins or ends with one of the sentence."""
+        own, language = self.read.texts[start:end], self.language
         if len(own) == 1:
-            is_acronym = raw[0].isupper() and len(raw[0]) > 1 and self.read.is_cased
-            return own[0] in language.empty_words and not (is_acronym or self._is_proper(start, end))
-        if self._is_opening(start, end):
-            return True
-        if all(text in language.empty_words for text in own):
-            return not (all(capitals) or self._is_proper(start, end))
-        ends_badly = own[-1] in language.prepositions | language.determiners and not capitals[-1]
+            is_acronym = self.read.is_cased and self.read.raw[start].isupper() and len(self.read.raw[start]) > 1
+            is_name = is_acronym or is_proper(self.read.question, self.read.tokens, start, end)
+            return own[0] in language.empty_words and not is_name
+        ends_badly = own[-1] in language.prepositions | language.determiners and not self.read.is_capital(end - 1)
         openers = language.determiners | language.auxiliaries | language.prepositions
-        begins_badly = own[0] in openers and not raw[0][:1].isupper()
-        return (ends_badly or begins_badly) and not all(capitals[1:]) and len(own) < _VARIED
-
-    def _is_proper(self, start: int, end: int) -> bool:
-        return is_proper(self.read.question, self.read.tokens, start, end)
-
-    def _is_opening(self, start: int, end: int) -> bool:
-        """Tell whether words begin a request, though they are a name, too: `Tell me`, a song."""
-        after, own = self.language.after_imperatives, self.read.raw[start:end]
-        is_small = all(word.islower() for word in own[1:])
-        return start == 0 and is_small and self.read.texts[0] in self.language.imperatives and after.issuperset(own[1:])
+        begins_badly = own[0] in openers and not self.read.raw[start][0].isupper()
+        return (ends_badly or begins_badly) and len(own) < _VARIED
 
     def _is_word(self, position: int) -> bool:
         """Tell whether a word alone is a word of the language, or of classes and predicates, and no name."""
@@ -252,11 +236,9 @@ class _Chunker:
         places = self.read.positions_between(link.mention.start, link.mention.end)
         if link.kind != "entity" or not places or places[-1] >= self.length or link.score < _LEAST_SCORE:
             return
-        if len(places) == 1 and link.matched != "exact" and self.language.is_participle(self.read.texts[places[0]]):
-            return  # `released` is not *I Shall Be Released*
-        if self._is_opening(places[0], places[-1] + 1):
-            return
         text = self.read.texts[places[0]]
+        if len(places) == 1 and link.matched != "exact" and self.language.is_participle(text):
+            return  # `released` is not *I Shall Be Released*
         is_acronym = len(places) == 1 and self.read.is_cased and self.read.raw[places[0]][1:].isupper()  # US, no `us`
         is_proper = all(self.read.raw[at][:1].isupper() for at in places)
         if (
@@ -274,7 +256,7 @@ class _Chunker:
         inside = [chunk for chunk in self.chunks if set(chunk.span) & set(places)]
         shorter = all(set(chunk.span) < set(places) and len(chunk.span) < len(places) - 1 for chunk in inside)
         shorter &= len(places) > 2
-        if inside and (shorter or self._is_respelled(link, inside)) and link.score >= _SURE_SCORE:
+        if inside and (shorter or self._is_respelled(link, inside)):
             self.chunks = [chunk for chunk in self.chunks if chunk not in inside]
             self.taken -= {at for chunk in inside for at in chunk.span}
         is_small = self.read.is_cased and self.read.raw[places[0]].islower()

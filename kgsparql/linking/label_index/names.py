@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kgsparql.graphs.graph import BOUND, KnowledgeGraph, Solution
+from kgsparql.linking.english_forms import singular
 from kgsparql.linking.label_index.search import LabelRow, Role, label_row
 from kgsparql.linking.words import TextToken, consecutive, is_proper, stop_words, tokens, with_signs
 from kgsparql.rdf.query import Query
@@ -119,7 +120,8 @@ class Spellings:
 
     def _span_forms(self, start: int, end: int) -> Iterator[str]:
         written = self._text_of(start, end)
-        for form in (written, *self._singular_forms(written, start, end)):
+        is_plural = end - start < _MOST_LOWER_WORDS and not self._capitals[end - 1]  # often, of a class
+        for form in dict.fromkeys((written, singular(written) if is_plural else written)):
             yield form
             if form is written:
                 yield from self._signed_forms(self.tokens[start].start, self.tokens[end - 1].end)
@@ -142,15 +144,6 @@ class Spellings:
 
     def _is_short(self, at: int) -> bool:
         return self._content[at] and len(self._words[at]) <= _LONGEST_ACRONYM and not self._capitals[at]
-
-    def _singular_forms(self, written: str, start: int, end: int) -> Iterator[str]:
-        """Yield `city` for `cities`: questions often have the plural of a class."""
-        if end - start > 2 or self._capitals[end - 1] or len(self.tokens[end - 1].text) < 4:
-            return
-        if written.endswith("ies"):
-            yield written[:-3] + "y"
-        elif written.endswith("s") and not written.endswith(("ss", "us", "is")):
-            yield written[:-1]
 
     def _title_case(self, start: int, end: int) -> str:
         parts, at = [], self.tokens[start].start
