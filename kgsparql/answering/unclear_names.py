@@ -88,16 +88,10 @@ def _name_around(link: LinkedEntity, read: Chunked, links: Sequence[LinkedEntity
 
 def _is_name_of(whole: str, link: LinkedEntity, said: Collection[str]) -> bool:
     """Whether every word of a name is in the label or said, or the name itself is one that the graph has."""
-    if link.matched in {"given", "same as"} or (link.matched == "exact" and whole == link.mention.text):
+    if link.matched in {"given", "same as"} or _is_mistyped(whole, link.label):
         return True
-    if _is_mistyped(whole, link.label):
-        return True
-    label, asked = words(normalised(link.label)), content_words(whole)
-    has = [_has_word(label, word) or root(word) in said for word in asked]
-    if link.matched == "exact":
-        inner = set(words(normalised(link.mention.text)))
-        return all(ok or word in inner for word, ok in zip(asked, has, strict=True))
-    return all(has)
+    label = (*words(normalised(link.label)), *(words(normalised(link.mention.text)) if link.matched == "exact" else ()))
+    return all(_has_word(label, word) or root(word) in said for word in content_words(whole))
 
 
 def content_words(text: str) -> list[str]:
@@ -107,8 +101,8 @@ def content_words(text: str) -> list[str]:
 
 
 def _has_word(label: Sequence[str], word: str) -> bool:
-    """Whether a label has a word, or one of which it is the initial."""
-    return any(similarity(own, word) >= _SAME_WORD or (len(word) == 1 and own.startswith(word)) for own in label)
+    """Whether a label has a word."""
+    return any(similarity(own, word) >= _SAME_WORD for own in label)
 
 
 def ambiguous_names(session: Session, found: Retrieval, best: EvidenceItem) -> Iterator[Gap]:
@@ -188,17 +182,13 @@ def other_meanings(used: Collection[Term], links: Sequence[LinkedEntity], questi
     :param used: the terms of the plan.
     """
     for link in links:
-        said, is_so_written = link.mention.text.casefold(), link.label == link.mention.text
-        others = [
-            one
-            for one in link.candidates
-            if one.term in used and (one.label.casefold() != said or (is_so_written and one.label != link.label))
-        ]
+        said = link.mention.text.casefold()
+        others = [one for one in link.candidates if one.term in used and one.label.casefold() != said]
         is_whole = len(words(normalised(said))) == len(words(normalised(link.label)))
         is_other = link.matched == "text" and is_whole and not _is_name_of(link.mention.text, link, ())
         if link.term in used and (link.has_other_signs or is_just_words(link) or is_other):
             yield taken_for(link, link.mention.text)
-        elif (link.kind == "entity" or is_so_written) and others and link.term not in used:
+        elif link.kind == "entity" and others and link.term not in used:
             name, other = printable(link.mention.text, 80), printable(others[0].term.value, 120)
             yield Gap("ambiguous", link.mention.text, "{!r} may be another than {}", (name, other))
         elif link.kind == "entity" and any(one.term in used for one in (link, *link.candidates)):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from kgsparql.linking.corrections import Correction, Corrections
+from kgsparql.linking.english_forms import is_past_form
 from kgsparql.linking.label_index.search import Kind, LabelRow, LabelSearch, Vocabulary, rows_by
 from kgsparql.linking.label_matching import (
     SAME_STEM,
@@ -27,6 +28,7 @@ from kgsparql.linking.linked_entity import Mention
 from kgsparql.linking.words import (
     LABEL_OPENERS,
     consecutive,
+    countries,
     inflections,
     is_proper,
     is_unspaced,
@@ -44,6 +46,7 @@ MAX_NGRAMS = 20_000  # N-grams of one question: all of them up to 200 words; of 
 USUAL_NGRAM = 12
 _VARIED = 4  # words of a span whose other forms are looked up, too
 INFLECTED = 0.9  # score of a label that has a span in the other number
+ADJECTIVE = 0.95  # score of a country that a word is the adjective of
 OPENED = 0.98  # score of a predicate that a span is the name of, but for its first word: `has part`
 MAX_WINDOW = 4  # content words that are compared with labels by meaning
 # Factors on the score or the weight of a candidate:
@@ -69,6 +72,7 @@ PARENTHESIS = 0.1
 _ASKING = frozenset(
     {"who", "whom", "whose", "what", "which", "where", "when", "why", "how", "does", "did", "is", "are"}
 )
+_BEFORE_NOUNS = frozenset({"a", "an", "any", "each", "every", "many", "some", "what", "which"})
 _CLAUSE = re.compile(r"[,.;:?!…](?:\s|$)|[、。？！；]")
 _ASKING_FRAME = re.compile(
     r"(?i)\A(?:when|where|how) (?:was|were) .*\s(\w+ed|born)\W*\Z|\A(?:(?:what|how|many|do|can|are|is|there|you|i"
@@ -127,13 +131,24 @@ class Lattice:
         found = self._candidates_by_key()
         if self.content:
             found += self._text_candidates(found)
-        return tuple(sorted(found, key=lambda c: c.order))
+        return self._in_order(found)
 
     def candidates(self, embedder: Embedder | None) -> Sequence[LinkCandidate]:
         """All that some words of the question may mean, in its order; by meaning, too, if there is an embedder."""
         if embedder is None or not self.content:
             return self.by_letters
-        return sorted((*self.by_letters, *self._vector_candidates(embedder)), key=lambda c: c.order)
+        return self._in_order((*self.by_letters, *self._vector_candidates(embedder)))
+
+    def _in_order(self, found: Iterable[LinkCandidate]) -> tuple[LinkCandidate, ...]:
+        meant = (c for c in found if not self._is_common_noun(c.row, c.fit.first, c.fit.last + 1))
+        return tuple(sorted(meant, key=lambda c: c.order))
+
+    def _is_common_noun(self, row: LabelRow, start: int, end: int) -> bool:
+        """Whether words are a common noun, and no name because some thing is called so: `which soccer club`."""
+        is_name = row.kind == "entity" and row.text[0].isupper() and self.is_cased
+        if not is_name or end - start == 1 or any(map(self._is_capital, range(start, end))):
+            return False
+        return start > 0 and self.tokens[start - 1].text in _BEFORE_NOUNS
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -147,7 +162,12 @@ class Lattice:
         for key, rows in self._rows_by_key.items():
             for start, end, score in self._keys.get(key, ()):
                 meant = as_written(rows, self.question, self.tokens[start:end]) if score == 1.0 else rows
-                found[start, end] += [(row, score) for row in meant if score != OPENED or row.kind == "predicate"]
+                kind = {OPENED: "predicate", ADJECTIVE: "entity"}.get(score)
+                named = (row for row in meant if not self._is_common_noun(row, start, end))
+                found[start, end] += [(row, score) for row in named if kind in {None, row.kind}]
+        for span, hits in found.items():
+            if any(row.kind == "entity" and score == 1.0 for row, score in hits):  # the language is called so
+                found[span] = [(row, score) for row, score in hits if score != ADJECTIVE]
         return found
 
     @cached_property
@@ -163,6 +183,8 @@ class Lattice:
             for end in range(start + 1, min(len(self.tokens), start + longest) + 1):
                 own = self.tokens[start:end]
                 found[key_of(own)].append((start, end, 1.0))
+                for country in countries().get(key_of(own), ()) if self._is_before_noun(end) else ():
+                    found[country].append((start, end, ADJECTIVE))
                 if end - start > _VARIED:
                     continue
                 if end - start == 2 and self.stops.isdisjoint(token.text for token in own):
@@ -172,6 +194,12 @@ class Lattice:
                 for last in other_numbers(own[-1].text):
                     found[key_of([*own[:-1], replace(own[-1], text=last)])].append((start, end, INFLECTED))
         return found
+
+    def _is_before_noun(self, place: int) -> bool:
+        """Whether a word may be a noun that the one before it describes: not of `where Italian is spoken`."""
+        if place not in self._content or is_past_form(self.tokens[place].text):
+            return False
+        return self.question[self.tokens[place - 1].end : self.tokens[place].start].isspace()
 
     @cached_property
     def _corrected(self) -> dict[str, list[tuple[int, int, Correction]]]:
@@ -198,8 +226,8 @@ class Lattice:
 
     def _candidates_by_key(self) -> list[LinkCandidate]:
         """Every label that is, word for word, a part of the question, or would be without one mistyped word."""
-        exact = {span: [row for row, score in self.rows.get(span, ()) if score == 1.0] for span in self._ngrams}
-        found = [self._exact_candidate(row, *span) for span, rows in exact.items() for row in rows]
+        exact = {span: [hit for hit in self.rows.get(span, ()) if hit[1] in {1.0, ADJECTIVE}] for span in self._ngrams}
+        found = [self._exact_candidate(*hit, *span) for span, hits in exact.items() for hit in hits]
         return found + [
             self._corrected_candidate(row, start, end, corrected)
             for key, spans in self._corrected.items()
@@ -225,14 +253,14 @@ class Lattice:
         factor = SCATTERED * (1.0 if corrected.is_likely else COMMON_WORD)
         return self._candidate(row, found, corrected.likeness * factor, "text")
 
-    def _exact_candidate(self, row: LabelRow, start: int, end: int) -> LinkCandidate:
-        found = exact_fit(row.key, start, end, self.vocabulary, self.stops)
+    def _exact_candidate(self, row: LabelRow, score: float, start: int, end: int) -> LinkCandidate:
+        found = exact_fit(key_of(self.tokens[start:end]), start, end, self.vocabulary, self.stops)
         mention = self.question[self.tokens[start].start : self.tokens[end - 1].end]
         case_tells = self.is_cased or (self.vocabulary.capitals_tell and row.role == "label")
         is_as_written = row.text.startswith(mention) and normalised(mention) == row.key
         weight = found.weight * (EXACT_CASE if case_tells and is_as_written else 1.0)
         weight *= 1 + PARENTHESIS * self._share_of_parenthesis(row)
-        return self._candidate(row, replace(found, weight=weight), 1.0, "exact")
+        return self._candidate(row, replace(found, weight=weight), score, "exact")
 
     def _share_of_parenthesis(self, row: LabelRow) -> float:
         """Return the share of the words in a label's parenthesis that the question has elsewhere."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from typing import TypeVar
 
 from kgsparql.dataclasses import dataclass
@@ -348,6 +350,16 @@ IRREGULAR = {
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""))  # of English plurals, with those of the singular
 _SHORTEST_NOUN = 3  # characters of one that is looked up in the other number
 LABEL_OPENERS = ("is", "has", "was", "are", "have")  # say nothing at the start of a predicate's name
+
+
+@lru_cache(maxsize=1)
+def countries() -> dict[str, list[str]]:
+    """Return the names of the countries of which a word is the adjective.
+
+    >>> countries()["french"], countries()["american"][0]
+    (['france'], 'united states')
+    """
+    return tomllib.loads(files("kgsparql.linking").joinpath("countries.toml").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=20_000)

@@ -24,6 +24,7 @@ from kgsparql.linking.label_index.search import LabelIndex, LabelRow, LabelSearc
 from kgsparql.linking.label_matching import THRESHOLD, similarity
 from kgsparql.linking.linker import Linker
 from kgsparql.linking.ranking import BM25Ranker, EmbeddingRanker, Ranker, ranker_for
+from kgsparql.linking.words import countries
 from kgsparql.plans.label_fit import LabelFit
 from kgsparql.reading.chunks import chunked
 from kgsparql.reading.lexicon import lexicon
@@ -165,6 +166,31 @@ def test_whatever_words_of_a_label_are_looked_up_labels_with_all_of_them_come_fi
     assert has_all == sorted(has_all, reverse=True)
     assert sum(has_all) == sum(wanted <= {*text.split()} for text in texts)
     assert all(entity.score >= THRESHOLD for entity, is_whole in zip(found, has_all, strict=True) if is_whole)
+
+
+@given(st.sampled_from([(adjective, country) for adjective, named in countries().items() for country in named]))
+def test_an_adjective_of_a_country_is_linked_as_its_noun_is_before_a_noun(pair: tuple[str, str]) -> None:
+    adjective, country = pair
+    rows = [
+        LabelRow(f"{EX}it", country.title(), country),
+        LabelRow(f"{EX}lamp", "lamp", "lamp", kind="class", degree=1),
+    ]
+    linker = Linker(LabelIndex(PackedLabels.of(rows)))
+    for question in (f"Which {adjective.title()} lamps are there?", f"which lamps are from {country}?"):
+        assert [str(link.term) for link in linker.link(question) if link.kind == "entity"] == [f"<{EX}it>"]
+        assert any(
+            IRI(f"{EX}it") in {name.term for name in chunk.entities} for chunk in chunked(question, linker).chunks
+        )
+    language = [*rows, LabelRow(f"{EX}language", adjective.title(), adjective)]
+    (link, *_) = Linker(LabelIndex(PackedLabels.of(language))).link(f"Which {adjective.title()} lamps are there?")
+    assert link.term == IRI(f"{EX}language"), "what is called so is meant first"
+
+
+def test_a_common_noun_is_no_name_because_something_is_called_so() -> None:
+    linker = linker_of(graph_of(":shop rdfs:label 'Soccer Club' . :ann rdfs:label 'Ann Visser' ; :at :shop ."))
+    assert names(linker, "Which soccer club does Ann Visser own?") == ["ann"]
+    assert names(linker, "Does Ann Visser own a soccer club?") == ["ann"]
+    assert set(names(linker, "Does Ann Visser own Soccer Club?")) == {"ann", "shop"}
 
 
 def test_words_that_are_not_typing_errors_of_each_other() -> None:
