@@ -70,7 +70,7 @@ def _missing_notes(
     elif looked_for := linker.looked_for(question):
         meant = f"did you mean: {named(near)}?" if (near := linker.suggest(question)) else ""
         if not near:
-            near = linker.suggest(question, alike=0.0) or linker.similar(question, limit=3, threshold=0.0)
+            near = linker.similar(question, limit=3, threshold=0.0)
             meant = f"the nearest names are: {named(near)}" if near else "nothing is like that"
         texts = ", ".join(repr(printable(text, 60)) for text in looked_for)
         yield Note(MISSING_NAME, f"looked for {texts}; {meant}")

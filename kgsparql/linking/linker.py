@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from kgsparql.errors import GRAPH_FAILED
 from kgsparql.graphs.graph import KnowledgeGraph
@@ -149,18 +150,15 @@ class Linker:
 
     def _links_of_mentions(self, question: str, mentions: Sequence[tuple[str, bool]]) -> tuple[LinkedEntity, ...]:
         """For each mention, the best entity that no mention before it took; for types only if no other is linked."""
-        for wanted in ([text for text, is_type in mentions if not is_type], [text for text, kind in mentions if kind]):
-            links: dict[IRI, LinkedEntity] = {}
-            for text in wanted[:MAX_LINKS]:
-                for link in self._links_in_text(text)[:1]:
-                    rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
-                    if rest:
-                        mention = mention_in(question, text, is_type=link.mention.is_type)
-                        others = tuple(c for c in link.candidates if c.term != rest[0].term)
-                        links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
-            if links:
-                return tuple(links.values())
-        return ()
+        links: dict[IRI, LinkedEntity] = {}
+        for text, is_type in sorted(mentions[:MAX_LINKS], key=itemgetter(1)):
+            for link in () if is_type and links else self._links_in_text(text)[:1]:
+                rest = [c for c in (link, *link.candidates) if c.score >= THRESHOLD and c.term not in links]
+                if rest:
+                    mention = mention_in(question, text, is_type=link.mention.is_type)
+                    others = tuple(c for c in link.candidates if c.term != rest[0].term)
+                    links[rest[0].term] = replace(rest[0], mention=mention, candidates=others)
+        return tuple(links.values())
 
     def _links_in_text(self, question: str) -> tuple[LinkedEntity, ...]:
         """The links of a text's words: exact labels, similar ones, ones near in meaning; else by a last name."""
@@ -176,16 +174,13 @@ class Linker:
         """The first words of a question that may be names."""
         return tuple(dict.fromkeys(one.text for one in self.lattice(question).names()))[:_SUGGESTED]
 
-    def suggest(self, question: str, *, alike: float = ALIKE) -> tuple[LinkedEntity, ...]:
-        """Labels that are like a name in a question in which nothing is linked, the most alike first.
-
-        :param alike: what the likeness must be more than.
-        """
+    def suggest(self, question: str) -> tuple[LinkedEntity, ...]:
+        """Labels that are like a name in a question in which nothing is linked, the most alike first."""
         lattice = self.lattice(question)
         found: dict[str, LinkedEntity] = {}
         for name in lattice.names():
             for entity in self._alike(lattice.search, name, by_words=False):
-                if entity.score > alike and entity.kind != "predicate":
+                if entity.score > ALIKE and entity.kind != "predicate":
                     found[entity.label] = max(found.get(entity.label, entity), entity, key=lambda e: e.score)
         return tuple(sorted(found.values(), key=lambda e: (-e.score, e.label, e.term.value))[:_SUGGESTED])
 
