@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal as OneOf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgsparql.dataclasses import dataclass, field
 from kgsparql.evidence.term_labels import TermLabels
@@ -212,11 +213,21 @@ class LabelFit:
         another = (text for text, rest in rests if rest in self.lexicon.gendered or stem(rest) in own)
         return next((text for text in (*told, *other, *another) if stem(text) not in own), "")
 
+    def likeness(self, texts: Sequence[str], names: Sequence[str]) -> NDArray[np.float64]:
+        """Tell how well each name accounts for each text of one or more words, shape ``(n_texts, n_names)``."""
+        plain = [*map(self._plain, names)]
+        rows = {word: np.zeros(len(names)) for text in texts for word in text.split()}
+        self._compare(rows, plain)
+        rows = {word: np.array([self.word(word, name) for name in plain]) for word in rows}
+        found = np.array([np.mean([rows[word] for word in text.split()], axis=0) for text in texts])
+        if self.ranker.by_meaning and len(texts) and len(names):
+            found = np.maximum(found, np.clip(self.ranker.similarities(texts, plain), 0.0, 0.95))
+        return found.reshape(len(texts), len(names))
+
     def covered(self, texts: Sequence[str], names: Sequence[str]) -> list[float]:
         """For each name, how many of some words it accounts for, each by how well it does."""
-        plain = [*map(self._plain, names)]
-        self._compare(texts, plain)
-        return [sum(own for text in texts if (own := self.word(text, name)) >= NEAR) for name in plain]
+        found = self.likeness(texts, names)
+        return [*map(float, np.where(found >= NEAR, found, 0.0).sum(axis=0))]
 
     # --- directions
 

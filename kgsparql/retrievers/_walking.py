@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgsparql.answering.answer import AnswerTerm
 from kgsparql.answering.choosing import Candidate
 from kgsparql.answering.entity_linking import mend_links
-from kgsparql.answering.path_scoring import UNWORDED, ScoredQuestion, Weights, score_paths
+from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.evidence.evidence import CitedTriple, EvidenceItem, ItemKind
 from kgsparql.evidence.path_expansion import expanded_items
@@ -92,21 +92,12 @@ def candidates_by_start(
         places.setdefault(start, []).append(place)
     labels = session.compared_labels([step.predicate for _, path, _ in paths for step in path.steps], in_grace=True)
 
-    def scores(weights: Weights, worded: Collection[int] | None = None) -> NDArray[np.float64]:
-        found = np.zeros(len(paths))
-        for start, own in places.items():
-            kinded = [paths[i][1:] for i in own]
-            compared = None if worded is None else [n for n, i in enumerate(own) if i in worded]
-            question = ScoredQuestion.of(session, start)
-            found[own] = score_paths(question, kinded, session.label_fit, weights, worded=compared)
-        return found
-
-    most = _WORDED_FOR_A_MODEL if session.model else _WORDED
-    worded = None
-    if session.ranker.by_meaning and len(paths) > most:
-        worded = set(_places_by_score(scores(UNWORDED))[:most])
+    scores, worded = np.zeros(len(paths)), _WORDED_FOR_A_MODEL if session.model else _WORDED
+    for start, own in places.items():
+        kinded = [paths[i][1:] for i in own]
+        scores[own] = score_paths(Start.of(session, start), kinded, session.label_fit, worded=worded)
     shown = texts or [nested_text(path, kinds, labels) for _, path, kinds in paths]
-    scored = zip(shown, paths, scores(Weights(), worded).tolist(), strict=True)
+    scored = zip(shown, paths, scores.tolist(), strict=True)
     return [Candidate(i, text, score=score) for i, (text, _, score) in enumerate(scored)]
 
 

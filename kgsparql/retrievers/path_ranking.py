@@ -17,7 +17,7 @@ from typing import Annotated
 
 from kgsparql.answering.answer import Reading, Retrieval
 from kgsparql.answering.choosing import choose
-from kgsparql.answering.path_scoring import ScoredQuestion, Weights, score_paths
+from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.readings import LISTED_READINGS, readings_in
 from kgsparql.answering.retriever import Cost, Retriever, Within, answers_at_ends
 from kgsparql.answering.session import Session
@@ -62,7 +62,7 @@ _NEARLY_AS_GOOD = 0.15  # how much lower than the best link of a mention another
 
 
 @dataclass(frozen=True, slots=True)
-class PathRanking(Weights, Retriever):
+class PathRanking(Retriever):
     """Property paths from the question's entities, the best followed to every answer.
 
     :param max_hops: the longest path; none for 3, or 2 where more than 30 predicates are near the entity.
@@ -141,7 +141,7 @@ class PathRanking(Weights, Retriever):
         found: list[LikelyPath] = []
         for own in enumerations:
             single = [path for path in own.paths if len(path.steps) == 1 and own.ends[path]]
-            found += self._scored_paths(own, single, session, weights=self)
+            found += self._scored_paths(own, single, session)
         best = sorted(found, key=attrgetter("score"), reverse=True)[: self.paths_kept]
         session.labels([term for one in best for term in (one.path.steps[0].predicate, *one.ends)], in_grace=True)
         items = []
@@ -207,8 +207,7 @@ class PathRanking(Weights, Retriever):
         session.compared_labels((step.predicate for step in steps), in_grace=True)  # one query for all of them
         shortlist = _SHORTLIST if is_read else _SHORTLIST_FOR_EACH_KEPT * self.paths_kept
         if sum(map(len, kept.values())) > shortlist:
-            unworded = replace(self, nested=0.0, arrow=0.0, reversed=0.0)
-            found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session, weights=unworded)]
+            found = [f for own in enumerations for f in self._scored_paths(own, own.paths, session)]
             ranked = sorted(found, key=attrgetter("score"), reverse=True)
             best = with_direct_hops(ranked, shortlist)
             direct = [one for one in ranked if len(one.path.steps) == 1 and one not in best][:_SHORTLIST]
@@ -218,19 +217,16 @@ class PathRanking(Weights, Retriever):
         add_ends(enumerations, [kept[own.link.term] for own in enumerations], session)
         for own in enumerations:
             paths = [path for path in kept[own.link.term] if path not in own.whole or own.ends[path]]
-            found += self._scored_paths(own, paths, session, weights=self)
+            found += self._scored_paths(own, paths, session)
         return sorted(found, key=attrgetter("score"), reverse=True)
 
-    def _scored_paths(
-        self, known: Enumeration, paths: Sequence[PropertyPath], session: Session, *, weights: Weights
-    ) -> list[LikelyPath]:
+    def _scored_paths(self, known: Enumeration, paths: Sequence[PropertyPath], session: Session) -> list[LikelyPath]:
         link, others = known.link, others_named(known.link, session)
         labels = session.compared_labels([step.predicate for path in paths for step in path.steps], in_grace=True)
         asked = words(normalised(session.masked_question))
         asks_name = not (lexicon().identity_nouns | lexicon().naming_words).isdisjoint(asked)
         kinded = [(path, known.kinds_along(path)) for path in paths]
-        question = ScoredQuestion.of(session, link)
-        scores = score_paths(question, kinded, session.label_fit, weights).tolist()
+        scores = score_paths(Start.of(session, link), kinded, session.label_fit).tolist()
         found = []
         for path, score in zip(paths, scores, strict=True):
             last, constraint = path.steps[-1].predicate, known.constraints.get(path)
