@@ -161,7 +161,7 @@ def score_paths(start: Start, paths: Sequence[KindedPath], fit: LabelFit, *, wor
 
     :param worded: of so many, the likeliest without it, the wording counts: to embed one takes milliseconds.
     """
-    return np.asarray(path_features(start, paths, fit, worded=worded) @ _SIGNED
+    return np.asarray(path_features(start, paths, fit, worded=worded) @ _SIGNED)
 
 
 def path_features(
@@ -189,7 +189,9 @@ def path_features(
     }
     found = np.column_stack([parts[name] for name in WEIGHTS])
     likely = np.argsort(-(found @ _SIGNED), kind="stable")[: worded if fit.ranker.by_meaning else None]
-    found[likely, 0] = fit.ranker.rank(start.masked, [nested_text(path, kinds, labels) for path, kinds in (paths[i] for i in likely)])
+    found[likely, 0] = fit.ranker.rank(
+        start.masked, [nested_text(path, kinds, labels) for path, kinds in (paths[i] for i in likely)]
+    )
     return found
 
 
