@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 import kgsparql
 from kgsparql.answering.ask_options import AskOptions
 from kgsparql.answering.entity_linking import link_entities
-from kgsparql.answering.path_scoring import ScoredQuestion, Weights, path_features
+from kgsparql.answering.path_scoring import WEIGHTS, Start, path_features
 from kgsparql.evaluation.dataset import Question
 from kgsparql.evaluation.datasets import load, sample
 from kgsparql.evaluation.matching import GoldAnswers
@@ -32,8 +31,7 @@ from kgsparql.rdf.paths import Walk
 from kgsparql.retrievers.path_ranking import PathRanking
 
 STEPS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5)
-NAMES = [field.name for field in fields(Weights)]
-FIXED = Weights().signed
+NAMES, FIXED = [*WEIGHTS], np.array([*WEIGHTS.values()])
 
 Features = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 """Features of its paths ``(n_paths, n_weights)``, the scores of their links, the share of their ends that is gold."""
@@ -90,7 +88,7 @@ def features(knowledge: kgsparql.KnowledgeBase, question: Question) -> Features:
     for link in dict.fromkeys(one.link.term for one in found):
         own = [one for one in found if one.link.term == link]
         worded = [(one.path, one.enumeration.kinds_along(one.path)) for one in own]
-        rows += list(path_features(ScoredQuestion.of(session, own[0].link), worded, session.label_fit))
+        rows += list(path_features(Start.of(session, own[0].link), worded, session.label_fit))
         links += [own[0].link.score] * len(own)
         for ends in walk_ends(knowledge.graph, [Walk(link, one.path) for one in own]):
             met = [end for end in ends.items if end != link] or list(ends.items)

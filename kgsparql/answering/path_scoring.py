@@ -36,7 +36,7 @@ WEIGHTS: Mapping[str, float] = {
     "sharing": 0.2,  # whether it goes back along a predicate exactly where others with the same are asked for
     "turned": -1.0,  # steps that go along their predicate the other way than is asked
     "short": -0.3,  # steps that a chain of possessions asks for beyond those of the path
-    "dates": -1.0,  # that it leads to something else than the dates of its start, where when is asked, and it has some
+    "dates": -2.0,  # that it leads to something else than the dates of its start, where when is asked, and it has some
 }
 """What each part of a score counts for. Fitted on other graphs than those asked, they were worse."""
 _SIGNED = np.array([*WEIGHTS.values()])
@@ -44,7 +44,6 @@ _SIGNED = np.array([*WEIGHTS.values()])
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with
 _OUT_OF_ORDER = -1.0  # what a path with more steps than the question has places counts for in the order of its steps
 _DATE = "date year"  # the kind of literals that are dates
-_OTHERS_DATE = 0.15  # what a path to dates of another thing counts for as one to none, for each hop after the first
 
 KindedPath: TypeAlias = tuple[PropertyPath, Sequence[str]]
 """A property path and what the terms along it are: one kind more than there are steps, the start's first."""
@@ -280,4 +279,4 @@ def _off_for_dates(start: Start, paths: Sequence[KindedPath]) -> NDArray[np.floa
     leads_to_dates = np.array([kinds[-1] == _DATE for _, kinds in paths], dtype=bool)
     if not start.asked.asks_time or not (leads_to_dates & (lengths == 1)).any():
         return np.zeros(len(paths))
-    return np.where(leads_to_dates, _OTHERS_DATE * (lengths - 1), 1.0)
+    return np.where(leads_to_dates, np.maximum(0, lengths - max(1, len(start.links))), 1)  # of more than was named

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kgsparql import IRI, PathRanking
-from kgsparql.answering.path_scoring import Weights
+from kgsparql import IRI
 from kgsparql.events import ModelCalled
 from tests import scripted
 from tests.scripted import chose
@@ -90,11 +89,6 @@ def test_paths_without_a_word_of_the_question_are_said_to_be() -> None:
         told = [note for note in notes if "no path has a word" in note]
         assert len(told) == times
         assert all("pip install" in note and "leave out --embedder none" in note for note in told)
-
-
-def test_the_weights_are_those_of_the_recipe() -> None:
-    assert PathRanking().signed.tolist() == Weights().signed.tolist()
-    assert PathRanking(order=0.1).signed.tolist() == Weights(order=0.1).signed.tolist()
 
 
 QUESTION = "which films have Sigourney Weaver as actor?"
