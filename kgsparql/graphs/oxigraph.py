@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from itertools import chain, islice, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -25,6 +26,7 @@ from kgsparql.rdf.query import Lookup, Query
 from kgsparql.rdf.terms import IRI, Literal, Term, Triple, printable
 from kgsparql.rdf.vocabulary import Naming, may_be_name
 
+_TRIPLE = attrgetter("triple")
 _REMEMBERED = 4_096
 _LOOKED_AT = 1_000  # triples of a term that are read to see whether a query about it would find anything
 _SMALL = 200  # quads; no query over fewer takes as long as to begin a process for it
@@ -212,13 +214,13 @@ class OxigraphGraph(KnowledgeGraph):
         places, given = lookup.places, dict(lookup.given)
         skipped = {term for name in lookup.skipped for (term,) in given.pop((name,), ())}
         ranges = [str(getattr(tag, "value", "")).lower() for (tag,) in given.pop(("range",), ())]
-        names = [*chain(*given)]
+        names, may_repeat = [*chain(*given)], self.may_repeat_triples or not self.is_as_loaded
         for rows in product(*given.values()):
             terms = dict(zip(names, chain(*rows), strict=True))
             subject, predicate, far = (place if isinstance(place, IRI) else terms.get(place) for place in places)
             is_none = isinstance(subject, Literal) or isinstance(predicate, Literal)
-            found: Iterable[Triple] = (q.triple for q in (() if is_none else self.quads(subject, predicate, far)))
-            for triple in dict.fromkeys(found) if self.may_repeat_triples or not self.is_as_loaded else found:
+            found: Iterable[Triple] = map(_TRIPLE, () if is_none else self.quads(subject, predicate, far))
+            for triple in dict.fromkeys(found) if may_repeat else found:
                 if triple.predicate not in skipped and (not lookup.is_of_texts or _is_text_in(triple.object, ranges)):
                     found_at = zip(places, triple, strict=True)
                     yield {**terms, **{place: term for place, term in found_at if isinstance(place, str)}}

@@ -7,8 +7,8 @@ whom ``author`` leads to, whom Ann ``advised`` is what ``advised by`` leads to A
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache, partial
 from typing import Literal as OneOf
 
 import numpy as np
@@ -51,7 +51,11 @@ class LabelFit:
     locations: frozenset[str] = field(init=False)
     contained: frozenset[str] = field(init=False)
     _suffixes: tuple[str, ...] = field(init=False)
-    _texts: dict[IRI, str] = field(default_factory=dict)
+    roots: Callable[[str], frozenset[str]] = field(init=False, repr=False)
+    """The roots of the words of a label that carry what it says."""
+    text: Callable[[IRI], str] = field(init=False, repr=False)
+    """The label of a predicate as words: no dashes, no unit at its end."""
+    _texts: dict[IRI, str] = field(init=False)
     _forms: dict[IRI, Form] = field(default_factory=dict)
     _cosines: dict[tuple[str, str], float] = field(default_factory=dict)
     _letters: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -60,12 +64,9 @@ class LabelFit:
         self.locations = frozenset(map(root, self.lexicon.locations))
         self.contained = frozenset(map(root, self.lexicon.containment))
         self._suffixes = tuple(self.lexicon.agent_suffixes)
-
-    def text(self, predicate: IRI) -> str:
-        """The label of a predicate as words: no dashes, no unit at its end."""
-        if predicate not in self._texts:
-            self.read([predicate])
-        return self._texts[predicate]
+        self.roots = partial(_roots, function=self.lexicon.function_words)
+        self._texts = _ReadTexts(self.read)
+        self.text = self._texts.__getitem__  # as with roots, thousands of times a question
 
     def read(self, predicates: Iterable[IRI]) -> None:
         """Read the labels of predicates that were not read before, together."""
@@ -172,9 +173,11 @@ class LabelFit:
 
         One of several words stands there as it is: `made by` does not say what something is `made of`.
         """
+        if not hints:
+            return 0.0
         own, label = self.label_roots(predicate), self.text(predicate)
-        is_in = (hint in label if " " in hint else self.roots(hint) <= own for hint in hints)
-        return max((1 - _LATER_HINT * at for at, has in enumerate(is_in) if has), default=0.0)
+        is_in = [hint in label if " " in hint else self.roots(hint) <= own for hint in hints]
+        return 1 - _LATER_HINT * is_in.index(True) if True in is_in else 0.0
 
     def names(self, classes: Collection[IRI]) -> list[str]:
         """The names of classes, in small letters."""
@@ -188,10 +191,6 @@ class LabelFit:
     def label_roots(self, predicate: IRI) -> frozenset[str]:
         """The roots of the words in the label of a predicate."""
         return self.roots(self.text(predicate))
-
-    def roots(self, label: str) -> frozenset[str]:
-        """The roots of the words of a label that carry what it says."""
-        return _roots(label, self.lexicon.function_words)
 
     def is_other_end(self, word: str, label: str) -> bool:
         """Whether a word names the relation of a label from its other end: `narrower` for `broader`."""
@@ -349,6 +348,18 @@ class LabelFit:
         """Whether words are those of the label, preposition and all: `named after`; its direction is then said, too."""
         label = self.text(predicate)
         return bool(preposition) and preposition in label.split() and root(noun) in self.roots(label)
+
+
+class _ReadTexts(dict[IRI, str]):
+    """Texts of predicates, each read when it is first wanted."""
+
+    def __init__(self, read: Callable[[Iterable[IRI]], None]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, predicate: IRI) -> str:
+        self._read([predicate])
+        return self[predicate]
 
 
 _DASHES = re.compile(r"[–—\-\s]+")
