@@ -77,7 +77,7 @@ class PlannedOrWalked(Retriever):
         if found is None:
             return self.walking.retrieve(session)
         read, planned = found
-        if planned is not None and _says_all(read, planned):
+        if planned is not None and (_says_all(read, planned) or _needs_a_plan(read)):
             beside = self.walking.retrieve(session) if session.only_evidence else None
             session.notes.drop("order_unknown", [""])  # a plan says which
             others = () if beside is None else beside.evidence
@@ -139,6 +139,11 @@ def _says_all(read: ReadQuestion, planned: Retrieval) -> bool:
     """Tell whether a plan has all that is asked, so that nothing else is looked for; not a look-up of nothing."""
     is_lookup = _is_lookup(read.reading.plan)
     return read.reading.is_impossible or (not planned.gaps and (not is_lookup or bool(_planned_items(planned))))
+
+
+def _needs_a_plan(read: ReadQuestion) -> bool:
+    """Tell whether something is to be computed, and the plan does: no path comes to that."""
+    return _is_computing(read.reading.plan) and any(read.asked.operations())
 
 
 def _one_of(planned: Retrieval, walked: Retrieval, read: ReadQuestion) -> Retrieval:
