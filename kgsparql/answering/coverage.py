@@ -21,19 +21,13 @@ from kgsparql.dataclasses import dataclass, replace
 from kgsparql.evidence.evidence import EvidenceItem
 from kgsparql.linking.words import is_foreign, root, roots_of, words
 from kgsparql.plans.label_fit import LabelFit
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath
 from kgsparql.rdf.terms import Literal, Term, normalised, printable, split_camel_case
 from kgsparql.rdf.vocabulary import DESCRIPTIONS, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF
 from kgsparql.reading.form import Form, Link
 
-_NEAR = 0.42
-"""How alike, as a cosine, a word and the name of a step or class are at least, so that the word may mean it."""
-_STEP_NEAR = 0.36  # the same, of a word and a step of a longer path
-_IS_NAMED, _NEARER = 0.75, 0.15
-"""How alike a word and another predicate are at least, and how much more than the path, so that it is asked for."""
-_AS_WELL, _ALIKE = 0.02, 0.25
-"""How much lower an item scores at most that fits as well; the same where only the class at the end is said."""
-_ATTRIBUTE = 0.5  # the same, of the noun that alone says which attribute of a thing is asked for: the `area` of a room
+_W = weights("left")
 _SAMPLE = 20  # ends whose classes are looked up
 
 
@@ -207,7 +201,7 @@ class _Check:
     def _least_for(self, position: int) -> float:
         """How like a step a word is at least: more where it alone says which attribute is asked for."""
         is_attribute = len(self.steps) == 1 and [position in noun for noun in self._owned_nouns] == [True]
-        return _ATTRIBUTE if is_attribute else _NEAR
+        return _W.attribute if is_attribute else _W.near
 
     def _is_said(self, position: int) -> bool:
         """Whether a word is one of a step, of the class of what is at a place of the path, or of what it starts at."""
@@ -230,7 +224,7 @@ class _Check:
         alike = self.session.ranker.similarities(texts[:1] if is_beside else texts, self.names)
         for at, own in enumerate(names if is_beside else ()):  # a `vice president`, an `away` ground of a *home ground*
             if own & said:
-                alike[:, at] *= own > said & own and alike[0, at] >= _ATTRIBUTE
+                alike[:, at] *= own > said & own and alike[0, at] >= _W.attribute
         return float(alike.max(initial=0.0))
 
     def _named_otherwise(self, word: str, on_path: float) -> str:
@@ -256,7 +250,7 @@ class _Check:
         said = [root(word)], *([root(other)] for other in others)
         same = [1.0 if [*self.fit.roots(label)] in said else 0.0 for label in labels]
         score, label = max(zip(np.maximum(alike, same).tolist(), labels, strict=True))
-        return label if score >= _IS_NAMED and score > on_path + _NEARER else ""
+        return label if score >= _W.other and score > on_path + _W.nearer else ""
 
     # --- Steps
 
@@ -320,7 +314,7 @@ class _Check:
         left = dict.fromkeys(range(len(named)))
         for _ in range(min(alike.shape)):
             step, word = np.unravel_index(int(alike.argmax()), alike.shape)
-            if alike[step, word] < _STEP_NEAR:
+            if alike[step, word] < _W.step:
                 break
             left.pop(int(step), None)
             alike[step, :] = alike[:, word] = -1.0
@@ -347,7 +341,7 @@ class _Check:
             other = item.paths[0].property_path
             is_elsewhere = item.paths[0].start == best.paths[0].start and other.steps != path.steps[: len(other.steps)]
             is_alike = is_unsaid and len(other.steps) == len(path.steps)
-            margin = _ALIKE if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _AS_WELL
+            margin = _W.as_class if is_alike and self._kinds_of(item)[-1:] == self.kinds[-1:] else _W.as_well
             if is_elsewhere and (best.score - item.score < margin or other == turned != path):
                 yield Gap("reading", "", "{} fits the question as well as {}", (item.marker, best.marker))
                 return

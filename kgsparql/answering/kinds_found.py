@@ -18,6 +18,7 @@ from kgsparql.plans.denotation import NO_HINT
 from kgsparql.plans.graph_view import KnownGraph
 from kgsparql.plans.list_members import A_LIST
 from kgsparql.plans.type_check import parts, terms_in
+from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.literals import literal_kind
 from kgsparql.rdf.paths import Step
@@ -35,8 +36,7 @@ from kgsparql.rdf.vocabulary import (
 from kgsparql.reading.form import Form
 from kgsparql.reading.lexicon import lexicon
 
-_NEAR, _CLEARLY = 0.36, 0.1
-"""How alike a name and what is asked for are at least, and how much more like something else, so that it is that."""
+_W = weights("left")
 _SAMPLE = 20  # ends of an item whose class is looked up
 _RESTRICTIONS = 200  # of the classes that a question names
 _YEAR = re.compile(r"\d{3,4}")
@@ -66,7 +66,7 @@ def kinds_missed(asked: Form, best: EvidenceItem, steps: Sequence[str], session:
     yield from amount_gaps(ends, steps[-1:], session)
     is_coded = len(texts) == len(ends) > 0 and all(map(_CODE.fullmatch, texts))
     likely = session.ranker.similarities(steps[-1:], own.sorts["place"][:1]).max(initial=0.0)
-    if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _NEAR)):
+    if asked.sort == "place" and texts and (is_coded or (session.ranker.by_meaning and likely < _W.step)):
         yield Gap("kind", said, "this asks for a place, and nothing says that what was found is one")
     is_point = len(texts) == len(ends) > 0 and all(map(_POINT.match, texts))
     if is_point and not roots_of([said]).isdisjoint(roots_of(own.sorts["place"])):  # which city
@@ -152,8 +152,8 @@ def sort_gap_of(asked: str, ends: Sequence[Term], steps: Sequence[str], session:
     others = [name for own in ("agent", "place", "other") for name in sorts[own] if name not in wanted_names]
     mine, other = _likeness_of(said, wanted_names, session), _likeness_of(said, others, session)
     nearer = other - mine
-    is_said = bool(steps) and mine[-1] >= _NEAR and nearer[-1] < _CLEARLY
-    is_like = is_said or (nearer[: len(kinds) or 1] < _CLEARLY).any()
+    is_said = bool(steps) and mine[-1] >= _W.step and nearer[-1] < _W.clearly
+    is_like = is_said or (nearer[: len(kinds) or 1] < _W.clearly).any()
     found = said if not is_like else _acts_among(kinds, session) if sort == "agent" and not is_said else []
     return Gap("kind", first, "this asks for {}, and what was found is {!r}", (wanted, found[0])) if found else None
 

@@ -23,22 +23,13 @@ from kgsparql.evidence.verbalising import nested_text
 from kgsparql.linking.linked_entity import LinkedEntity
 from kgsparql.linking.words import root, stop_words, tokens
 from kgsparql.plans.label_fit import NEAR, LabelFit
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import Labels, Term
 from kgsparql.reading.form import Form, Link
 
-WEIGHTS: Mapping[str, float] = {
-    "wording": 1.5,  # how like the question the path as a noun phrase is
-    "covered": 0.75,  # how well the words of the question are accounted for
-    "order": 0.75,  # the same, where a later step is at words that are read later
-    "chain": 0.75,  # how well each step is what the clauses say there
-    "kind": 0.5,  # how well the ends are of the kind that is asked for
-    "sharing": 0.2,  # whether it goes back along a predicate exactly where others with the same are asked for
-    "turned": -1.0,  # steps that go along their predicate the other way than is asked
-    "short": -0.3,  # steps that a chain of possessions asks for beyond those of the path
-    "dates": -2.0,  # that it leads to something else than the dates of its start, where when is asked, and it has some
-}
-"""What each part of a score counts for. Fitted on other graphs than those asked, they were worse."""
+WEIGHTS: Mapping[str, float] = vars(weights("path"))
+"""What each part of a score counts for."""
 _SIGNED = np.array([*WEIGHTS.values()])
 
 _MAX_RUN_WORDS = 3  # words of a run of the question that one predicate is compared with

@@ -28,6 +28,7 @@ from kgsparql.plans.denotation import (
 from kgsparql.plans.graph_view import KnownGraph, Looking, Wanted, in_step
 from kgsparql.plans.label_fit import NEAR, SAME, LabelFit
 from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import TAXONOMY
@@ -37,13 +38,7 @@ _FOLLOWED = 14  # first steps that a second one is tried after
 _LIKELY_WAYS = 24  # paths of which it is looked up whether they lead to what is wanted
 _LEAST_WAYS, _WAYS_TOGETHER = 3, 50  # the same, of each of many things that may be meant, and of all
 _DEEPER = 3  # further steps from what holds things to what is in them
-_UNNAMED = 0.35  # what a path scores where there is no word to cover
-_AGAINST_ROLE, _AGAINST_ROLE_BY_TYPES = -0.6, -0.05
-_MORE_SAID = 0.1  # what it costs that a label says more than the words: `advised`, of a doctoral advisor
-_OTHERWISE_CALLED = 0.1  # what it costs that another predicate is called just so
-_FARTHER = 0.1  # what a further step costs where one alone says it all
-_BY_NAME = 0.9  # how well a step covers the words of a name that it has beside its label
-_LIKELY = 0.6  # how well a step of two covers a word, at least, that it is named by
+_W = weights("step")
 TURNED = "the graph says {!r} the other way round"
 UNSAID = "no word of the question says which fact is asked for"
 LEAP = "the way to it has a step of which the question says nothing"
@@ -141,13 +136,13 @@ class _Search:
         fitting = [way for way, _ in fits]
         have, self.direct = self._turn_what_is_turned(fitting), {way.steps for way in likely if way.is_direct}
         have |= {step for way in fitting if self._is_found(way) for step in way.named}
-        turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _AGAINST_ROLE}
+        turned = {way.last.step.reversed for way in fitting if len(way.steps) == 1 and way.direction <= _W.against_role}
         if not self.halves:
             fitting += [*self._of_nothing(have, turned), *self._turned(fitting, have)]
         self.is_direct = any(way.is_direct for way in fitting)
         for way in fitting:
             way.doubts = [*self._doubts(way)]
-            way.score -= _FARTHER * (self.is_direct and len(way.steps) > 1)
+            way.score -= _W.farther * (self.is_direct and len(way.steps) > 1)
         return sorted(fitting, key=lambda way: (-way.rank, len(way.steps), str(way.steps)))
 
     def _compare(self, uses: Sequence[PredicateUse]) -> Looking[None]:
@@ -160,7 +155,7 @@ class _Search:
         self.fit.compare(self.texts, predicates, self.rel.preposition)
 
     def _promise(self, way: PathFit) -> float:
-        return sum(way.cover) + way.hinted + 0.3 * way.share + self._location(way.steps[0])
+        return sum(way.cover) + way.hinted + _W.promising_share * way.share + self._location(way.steps[0])
 
     def _may_go_on(self, way: PathFit) -> bool:
         """Whether :meth:`_further` may yield anything, so that it is worth reading what a path leads to."""
@@ -203,7 +198,7 @@ class _Search:
         if step.predicate not in self._per_predicate:
             own = self.fit.phrase(self.texts, step.predicate, self.rel.preposition)
             words, named, called = self.rel.words, self.own.named, self.own.called
-            own = [max(one, _BY_NAME * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
+            own = [max(one, _W.by_name * (step.predicate in named[p])) for one, p in zip(own, words, strict=True)]
             own = [1.0 if step.predicate in called.get(p, ()) else one for one, p in zip(own, words, strict=True)]
             self._per_predicate[step.predicate] = own
         return self._per_predicate[step.predicate]
@@ -211,13 +206,13 @@ class _Search:
     def _location(self, step: Step) -> float:
         """How well a step may be meant that no word names, by a preposition or `have` alone."""
         if step.predicate in TAXONOMY:
-            return 0.0 if self.view.is_ontology else 0.2
+            return 0.0 if self.view.is_ontology else _W.taxonomy
         if step.predicate in self.view.profiler.vocabulary.restricted and not self.rel.preposition:
-            return 0.25
+            return _W.location
         if self.rel.role == "prep" and not self.fit.allows(step, "prep", self.noun):
             return 0.0
         is_said = self.fit.text(step.predicate).startswith(f"{self.rel.preposition} ")  # at: `at station`
-        return 0.25 if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
+        return _W.location if self._is_joined and (is_said or self.fit.is_location(step.predicate)) else 0.0
 
     def _is_likely(self, way: PathFit) -> bool:
         """Whether a path may be meant by its words; its score is set, but for what it leads to."""
@@ -231,22 +226,22 @@ class _Search:
         if self.rel.role == "where" and not (self.texts or way.hinted or may_hold):
             return False
         way.left = tuple(p for p, own in zip(self.rel.words, way.cover, strict=True) if own < NEAR)
-        if self.texts and len(way.left) == len(self.texts) and max(way.cover) < 0.2 and way.hinted < NEAR:
+        if self.texts and len(way.left) == len(self.texts) and max(way.cover) < _W.least_cover and way.hinted < NEAR:
             return False
-        cover = sum(way.cover) / len(way.cover) if way.cover else _UNNAMED + max(map(self._location, way.steps))
+        cover = sum(way.cover) / len(way.cover) if way.cover else _W.unnamed + max(map(self._location, way.steps))
         joining = self.fit.text(way.steps[-1 if self.rel.role != "prep" else 0].predicate).split()
         is_joined = self.rel.preposition != "of" and self.rel.preposition in joining
-        way.score = cover + 0.1 * is_joined + way.direction + 0.3 * way.hinted + 0.05 * way.share
+        way.score = cover + _W.joined * is_joined + way.direction + _W.hinted * way.hinted + _W.share * way.share
         way.score -= self._cost_of_silence(way) + self._cost_of_head(way) + self._cost_of_persons(way.last)
-        way.score -= 0.3 * (way.steps in self.halves)  # the verb names the other end of the statement, too
+        way.score -= _W.half * (way.steps in self.halves)  # the verb names the other end of the statement, too
         if self.called and self.called.isdisjoint(step.predicate for step in way.steps):
-            way.score -= _OTHERWISE_CALLED
+            way.score -= _W.otherwise_called
         return True
 
     def _steps_named(self, way: PathFit) -> tuple[Step, ...]:
         """The steps that words name."""
         per, steps = [self._per_step(step) for step in way.steps], way.steps
-        least, words = NEAR if len(steps) == 1 else _LIKELY, range(len(self.texts))
+        least, words = NEAR if len(steps) == 1 else _W.likely, range(len(self.texts))
         is_own = self._is_statement(way)  # its verb names both
         nearest = [range(len(steps)) if is_own else (self._nearest(per, word),) for word in words]
         return tuple(s for at, s in enumerate(steps) if any(per[at][i] >= least and at in nearest[i] for i in words))
@@ -293,8 +288,8 @@ class _Search:
         """What it costs to go against the role: much where only the direction tells both ends, or the words say it."""
         is_grave = self._is_turned(step, role, noun)
         if is_grave is None and not self.view.profiler.at_ends(step.predicate).are_of_one_kind:
-            return _AGAINST_ROLE_BY_TYPES
-        return 0.0 if is_grave is False else _AGAINST_ROLE
+            return _W.against_role_by_types
+        return 0.0 if is_grave is False else _W.against_role
 
     def _is_turned(self, step: Step, role: Role, noun: str) -> bool | None:
         """Whether a step goes against the role as the words say it; ``None`` where it does, and only its ends tell."""
@@ -315,7 +310,7 @@ class _Search:
         """How well what a path leads to is what is wanted; ``None`` where it is none such."""
         fit, own = self.wanted.fit(way.last, ends(self.items, way.path)), self.fit.label_roots(way.steps[-1].predicate)
         is_its_name = any(self.fit.roots(name) <= own for name in self.fit.names(self.classes))
-        return fit + (0.02 if self.texts else 0.25) * is_its_name if fit is not None else None
+        return fit + (_W.named_end if self.texts else _W.named_only_end) * is_its_name if fit is not None else None
 
     def _cost_of_silence(self, way: PathFit) -> float:
         if not self.texts and len(way.steps) == 1:
@@ -323,7 +318,8 @@ class _Search:
         licensed = way.steps if not self.texts else way.steps[:1] if self.rel.role == "prep" else ()
         silent = [step for step in way.steps if step not in way.named]
         is_far = bool(self.rel.verb) and way.named == way.steps[:1] != way.steps  # whoever did it is a step away
-        return sum(0.12 if step in licensed and self._is_silent(step) else 0.3 for step in silent) + 0.15 * is_far
+        costs = (_W.licensed if step in licensed and self._is_silent(step) else _W.silent for step in silent)
+        return sum(costs) + _W.past_doer * is_far
 
     def _cost_of_head(self, way: PathFit) -> float:
         """What it costs that the noun of what is asked for is named by another step than the last."""
@@ -332,31 +328,31 @@ class _Search:
             return 0.0
         last = max(self.fit.with_classes(head, self.fit.phrase(head, way.steps[-1].predicate), way.last.classes))
         most = max(max(self.fit.phrase(head, step.predicate)) for step in way.steps)
-        return 0.5 if last < max(NEAR, most - 0.05) else 0.0
+        return _W.head if last < max(NEAR, most - _W.head_margin) else 0.0
 
     def _cost_of_persons(self, use: PredicateUse) -> float:
         """What it costs that `who` leads to what is no person, where the graph says what is one."""
         if self.kind != "agent" or not use.classes:
             return 0.0
         kinds = self.view.profiler.with_broader(use.classes)
-        return 0.3 if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
+        return _W.no_person if self.fit.roots_of(kinds).isdisjoint(map(root, self.lexicon.persons)) else 0.0
 
     def _turn_what_is_turned(self, found: Sequence[PathFit]) -> set[Step]:
         """Count against steps that they lead back what is named, and return them: Lima is no *place* of Peru."""
         single = [way for way in found if len(way.steps) == 1 and self.texts]
         called = [way for way in single if way.steps[0].predicate in self.called]
-        turned = [set(way.last.ends) for way in called if way.direction <= _AGAINST_ROLE]
+        turned = [set(way.last.ends) for way in called if way.direction <= _W.against_role]
         likewise = [way for way in single if way not in called and set(way.last.ends) in turned]
         steps = {way.steps[0] for way in likewise}
         for way in found:
-            if way.steps[0] in steps and way.direction > _AGAINST_ROLE:
-                way.direction, way.score = _AGAINST_ROLE, way.score + _AGAINST_ROLE
+            if way.steps[0] in steps and way.direction > _W.against_role:
+                way.direction, way.score = _W.against_role, way.score + _W.against_role
         return steps
 
     def _is_found(self, way: PathFit) -> bool:
         is_located = self.rel.role != "prep" or self._location(way.steps[0]) or way.steps[0] in way.named
         is_near = bool(is_located) and not self._goes_astray(way)
-        return not way.left and way.direction > -0.5 and (is_near or len(way.steps) == 1)
+        return not way.left and way.direction > _W.turned and (is_near or len(way.steps) == 1)
 
     def _goes_astray(self, way: PathFit) -> bool:
         """Whether a path goes on beyond all that is said, but not up, or up, to the capital of a city's country."""
@@ -387,7 +383,7 @@ class _Search:
             for step in (one for one in allowed if one not in have):
                 is_open, is_turned = len(allowed) > 1, step in turned
                 if (score := self._score_of_nothing(step, is_turned=is_turned, is_open=is_open)) is not None:
-                    score += sum(own) / len(own) - _MORE_SAID * len(more)
+                    score += sum(own) / len(own) - _W.more_said * len(more)
                     yield PathFit((step,), PredicateUse.none_of(step), cover=own, named=(step,), score=score)
 
     def _turned(self, found: Sequence[PathFit], have: set[Step]) -> Iterator[PathFit]:
@@ -395,7 +391,7 @@ class _Search:
         for way in found if self.rel.role == "prep" and self.wanted.is_said and not self.texts else ():
             back, is_one = way.last.step.reversed, len(way.steps) == 1 and len(way.last.ends) < 2
             is_place = is_one and self.fit.is_location(back.predicate)  # of many things, these may be what is in it
-            if is_place and way.direction <= _AGAINST_ROLE and back not in have:
+            if is_place and way.direction <= _W.against_role and back not in have:
                 yield PathFit((back,), PredicateUse.none_of(back), score=way.score - way.direction)
 
     def _score_of_nothing(self, step: Step, *, is_turned: bool, is_open: bool) -> float | None:
@@ -425,7 +421,8 @@ class _Search:
         is_other = is_other and not {last, joint} <= self.lexicon.locatives - self.lexicon.moving
         if not fits and (is_open or is_other or (self.item is None and self.kind)):
             return None
-        return (0.25 if self.classes else 0.2 if self.item is not None else 0.0) - (0.0 if fits else 0.3)
+        wanted = _W.of_class if self.classes else _W.item if self.item is not None else 0.0
+        return wanted - (0.0 if fits else _W.misfit)
 
     def _doubts(self, way: PathFit) -> Iterator[Doubt]:
         rel, is_far = self.rel, len(way.steps) > 1
@@ -447,7 +444,7 @@ class _Search:
                 yield Doubt(-1, "the question does not say {!r}", (label,))
             if said := self.fit.unsaid(label, self.texts):
                 yield Doubt(-1, "the graph says {!r}, and not {!r}", (label, said))
-        if way.direction <= -0.5:
+        if way.direction <= _W.turned:
             name = self.fit.text(way.steps[-1].predicate)
             yield Doubt(rel.words[0], TURNED) if rel.words else Doubt(-1, TURNED, (name,))
         is_said = (

@@ -11,12 +11,11 @@ from typing import NamedTuple
 from kgsparql.dataclasses import dataclass, replace
 from kgsparql.plans import algebra as a
 from kgsparql.plans.set_profile import PredicateUse
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI
 
-_OF_A_DOUBT = 0.5  # what a doubt costs
-_OF_A_WORD = 0.5  # what a word costs that a path leaves out
-_WRONG_WAY = -0.3  # what a direction costs, at least, that is not the one that is asked for
+_W = weights("reading")
 
 Role = OneOf["of", "value", "subject", "object", "by", "prep", "where", "any"]
 """What an argument is to its clause: X's N; has the N X; X V-s; V-s X; V-ed by X; in X; where is X; not said."""
@@ -96,7 +95,7 @@ class Denotation:
     @property
     def rank(self) -> float:
         """The score, less what the doubts cost."""
-        return self.score - _OF_A_DOUBT * len(self.doubts)
+        return self.score - _W.doubt * len(self.doubts)
 
     @property
     def known(self) -> a.ItemSet:
@@ -279,9 +278,9 @@ class PathFit:
     @property
     def rank(self) -> float:
         """The score, less what the words cost that are left out."""
-        return self.score - _OF_A_WORD * len(self.left)
+        return self.score - _W.word * len(self.left)
 
     @property
     def is_direct(self) -> bool:
         """Whether one step accounts for all of the words, the right way."""
-        return len(self.steps) == 1 and not self.left and self.direction > _WRONG_WAY and bool(self.named)
+        return len(self.steps) == 1 and not self.left and self.direction > _W.wrong_way and bool(self.named)

@@ -18,12 +18,14 @@ from kgsparql.plans.list_members import ListMembers
 from kgsparql.plans.plan_compiler import PlanCompiler
 from kgsparql.plans.set_profile import PredicateUse, Profiler, numbered
 from kgsparql.plans.type_check import mapped, parts, without_ranking
+from kgsparql.plans.weights import weights
 from kgsparql.rdf import graph_patterns as g
 from kgsparql.rdf.graph_patterns import Variable
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.query import Query
 from kgsparql.rdf.terms import IRI, Literal, Term, normalised
 
+_W = weights("step")
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
@@ -277,10 +279,10 @@ class Wanted:
         is_at = self.is_at(use)
         if self.item is not None:
             is_such = is_at or self.view.has_items(a.Both((self.item, items)))
-            return 0.2 if is_such or (self.item_classes and self.view.has_any(items, self.item_classes)) else None
+            return _W.item if is_such or (self.item_classes and self.view.has_any(items, self.item_classes)) else None
         if self.classes and not is_at and (use.kind != "item" or not self.view.has_any(items, self.classes)):
             return None
-        return 0.25 + 0.1 * is_at if self.classes else 0.0
+        return _W.of_class + _W.at_class * is_at if self.classes else 0.0
 
 
 def in_step(looking: Mapping[_K, Looking[_T]]) -> dict[_K, _T]:

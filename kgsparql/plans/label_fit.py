@@ -19,21 +19,16 @@ from kgsparql.evidence.term_labels import TermLabels
 from kgsparql.linking.ranking import Ranker
 from kgsparql.linking.words import LABEL_OPENERS, root, stem, words
 from kgsparql.plans.denotation import Role
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import Step
 from kgsparql.rdf.terms import IRI, normalised, split_camel_case
 from kgsparql.rdf.vocabulary import TAXONOMY
 from kgsparql.reading.lexicon import Lexicon
 
-NEAR = 0.5  # how well a label accounts for a word, at least, that is not left out: a cosine, or more
-_NEAR_ALL_THE_SAME = 0.75
-"""The same of a word that some predicate has in its name: `born` is not the nationality where there is a birth."""
-_NEAR_PHRASE = 0.62  # how alike a phrase and a label are, at least, that have no word in common
-SAME = 0.75  # how well a label accounts for a word that it has, at least
-_OTHER_END = 0.55  # how well the name of a relation accounts for the name of its other end: `narrower` for `broader`
-_SYNONYM = 0.08  # how much less well a label accounts for a word that it has a synonym of
-_BY_IRI = 0.7  # how well the words of an IRI account for a word that the label does not have
-BY_CLASS = 0.9  # how well the class of what a predicate leads to accounts for a word
-_LATER_HINT = 0.03
+_W = weights("label")
+NEAR: float = _W.near
+SAME: float = _W.same
+BY_CLASS: float = _W.by_class
 _SHORT = 3  # letters of a word that may end another one by chance
 
 Form = OneOf["noun", "agent", "by", "verb", "of"]
@@ -92,7 +87,7 @@ class LabelFit:
         ours, theirs = list(dict.fromkeys(filter(None, texts))), list(dict.fromkeys(filter(None, labels)))
         theirs = [label for label in theirs if any((text, label) not in self._cosines for text in ours)]
         if ours and theirs:
-            found = np.clip(self.ranker.similarities(ours, theirs), 0.0, 0.95)
+            found = np.clip(self.ranker.similarities(ours, theirs), 0.0, _W.most_by_meaning)
             for text, row in zip(ours, found.tolist(), strict=True):
                 self._cosines.update({(text, label): cosine for label, cosine in zip(theirs, row, strict=True)})
 
@@ -116,7 +111,7 @@ class LabelFit:
         if by_letters:
             return by_letters
         cosine = self.cosine(self.lexicon.irregular.get(word, word), label)
-        return cosine if word not in self.named or cosine >= _NEAR_ALL_THE_SAME else 0.0
+        return cosine if word not in self.named or cosine >= _W.near_all_the_same else 0.0
 
     def _by_letters(self, word: str, label: str) -> float:
         found = self._letters.get((word, label))
@@ -131,9 +126,9 @@ class LabelFit:
             parts = label.split()
             is_same = stem(said) in set(map(stem, parts))  # and no synonym
             is_same = is_same or any(len(one) > _SHORT and said.endswith(one) for one in parts)  # birthplace: a place
-            return 0.8 + 0.2 / len(own) - (0.0 if is_same else _SYNONYM)
+            return _W.has_word + _W.only_word / len(own) - (0.0 if is_same else _W.synonym)
         if self.is_other_end(word, label):
-            return _OTHER_END
+            return _W.other_end
         names = (*own, *label.split())
         if len(word) > 4 and any(len(one) > 4 and (one.startswith(word[:-1]) or word.startswith(one)) for one in names):
             return SAME
@@ -151,11 +146,11 @@ class LabelFit:
         own = [self.word(text, label) for text in texts]
         if len(texts) > 1 and min(own) < NEAR and self.roots(label).isdisjoint(map(root, texts)):
             whole = self.cosine(" ".join(texts), label)
-            own = [max(whole, one) for one in own] if whole >= _NEAR_PHRASE else own
+            own = [max(whole, one) for one in own] if whole >= _W.near_phrase else own
         if preposition and len(texts) == 1 and own[0] < SAME:
-            own = [max(own[0], self.cosine(f"{texts[0]} {preposition}", label) - 0.05)]
+            own = [max(own[0], self.cosine(f"{texts[0]} {preposition}", label) - _W.with_preposition)]
         if more := _roots_of_iri(predicate):
-            own = [max(one, _BY_IRI * (root(text) in more)) for one, text in zip(own, texts, strict=True)]
+            own = [max(one, _W.by_iri * (root(text) in more)) for one, text in zip(own, texts, strict=True)]
         return own
 
     def whole(self, texts: Sequence[str], predicate: IRI) -> float:
@@ -177,7 +172,7 @@ class LabelFit:
             return 0.0
         own, label = self.label_roots(predicate), self.text(predicate)
         is_in = [hint in label if " " in hint else self.roots(hint) <= own for hint in hints]
-        return 1 - _LATER_HINT * is_in.index(True) if True in is_in else 0.0
+        return 1 - _W.later_hint * is_in.index(True) if True in is_in else 0.0
 
     def names(self, classes: Collection[IRI]) -> list[str]:
         """The names of classes, in small letters."""
@@ -220,7 +215,7 @@ class LabelFit:
         rows = {word: np.array([self.word(word, name) for name in plain]) for word in rows}
         found = np.array([np.mean([rows[word] for word in text.split()], axis=0) for text in texts])
         if self.ranker.by_meaning and len(texts) and len(names):
-            found = np.maximum(found, np.clip(self.ranker.similarities(texts, plain), 0.0, 0.95))
+            found = np.maximum(found, np.clip(self.ranker.similarities(texts, plain), 0.0, _W.most_by_meaning))
         return found.reshape(len(texts), len(names))
 
     def covered(self, texts: Sequence[str], names: Sequence[str]) -> list[float]:

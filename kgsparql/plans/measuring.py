@@ -17,6 +17,7 @@ from kgsparql.plans.expressions import decimal
 from kgsparql.plans.label_fit import BY_CLASS, NEAR
 from kgsparql.plans.set_profile import PredicateUse
 from kgsparql.plans.type_check import parts
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.units import converted, unit_named
@@ -33,7 +34,8 @@ from kgsparql.reading.clauses import (
 from kgsparql.reading.form import Form
 
 _FIRST_RANKS = 3  # of one thing, that are counted with all who tie
-_DEEPER, _FOLLOWED, _TRIED, _CLASSES = 0.25, 10, 3, 3
+_FOLLOWED, _TRIED, _CLASSES = 10, 3, 3
+_W = weights("measure")
 FIRST_YEAR = 100  # a smaller number is no date
 _ORDERED = ("number", "date", "time", "year")
 
@@ -111,7 +113,7 @@ class Measuring(ABC):
         for predicate, _ in sorted(self.predicates_named(texts), key=lambda one: (one[1], str(one[0])), reverse=True):
             if (kind := self.view.subject_class(predicate)) is not None:
                 path = PropertyPath((Step(predicate),))
-                return Denotation(a.Ends(a.Instances(kind), path), 0.3, how=(Match(" ".join(texts), path),))
+                return Denotation(a.Ends(a.Instances(kind), path), _W.word_set, how=(Match(" ".join(texts), path),))
         return None
 
     def measured_class(self, positions: Sequence[int]) -> IRI | None:
@@ -177,7 +179,7 @@ class Measuring(ABC):
             return
         if is_far and last.kind != "number" and self._says_other(last, texts):
             return  # awarded in 1921 is not when the winner died
-        score = sum(own) / len(own) + 0.2 * max(hinted) if texts else max(hinted)
+        score = sum(own) / len(own) + _W.hinted * max(hinted) if texts else max(hinted)
         beside = self.view.uses(ends(items, uses[0].path) if is_far else items) if last.kind == "number" else ()
         path = PropertyPath(tuple(use.step for use in uses))
         measure = a.Value(path, last.kind, self._unit_of(last, beside, is_far=is_far))
@@ -185,7 +187,7 @@ class Measuring(ABC):
         is_far = is_far and (amount is None or amount.path != measure.path)
         if is_far and texts and max(self.fit.phrase(texts, last.step.predicate)) < NEAR:
             return  # borrowed the most: times, and not the fines of them
-        yield MeasureFit(score - _DEEPER * is_far + 0.1 * prod(use.share for use in uses), measure)
+        yield MeasureFit(score - _W.deeper * is_far + _W.share * prod(use.share for use in uses), measure)
 
     def _unit_of(self, use: PredicateUse, beside: Sequence[PredicateUse], *, is_far: bool) -> str:
         """The unit that the graph states of values: in the name of a predicate, as their datatype, or beside them."""
@@ -234,10 +236,10 @@ class Measuring(ABC):
         if among and last.kind == "item" and not last.classes:  # of many classes, none of them common
             is_of_class = self.view.has_any(ends(items, path), frozenset(among))
         if own and len(uses) == 1 and min(own) >= NEAR and (min(own) > BY_CLASS or not is_of_class):
-            yield MeasureFit(sum(own) / len(own) + 0.05 * share, a.HowMany(path))
+            yield MeasureFit(sum(own) / len(own) + _W.counted_share * share, a.HowMany(path))
         is_through = all(self.fit.goes_down(use.step) for use in uses[:-1])  # the universities of its cities
         if last.kind == "item" and is_of_class and is_through:
-            score = 0.9 + 0.05 * share - _DEEPER * (len(uses) - 1)
+            score = _W.of_class + _W.counted_share * share - _W.deeper * (len(uses) - 1)
             yield MeasureFit(score, a.HowMany(path, of_classes(among)))
 
     def measures_of_noun(self, given: Denotation, phrase: NounPhrase, hints: Sequence[str] = ()) -> list[MeasureFit]:

@@ -21,6 +21,7 @@ from kgsparql.plans.denotation import (
     union,
 )  # fmt: skip
 from kgsparql.plans.restricting import Restricting
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import BROADER, INSTANCE_OF, RDF_TYPE, SUBCLASS_OF, TAXONOMY
@@ -29,8 +30,7 @@ from kgsparql.reading.clauses import Chunk, Name, NounPhrase, Predication, Quant
 MEANINGS, _CLASSES, _GIVEN = 5, 3, 4  # of a name; of a class name; sets that a path is looked for from
 _PHRASES = 7
 _ASKED = ("who", "where", "when")
-_NAMED_FIRST, _LESS, _LESS_IF_FUZZY = 1.0, 0.02, 0.15
-_OTHER_LABEL, _COMMON_WORD, _ASKED_FOR = 0.12, 0.25, 0.6
+_W = weights("phrase")
 
 
 class Phrases(Restricting):
@@ -66,7 +66,7 @@ class Phrases(Restricting):
             if below := self.steps_below(a.Items((given.items.of,)), [SUBCLASS_OF]):
                 return [replace(given, items=below[SUBCLASS_OF][0], classes=frozenset())]
             return [given if given.head else given.leaving_out(phrase.kinds)]
-        found = [given.kept(one, 0.3) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
+        found = [given.kept(one, _W.below) for own in self.steps_below(given.items, TAXONOMY).values() for one in own]
         if not found:  # `is a kind of`; what it is an instance of is no kind of it
             named = self.connector.connect(given, Rel(phrase.kinds, "of", "of", hops=1))
             found = [one for one in named if one.how[-1].path.steps[-1].predicate != RDF_TYPE]
@@ -140,7 +140,7 @@ class Phrases(Restricting):
         for given in self.denotations(owner)[:_GIVEN]:
             start = self.word_set(given) if given.is_free else self.settled(given)
             if start is not None:
-                start = replace(start, score=start.score + 0.25) if is_merged else start
+                start = replace(start, score=start.score + _W.merged) if is_merged else start
                 found += self._owned(phrase, chunks, positions, start, is_merged=is_merged)
         for name in (chunk for chunk in chunks[:-1] if chunk.is_name):
             said = Predication(light="be", object=NounPhrase(chunks=(name,)))
@@ -184,7 +184,7 @@ class Phrases(Restricting):
                 wanted = Denotation(a.Instances(kind), classes=frozenset({kind}))
                 yield from self.connector.connect(start, Rel(words, "of", "of", wanted))
                 rest = tuple(p for p in words if p not in head.span)
-                more = 0.1 if self.are_one_label(words) else 0.5
+                more = _W.one_label if self.are_one_label(words) else _W.class_alone
                 for one in self.connector.connect(start, Rel(rest, "any", "of", wanted)):
                     yield replace(one, score=one.score + more)
         if words:
@@ -211,10 +211,10 @@ class Phrases(Restricting):
         alike = [name for name in head.entities if own <= set(words(normalised(name.label)))]
         is_part = head.is_fuzzy and len(alike) > 1  # `Bohr`, of several
         for place, name in enumerate(head.entities[:MEANINGS]):
-            score = _NAMED_FIRST - (_LESS_IF_FUZZY if head.is_fuzzy else _LESS) * place
-            score -= _LESS_IF_FUZZY if head.is_fuzzy else _OTHER_LABEL * (any(is_exact) and not is_exact[place])
-            score -= _COMMON_WORD * (not head.is_strong and bool(phrase.asked or before))
-            score -= _ASKED_FOR * (not head.is_strong and bool(phrase.asked))
+            score = _W.named - (_W.fuzzy if head.is_fuzzy else _W.later) * place
+            score -= _W.fuzzy if head.is_fuzzy else _W.other_label * (any(is_exact) and not is_exact[place])
+            score -= _W.common_word * (not head.is_strong and bool(phrase.asked or before))
+            score -= _W.asked_for * (not head.is_strong and bool(phrase.asked))
             left = [p for chunk in before for p in self._unsaid(chunk, name, kinds.get(name.term, frozenset()))]
             doubts = (*left_out(left), *([Doubt(head.start, "{!r} may be another")] if is_part else []))
             yield Denotation(a.Items((name.term,)), score, doubts)
@@ -231,7 +231,7 @@ class Phrases(Restricting):
         """Yield what is said to be one of a thing, or a kind of it; doubted where there are kinds of these, too."""
         for use in self.view.uses(item := a.Items((term,))):
             if use.step in {Step(predicate, "inverse") for predicate in (INSTANCE_OF, BROADER, SUBCLASS_OF)}:
-                one = Denotation(found := ends(item, use.path), _NAMED_FIRST - _LESS * place)
+                one = Denotation(found := ends(item, use.path), _W.named - _W.later * place)
                 is_last = use.step.predicate == INSTANCE_OF or not self.view.has_items(ends(found, use.path))
                 yield one if is_last else one.doubted(Doubt(-1, KINDS_LEFT_OUT))
 
@@ -255,15 +255,18 @@ class Phrases(Restricting):
         if self._is_a_thing(kind) and not (before or phrase.asked or (is_many and self.view.has_instances(kind))):
             place = head.classes.index(kind)
             below = [*self._said_to_be(kind, place)] if is_many else []
-            return below or [Denotation(a.Items((kind,)), _NAMED_FIRST - _LESS * place)]
+            return below or [Denotation(a.Items((kind,)), _W.named - _W.later * place)]
         is_asked = bool(phrase.asked) or phrase is self.question.phrase
-        score = 0.9 + 0.4 * is_asked - _LESS * (kind not in head.classes[:1])
+        score = _W.of_class + _W.wanted * is_asked - _W.later * (kind not in head.classes[:1])
         found = [Denotation(a.Instances(kind), score, classes=frozenset({kind}), asked=phrase.asked)]
         named: list[Denotation] = []
         if len(before) == 1 and before[0].is_name:  # `film Jaws` is a film, `Jaws film` may be that, too
             kinds = self.view.classes_of(name.term for name in before[0].entities)
             own = [name for name in before[0].entities if kind in kinds.get(name.term, ())]
-            named = [Denotation(a.Items((name.term,)), 1.25 - _LESS * place) for place, name in enumerate(own)]
+            named = [
+                Denotation(a.Items((name.term,)), _W.named_of_class - _W.later * place)
+                for place, name in enumerate(own)
+            ]
         for chunk in before:
             found = [new for one in found for new in self._modified(one, chunk)]
         return [*named, *map(self._with_adjective, found)]
@@ -287,7 +290,7 @@ class Phrases(Restricting):
         if chunk.entities and chunk.number is None:
             joined = []
             for name in chunk.entities[:_GIVEN]:
-                start = Denotation(a.Items((name.term,)), 0.3)
+                start = Denotation(a.Items((name.term,)), _W.modifier)
                 joined += met(given, self.connector.connect(start, Rel(wanted=given))[:2])
             return joined or [given.leaving_out(positions)]
         if chunk.classes and given.items is not None:
@@ -302,7 +305,7 @@ class Phrases(Restricting):
             return
         words = tuple(p for p in self.positions(phrase.chunks) if p not in owner.span)
         kinds = self.view.classes_of(name.term for name in owner.entities[:_GIVEN])
-        starts = [Denotation(a.Items((name.term,)), 0.8) for name in owner.entities[:_GIVEN]]
+        starts = [Denotation(a.Items((name.term,)), _W.owner) for name in owner.entities[:_GIVEN]]
         with self.connector.alternatives.together(starts):
             led = [self.connector.connect(start, Rel(words, "of", "of")) for start in starts]
         for name, start, found in zip(owner.entities, starts, led, strict=False):
@@ -315,17 +318,17 @@ class Phrases(Restricting):
         """What words may denote that are no name: a class that is called so, or whatever a predicate will tell."""
         positions = self.positions(phrase.chunks)
         if len(head.span) == 1:  # a predicate that is written as in code: `domainIncludes`
-            yield from (Denotation(a.Items((one,)), 0.7) for one in head.predicates)
+            yield from (Denotation(a.Items((one,)), _W.predicate) for one in head.predicates)
         kinds = self.classes_named(positions)
         meant = head.classes if self.view.is_ontology and not phrase.asked else ()  # as things, and not as kinds
         for kind in (kind for kind in kinds if kind not in meant):
-            yield Denotation(a.Instances(kind), 0.9, classes=frozenset({kind}), asked=phrase.asked)
+            yield Denotation(a.Instances(kind), _W.of_class, classes=frozenset({kind}), asked=phrase.asked)
         if phrase.kinds and phrase.asked and (head.classes or kinds):
-            yield Denotation(None, 0.62, head=phrase.kinds, asked=phrase.asked)
+            yield Denotation(None, _W.kinds, head=phrase.kinds, asked=phrase.asked)
         family = frozenset[IRI]()
         if len(positions) == 1 and not head.classes and not kinds:
             family = self.view.classes_ending_with(self.texts[positions[0]])
         if family:
-            yield Denotation(of_classes(family), 0.8, classes=family, asked=phrase.asked)
+            yield Denotation(of_classes(family), _W.family, classes=family, asked=phrase.asked)
         asked = phrase.asked or ("which" if phrase is self.question.phrase else "")
-        yield Denotation(None, 0.5, head=positions, asked=asked)
+        yield Denotation(None, _W.whatever, head=positions, asked=asked)

@@ -15,6 +15,7 @@ from kgsparql.plans.pairs import PairPlanner, value_of
 from kgsparql.plans.phrases_on_graph import Phrases
 from kgsparql.plans.tables import TablePlanner
 from kgsparql.plans.type_check import parts
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal, normalised
 from kgsparql.rdf.vocabulary import ALTERNATIVE_LABELS, TAXONOMY
@@ -22,12 +23,8 @@ from kgsparql.reading.clauses import Chunk, NounPhrase, Predication, Superlative
 from kgsparql.reading.form import Form
 
 _READINGS = 8
-_NOTHING_BESIDE = 0.3
+_W = weights("reading")
 """How much less well than the best a reading may fit that is taken because the best comes to nothing."""
-_LIKELIER = 0.1  # by how much a reading that comes to nothing must fit better to be the likelier one
-_AS_WELL = 0.06  # by how much the scores of two readings may differ that fit as well
-
-_SAID = 1.3  # what it is worth that a class is said: `people`, and not `who`
 
 
 class Planner:
@@ -169,7 +166,7 @@ class Planner:
         chunk = Chunk(-1, -1, "person", classes=tuple(kinds))
         persons = self.phrases.denotations(replace(phrase, chunks=(chunk,)))
         own = (one for one in persons if not one.is_free)
-        read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _SAID) for one in own)
+        read = (replace(one, items=_of_any_class(one.known, kinds), score=one.score - _W.said) for one in own)
         return best([*found, *(one for one in read if self._comes_to(one))])
 
     def _chosen(self, found: Sequence[Denotation], plan: Callable[[a.ItemSet], a.Plan] | None = None) -> PlannedReading:
@@ -177,13 +174,13 @@ class Planner:
         ranked = best([one for one in found if not one.is_free], _READINGS)
         if not ranked:
             return unplanned()
-        near = [one for one in ranked if one.rank > ranked[0].rank - _NOTHING_BESIDE]
+        near = [one for one in ranked if one.rank > ranked[0].rank - _W.nothing_beside]
         taken = next((one for one in near if self._comes_to(one)), ranked[0])
         others = [one for one in ranked if one is not taken]
         doubts = [*taken.doubts]
-        if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _LIKELIER:
+        if ranked[0] is not taken and not ranked[0].doubts and ranked[0].rank > taken.rank + _W.likelier:
             doubts.append(Doubt(-1, "a likelier reading comes to nothing"))
-        rivals = [o for o in others if o.rank > taken.rank - _AS_WELL and (taken.doubts or not o.doubts)]
+        rivals = [o for o in others if o.rank > taken.rank - _W.as_well and (taken.doubts or not o.doubts)]
         doubts += [self._as_well(o, taken) for o in rivals if not self._comes_to(o) <= self._comes_to(taken)][:1]
         doubts += [*self._of_empty_classes(taken), *self._leaps(taken.how)]
         made, *more = (one.reading(one.known if plan is None else plan(one.known)) for one in (taken, *others))
@@ -270,9 +267,9 @@ class Planner:
         ranked = best([one for one in found if not one.is_free])
         if not ranked:
             return unplanned()
-        near = [one for one in ranked if one.rank > ranked[0].rank - _AS_WELL and one.how == ranked[0].how]
+        near = [one for one in ranked if one.rank > ranked[0].rank - _W.as_well and one.how == ranked[0].how]
         taken = next((one for one in near if self._comes_to(one)), ranked[0])  # of namesakes, one of whom it is so
-        rivals = [o for o in ranked if o.how != taken.how and o.rank > taken.rank - _AS_WELL and not o.doubts]
+        rivals = [o for o in ranked if o.how != taken.how and o.rank > taken.rank - _W.as_well and not o.doubts]
         doubts = taken.doubts
         if any(bool(self._comes_to(other)) != bool(self._comes_to(taken)) for other in rivals):
             doubts = (*doubts, Doubt(-1, "another reading says otherwise"))

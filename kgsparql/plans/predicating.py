@@ -11,11 +11,13 @@ from kgsparql.plans.connecting import UNSAID
 from kgsparql.plans.dates import as_kind
 from kgsparql.plans.denotation import Denotation, Doubt, Match, Rel, back, best, ends, met, union
 from kgsparql.plans.measuring import FIRST_YEAR, MeasureFit, Measuring
+from kgsparql.plans.weights import weights
 from kgsparql.rdf.paths import PropertyPath, Step
 from kgsparql.rdf.terms import IRI, Literal
 from kgsparql.rdf.vocabulary import CLASS_ABOVE, INSTANCE_OF, SUBCLASS_OF, TAXONOMY
 from kgsparql.reading.clauses import Chunk, Comparative, NounPhrase, Predication, Quantity
 
+_W = weights("said")
 _GIVEN, _TRIED = 5, 3
 TRUE, FALSE = (Literal(said, datatype=IRI("http://www.w3.org/2001/XMLSchema#boolean")) for said in ("true", "false"))
 _NARROWER = 3
@@ -70,7 +72,7 @@ class Predicating(Measuring):
             if self.view.members(one.known):
                 found.append(one if is_said else one.doubted(Doubt(-1, UNSAID)))
         # the class may only be untold in the graph: `which city is the capital`
-        unlike = replace(other, score=given.score + other.score - 0.3, asked=given.asked, classes=frozenset())
+        unlike = replace(other, score=given.score + other.score - _W.unlike, asked=given.asked, classes=frozenset())
         return [*met(given, found), unlike.doubted(Doubt(-1, "the graph does not say that these are such"))]
 
     def _is_one_of(self, given: Denotation, other: Denotation) -> list[Denotation]:
@@ -98,7 +100,7 @@ class Predicating(Measuring):
             below = {INSTANCE_OF: sets} if sets else {}
         for predicate, sets in below.items():
             how = Match("is", ways[predicate])
-            yield Denotation(union(sets), other.score + 1.3, other.doubts, how=(how,))
+            yield Denotation(union(sets), other.score + _W.of_some, other.doubts, how=(how,))
 
     def steps_below(self, items: a.ItemSet, predicates: Iterable[IRI], most: int = 1) -> dict[IRI, list[a.ItemSet]]:
         """What is some steps down each taxonomy, for each number of steps that leads anywhere: one query for all."""
@@ -160,7 +162,7 @@ class Predicating(Measuring):
         if not other.is_free:
             wanted = None if given.is_free else given
             rel = Rel(given.head, "of" if given.head else "any", wanted=wanted)
-            reached = [replace(one, score=one.score + 0.1) for one in self.connector.connect(other, rel)]
+            reached = [replace(one, score=one.score + _W.back) for one in self.connector.connect(other, rel)]
             found += met(given.headless(), reached)
         return found
 
@@ -286,7 +288,7 @@ class Predicating(Measuring):
         found = self.measures(given, positions, hints) if positions else []
         if named := [one for one in found if self.is_of_time(one)]:
             return named
-        return [replace(o, score=o.score - 0.2) for o in self.measures(given, (), hints) if self.is_of_time(o)]
+        return [replace(o, score=o.score - _W.any_time) for o in self.measures(given, (), hints) if self.is_of_time(o)]
 
     def is_of_time(self, option: MeasureFit) -> bool:
         """Whether a measure is a date, or a number that is called a year."""
@@ -300,7 +302,7 @@ class Predicating(Measuring):
                 further = a.Ends(self.keep(middle, option, quantity).known, PropertyPath(inner.path.steps[1:]))
                 own = tuple(further if one is inner else one for one in _sets_of(given))
                 items = own[0] if len(own) == 1 else a.Both(own)
-                yield given.kept(items, option.score + 0.5, Match(quantity.value.text, option.path))
+                yield given.kept(items, option.score + _W.duration, Match(quantity.value.text, option.path))
 
     def look_at_times(self, given: Sequence[Denotation]) -> None:
         """Look at all that may tell when what some sets hold was, in the queries that one would take."""

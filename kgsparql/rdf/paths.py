@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
@@ -142,11 +141,8 @@ class PropertyPath(NamedTuple):
 
     @property
     def goes_back(self) -> bool:
-        """Whether some step inverts the one before it, so that a plain property path would return the start."""
-        for step, following in pairwise(self.steps):  # no generator, and no call a step: it is asked of every path
-            if step.predicate == following.predicate and step.direction != following.direction:
-                return True
-        return False
+        """Whether some step inverts one before it: up to what something is of, and down to others that are of it."""
+        return len({*self.steps}) > len({step.predicate for step in self.steps})
 
     def is_back(self, step: Step) -> bool:
         """Tell whether a further step would invert the last one."""
