@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from kgsparql.answering.choosing import Candidate
+from kgsparql.answering.path_scoring import Start, score_paths
 from kgsparql.answering.session import Session
 from kgsparql.evidence.term_labels import statement_hops
 from kgsparql.evidence.verbalising import arrow
@@ -94,9 +95,9 @@ def enumerate_paths(
             return paths if max_hops is not None else ()
         if len(paths) <= first_steps:
             return paths
-        labels = session.compared_labels(path.steps[0].predicate for path in paths)
-        texts = [f"{labels[p.steps[0].predicate]}{' of' if p.steps[0].direction == 'inverse' else ''}" for p in paths]
-        scores = session.ranker.rank(session.masked_question, texts)
+        scores = score_paths(
+            Start.of(session, enumeration.link), [(path, ("", "")) for path in paths], session.label_fit
+        )
         told = f"only {first_steps:,} of {len(paths):,} first steps were walked on from (-O first_steps=N takes more)"
         note_cut(start, "first steps walked on from", first_steps, len(paths), told)
         return [paths[i] for i in sorted(np.argsort(-scores, kind="stable")[:first_steps])]
